@@ -1,0 +1,163 @@
+"""An sshd of our own on a port of its own, with throw-away keys: for the demo, the tests and the benchmark alike."""
+
+import contextlib
+import os
+import pwd
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HOST_ALIASES = "dest other"  # names that ssh_config knows; two, so that remote to remote has two hosts
+
+SSHD_CONFIG = """\
+Port {port}
+ListenAddress {address}
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+PidFile none
+StrictModes no
+UsePAM {use_pam}
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+MaxStartups 100
+MaxSessions 100
+Subsystem sftp internal-sftp
+LogLevel VERBOSE
+"""
+
+SSH_CONFIG = """\
+Host {aliases}
+  HostName {address}
+  Port {port}
+  User {user}
+  IdentityFile {folder}/client_key
+  IdentitiesOnly yes
+  IdentityAgent none
+  UserKnownHostsFile {folder}/known_hosts
+  GlobalKnownHostsFile /dev/null
+  HostKeyAlias rdcp
+  StrictHostKeyChecking yes
+  ControlMaster no
+  ControlPath none
+  LogLevel ERROR
+"""
+
+
+def children_of(pid: int) -> list[int]:
+    """All living descendants of a process, parents first."""
+    parents: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError, ValueError):
+                stat = Path(f"/proc/{entry}/stat").read_text(errors="replace")
+                fields = stat.rpartition(")")[2].split()
+                if fields[0] != "Z":
+                    parents.setdefault(int(fields[1]), []).append(int(entry))
+    found = list(parents.get(pid, []))
+    for child in found:  # grows while it is walked
+        found.extend(parents.get(child, []))
+    return found
+
+
+def _make_key(path: Path) -> str:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "rdcp throw-away key", "-f", path], check=True)
+    return path.with_suffix(".pub").read_text()
+
+
+def _account_is_locked(user: str) -> bool:
+    """Without PAM, sshd refuses accounts whose password field starts with '!'; only root can see that."""
+    with contextlib.suppress(OSError):
+        for line in Path("/etc/shadow").read_text().splitlines():
+            name, password = line.split(":")[:2]
+            if name == user:
+                return password.startswith("!")
+    return False
+
+
+def _free_port(address: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return probe.getsockname()[1]
+
+
+class LocalSshd:
+    """Use as a context manager. `folder` must exist and be empty; it is the caller's to remove.
+
+    `inside`: a command prefix that sshd is started with, e.g. ["ip", "netns", "exec", NAME]."""
+
+    def __init__(self, folder: Path, address: str = "127.0.0.1", port: int = 0, inside: list[str] | None = None):
+        self.folder = Path(folder)
+        self.address = address
+        self.port = port
+        self.inside = inside or []
+        self.config = self.folder / "ssh_config"
+        self.log = self.folder / "sshd.log"
+        self._process: subprocess.Popen | None = None
+
+    def __enter__(self) -> "LocalSshd":
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd's empty chroot; no init script has made it here
+        self._host_key = _make_key(self.folder / "host_key")
+        (self.folder / "authorized_keys").write_text(_make_key(self.folder / "client_key"))
+        wanted_port = self.port
+        for _ in range(10):  # a port that was free a moment ago may be taken by now
+            self.port = wanted_port or _free_port(self.address)
+            self._write_configs()
+            if self._start():
+                return self
+        raise RuntimeError(f"sshd does not start: {self.log.read_text(errors='replace')}")
+
+    def __exit__(self, *_):
+        if self._process is None:
+            return
+        family = children_of(self._process.pid)
+        for pid in [self._process.pid, *family]:  # sessions are in groups of their own, and outlive sshd
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def _write_configs(self):
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        words = {"port": self.port, "address": self.address, "folder": self.folder, "user": user,
+                 "aliases": HOST_ALIASES, "use_pam": "yes" if _account_is_locked(user) else "no"}
+        (self.folder / "sshd_config").write_text(SSHD_CONFIG.format(**words))
+        self.config.write_text(SSH_CONFIG.format(**words))
+        (self.folder / "known_hosts").write_text(f"rdcp {self._host_key}")
+
+    def _start(self) -> bool:
+        sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if sshd is None:
+            raise RuntimeError("no sshd here: run scripts/setup")
+        command = [*self.inside, sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")]
+        with open(self.log, "wb") as log:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), timeout=1) as peer:
+                if peer.recv(4) == b"SSH-":
+                    return True
+            time.sleep(0.02)
+        self._process.kill()
+        self._process.wait()
+        return False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    def descendants(self) -> list[int]:
+        """Sessions of this sshd and all that they run."""
+        return children_of(self.pid) if self._process else []
+
+    def ssh(self, *options: str) -> list[str]:
+        """The words of an ssh command line up to the host's name."""
+        return ["ssh", "-F", str(self.config), *options]
+
+    def ssh_text(self, *options: str) -> str:
+        return shlex.join(self.ssh(*options))

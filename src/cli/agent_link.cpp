@@ -1,0 +1,140 @@
+#include "cli/agent_link.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/agent_command.h"
+#include "cli/version.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using io::Result;
+using tree::MessageType;
+
+namespace {
+
+// How long an agent that was told to finish, or has lost us, may take.
+constexpr std::chrono::milliseconds kFinishGrace{3000};
+
+template <class Message>
+Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& raw, std::optional<Message>& into) {
+  auto message = control.decode<Message>(raw);
+  if (!message) return message.error();
+  into = std::move(*message);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& options, const Location& location) {
+  std::unique_ptr<AgentLink> link(new AgentLink);
+  auto process = launch_agent(agent_command(options, location));
+  if (!process) return process.error();
+  link->name_ = location.host;
+  link->location_ = location;
+  link->process_ = std::move(*process);
+  link->control_.emplace(std::move(link->process_.from), std::move(link->process_.to), link->name_);
+  return link;
+}
+
+Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::LocalStreams& streams) {
+  std::unique_ptr<AgentLink> link(new AgentLink);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return io::errno_error("start", "the local agent", errno, ErrorKind::unreachable);
+  }
+  link->name_ = "this host";
+  link->control_.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), link->name_);
+  link->thread_ = std::thread([end = ends[1], &streams] {
+    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), {.program_version = kVersion, .local = &streams});
+  });
+  return link;
+}
+
+Result<void> AgentLink::receive() {
+  do {
+    auto message = control_->receive();
+    if (!message) {
+      gone = true;
+      return message.error();
+    }
+    if (*message) {
+      heard = std::chrono::steady_clock::now();
+      auto taken = take(**message);
+      if (!taken) return taken;
+    }
+  } while (control_->buffered());
+  return {};
+}
+
+Result<void> AgentLink::take(const tree::RawMessage& raw) {
+  switch (raw.type) {
+    case MessageType::hello: {
+      // Of another version's hello only the first field is sure.
+      std::uint32_t protocol = 0;
+      if (!tree::Decoder(raw.body).get(protocol) || protocol != tree::kProtocolVersion) {
+        return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
+                               "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
+                                   std::to_string(tree::kProtocolVersion) + ": install the same version on both");
+      }
+      return store(*control_, raw, hello);
+    }
+    case MessageType::pong: pong = true; return {};
+    case MessageType::source_ready: return store(*control_, raw, source_ready);
+    case MessageType::target_ready: return store(*control_, raw, target_ready);
+    case MessageType::done: return store(*control_, raw, done);
+    case MessageType::progress: {
+      auto message = control_->decode<tree::Progress>(raw);
+      if (!message) return message.error();
+      progress = std::move(*message);
+      return {};
+    }
+    case MessageType::problem: {
+      auto message = control_->decode<tree::Problem>(raw);
+      if (!message) return message.error();
+      problems.push_back(std::move(*message));
+      return {};
+    }
+    default:
+      return io::plain_error(ErrorKind::protocol, "control message from", name_, "is of a kind unknown here");
+  }
+}
+
+io::Error AgentLink::explain(const Options& options, const io::Error& error) {
+  if (!remote() || control_->greeted()) return error;
+  const std::string noise = control_->received_noise();
+  control_->close_out();
+  std::optional<int> status;
+  if (process_.pid > 0) {
+    status = wait_agent(process_.pid, noise.empty() ? kFinishGrace : std::chrono::milliseconds(0));
+    if (status) {
+      process_.pid = -1;
+      ended_remote_ = true;
+    }
+  }
+  return explain_launch_failure(options, location_, status, noise);
+}
+
+void AgentLink::end(bool by_force) {
+  if (control_) control_->close_out();
+  if (process_.pid > 0) {
+    if (!by_force && wait_agent(process_.pid, kFinishGrace)) {
+      process_.pid = -1;
+    } else {
+      end_agent(process_.pid);
+      process_.pid = -1;
+    }
+    ended_remote_ = true;
+  }
+  if (thread_.joinable()) {
+    // The agent bounds its own end; it sees our side of the pair closed.
+    control_.reset();
+    thread_.join();
+  }
+}
+
+}  // namespace rdcp::cli

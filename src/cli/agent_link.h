@@ -1,0 +1,62 @@
+// The coordinator's end of one agent: where it runs, what it has said.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "cli/launch.h"
+#include "cli/location.h"
+#include "cli/options.h"
+#include "io/result.h"
+#include "tree/agent.h"
+#include "tree/control.h"
+
+namespace rdcp::cli {
+
+// Started by start_remote() or start_local(); ended by end(). One thread.
+class AgentLink {
+ public:
+  // `ssh HOST rdcp --agent` and the like.
+  static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options, const Location& location);
+  // A thread of this process.
+  static io::Result<std::unique_ptr<AgentLink>> start_local(tree::LocalStreams& streams);
+  ~AgentLink() { end(true); }
+
+  tree::ControlChannel& control() { return *control_; }
+  bool remote() const { return process_.pid > 0 || ended_remote_; }
+  // "HOST" or "this host".
+  const std::string& name() const { return name_; }
+
+  // Reads what has arrived, into the fields below. Error: the agent is gone or makes no sense.
+  io::Result<void> receive();
+  // Why it is gone before it said hello.
+  io::Error explain(const Options& options, const io::Error& error);
+  // Ends the agent: by force where it does not end by itself in time. Idempotent.
+  void end(bool by_force);
+
+  // What the agent has said so far.
+  std::optional<tree::Hello> hello;
+  bool pong = false;
+  std::optional<tree::SourceReady> source_ready;
+  std::optional<tree::TargetReady> target_ready;
+  std::optional<tree::Done> done;
+  tree::Progress progress;
+  std::vector<tree::Problem> problems;  // not yet printed
+  std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
+  bool gone = false;
+
+ private:
+  AgentLink() = default;
+  io::Result<void> take(const tree::RawMessage& raw);
+
+  std::string name_;
+  Location location_;
+  std::optional<tree::ControlChannel> control_;
+  AgentProcess process_;
+  std::thread thread_;
+  bool ended_remote_ = false;
+};
+
+}  // namespace rdcp::cli

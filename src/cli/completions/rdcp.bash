@@ -1,0 +1,79 @@
+# Completion of rdcp's options, their values, files and hosts in bash.
+
+# Names that ssh knows: Host lines without patterns, and hosts of /etc/hosts or $HOSTFILE.
+_rdcp_hosts() {
+    compgen -A hostname
+    [[ -r ~/.ssh/config ]] || return 0
+    local keyword names
+    while read -r keyword names; do
+        [[ ${keyword,,} == host && $names != *[*?!]* ]] && printf '%s\n' $names
+    done <~/.ssh/config
+}
+
+_rdcp_complete_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+_rdcp_complete_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+}
+
+# A local path, or "[USER@]HOST:". What comes after the colon is on the other host and is not asked for.
+_rdcp_complete_location() {
+    [[ $cur == : || $prev == : ]] && return
+    local user="" host
+    [[ $cur == *@* ]] && user=${cur%@*}@
+    if [[ $cur != */* ]]; then
+        while read -r host; do
+            COMPREPLY+=("$user$host:")
+        done < <(compgen -W "$(_rdcp_hosts)" -- "${cur#"$user"}" | sort -u)
+        ((${#COMPREPLY[@]} > 0)) && compopt -o nospace 2>/dev/null
+    fi
+    _rdcp_complete_files
+}
+
+_rdcp() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    # bash splits "--cache=keep" at the sign.
+    if [[ $cur == "=" ]]; then
+        cur=""
+    elif [[ $prev == "=" ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    case $prev in
+        -i | --identity | -F | --ssh-config) _rdcp_complete_files && return ;;
+        -e | --rsh) _rdcp_complete_words "$(compgen -c -- "$cur")" && return ;;
+        -P | --port) _rdcp_complete_words "22" && return ;;
+        -o | --ssh-option)
+            _rdcp_complete_words "Compression=no ConnectTimeout= IdentitiesOnly=yes ProxyJump= StrictHostKeyChecking="
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        --rdcp-path) return ;;
+        --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
+        --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
+        --transport) _rdcp_complete_words "auto tcp" && return ;;
+        --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
+        --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
+        --cache) _rdcp_complete_words "auto keep bypass" && return ;;
+        --congestion)
+            _rdcp_complete_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null)"
+            return
+            ;;
+        --ring) _rdcp_complete_words "auto io_uring threads" && return ;;
+    esac
+
+    if [[ $cur == -* ]]; then
+        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+            -v --verbose -q --quiet --progress -h --help --version
+            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
+            --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+    else
+        _rdcp_complete_location
+    fi
+}
+
+complete -F _rdcp rdcp

@@ -1,0 +1,225 @@
+#include "cli/coordinator.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/exit_status.h"
+#include "cli/limits.h"
+#include "net/handshake.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using tree::Connect;
+
+namespace {
+
+constexpr std::uint32_t kChunkBytes = 1 << 20;
+constexpr std::uint64_t kArenaBytes = 64 << 20;  // of one agent
+constexpr std::uint32_t kDepthMin = 4;
+constexpr unsigned kStreamsMin = 2;
+constexpr unsigned kStreamsAutomaticMax = 8;
+// What one stream is laid out for; with the round-trip time it says how many chunks must be under way.
+constexpr double kBytesPerSecond = 5e9;
+constexpr std::chrono::milliseconds kAbortGrace{1500};
+
+bool is_stream(const Location& location) { return location.kind == Location::Kind::standard_stream; }
+bool is_remote(const Location& location) { return location.kind == Location::Kind::remote; }
+
+}  // namespace
+
+Coordinator::Coordinator(const Options& options, int signal_fd)
+    : options_(options),
+      signal_fd_(signal_fd),
+      progress_(progress_wanted(options.progress, options.quiet, STDERR_FILENO)) {}
+
+int Coordinator::run() {
+  const auto begun = [this] { return source_->done && target_->done; };
+  if (start_agents() && send_jobs() && begin() && turn_until(begun)) {
+    const bool complete = source_->done->complete && target_->done->complete;
+    if (!complete && status_ == 0) status_ = kExitConnection;
+  } else {
+    abort_agents();
+  }
+  progress_.clear();
+  if (source_ && target_ && source_->done && target_->done && !interrupted_) {
+    const Summary result = summary();
+    if (!options_.quiet) print(warning_lines(result));
+    if (options_.verbose) print(summary_lines(result));
+  }
+  for (AgentLink* link : {source_.get(), target_.get()}) {
+    if (link == nullptr) continue;
+    if (!link->gone) (void)link->control().send(tree::Finish()).ok();
+    link->end(interrupted_ || link->gone);
+  }
+  return status_;
+}
+
+bool Coordinator::start_agents() {
+  const auto start = [this](const Location& location) {
+    return is_remote(location) ? AgentLink::start_remote(options_, location)
+                               : AgentLink::start_local(local_streams_);
+  };
+  auto target = start(options_.destination);
+  if (!target) return fail(target.error()), false;
+  target_ = std::move(*target);
+  auto source = start(options_.sources.front());
+  if (!source) return fail(source.error()), false;
+  source_ = std::move(*source);
+  return true;
+}
+
+tree::CopySettings Coordinator::settings() const {
+  return {.chunk_bytes = options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
+          .cache = options_.cache,
+          .ring = options_.ring,
+          .keep_owner = options_.owner,
+          .keep_xattrs = options_.xattrs,
+          .numeric_ids = options_.numeric_ids,
+          .congestion = options_.congestion};
+}
+
+// The side that ssh reached listens; between two remote hosts, the target.
+Connect Coordinator::source_connects() const {
+  const bool source_remote = is_remote(options_.sources.front());
+  const bool target_remote = is_remote(options_.destination);
+  if (!source_remote && !target_remote) return Connect::in_process;
+  return target_remote ? Connect::connect : Connect::listen;
+}
+
+// Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking hands.
+bool Coordinator::send_jobs() {
+  auto key = net::make_session_key();
+  if (!key) return fail(key.error()), false;
+  tree::SourceJob source_job;
+  source_job.settings = settings();
+  source_job.connect = source_connects();
+  source_job.via = options_.via;
+  source_job.key = *key;
+  source_job.standard_input = is_stream(options_.sources.front());
+  source_job.recursive = options_.recursive;
+  source_job.bytes_per_second = options_.bwlimit;
+  for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
+  tree::TargetJob target_job;
+  target_job.settings = settings();
+  target_job.connect = source_job.connect == Connect::connect  ? Connect::listen
+                       : source_job.connect == Connect::listen ? Connect::connect
+                                                               : Connect::in_process;
+  target_job.via = options_.via;
+  target_job.key = *key;
+  target_job.path = options_.destination.path;
+  target_job.standard_output = is_stream(options_.destination);
+
+  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
+  bool source_sent = false;
+  bool target_sent = false;
+  const auto ready = [&] {
+    if (source_->hello && !std::exchange(source_sent, true)) {
+      (void)source_->control().send(source_job).ok();  // a peer that is gone shows when it is read from
+    }
+    if (target_->hello && !std::exchange(target_sent, true)) {
+      pinged_ = Clock::now();
+      (void)target_->control().send(tree::Ping()).ok();
+      (void)target_->control().send(target_job).ok();
+    }
+    if (target_->pong && round_trip_ == Clock::duration{}) round_trip_ = Clock::now() - pinged_;
+    return source_->source_ready && target_->target_ready;
+  };
+  return turn_until(ready);
+}
+
+// Enough chunks under way to fill the path for one round trip, and no more: a small arena stays in the cache.
+std::uint32_t Coordinator::depth(unsigned streams, std::uint32_t chunk_bytes) const {
+  const double seconds = std::chrono::duration<double>(round_trip_).count();
+  const double wanted = kDepthMin + seconds * kBytesPerSecond / streams / chunk_bytes;
+  const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, 2);
+  return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
+}
+
+bool Coordinator::begin() {
+  std::vector<std::string> sources;
+  for (const Location& source : options_.sources) sources.push_back(source.path);
+  const tree::SourceReady& source = *source_->source_ready;
+  const tree::TargetReady& target = *target_->target_ready;
+  if (source.sources.size() != sources.size()) {
+    return fail(io::plain_error(ErrorKind::protocol, "talk to", source_->name(), "it lost count of the sources")),
+           false;
+  }
+  const bool any = std::any_of(source.sources.begin(), source.sources.end(), [](const tree::PathFacts& facts) {
+    return facts.kind != tree::PathKind::missing && facts.kind != tree::PathKind::unusable;
+  });
+  if (!any) return false;  // each has been reported
+  const bool same_kernel = source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
+  const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel);
+  if (!landing) return fail(landing.error()), false;
+
+  const bool ordered = target.kind == tree::PathKind::byte_stream ||
+                       source.sources.front().kind == tree::PathKind::byte_stream;
+  const unsigned cpus = std::min(source_->hello->cpus, target_->hello->cpus);
+  streams_ = options_.streams != 0 ? options_.streams : std::clamp(cpus, kStreamsMin, kStreamsAutomaticMax);
+  if (ordered) streams_ = 1;
+  const tree::Listening& listening = source.listening.hosts.empty() ? target.listening : source.listening;
+  tree::Begin begin;
+  begin.streams = static_cast<std::uint16_t>(streams_);
+  begin.target_slots = depth(streams_, settings().chunk_bytes);
+  begin.hosts = listening.hosts;
+  begin.port = listening.port;
+  begin.landings = landing->landings;
+  begin.beneath_parent = landing->beneath_parent;
+  begin.in_place = landing->in_place;
+  begun_ = Clock::now();
+  (void)target_->control().send(begin).ok();
+  (void)source_->control().send(begin).ok();
+  return true;
+}
+
+Summary Coordinator::summary() const {
+  const tree::Done& source = *source_->done;
+  const tree::Done& target = *target_->done;
+  const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  Summary result;
+  result.files = source.files;
+  result.directories = source.directories;
+  result.others = source.others;
+  result.bytes = source.bytes;
+  result.seconds = seconds;
+  result.streams = streams_;
+  result.transport = source.transport;
+  result.ring = source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
+  result.limited_by = limited_by(source, target, seconds);
+  result.retried_chunks = source.resent_chunks;
+  for (const tree::Loss& loss : target.losses) {
+    result.losses.push_back({std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});
+  }
+  return result;
+}
+
+void Coordinator::abort_agents() {
+  for (AgentLink* link : {source_.get(), target_.get()}) {
+    if (link != nullptr && !link->gone) (void)link->control().send(tree::Abort()).ok();
+  }
+  // They tell the end by closing their side; who does not in time is ended by force.
+  const auto deadline = Clock::now() + kAbortGrace;
+  while (Clock::now() < deadline) {
+    std::array<pollfd, 2> watched{};
+    nfds_t count = 0;
+    for (AgentLink* link : {source_.get(), target_.get()}) {
+      if (link != nullptr && !link->gone && link->remote()) watched[count++] = {link->control().fd(), POLLIN, 0};
+    }
+    if (count == 0) return;
+    ::poll(watched.data(), count, 100);
+    for (AgentLink* link : {source_.get(), target_.get()}) {
+      if (link == nullptr || link->gone || !link->remote()) continue;
+      for (const pollfd& entry : watched) {
+        if (entry.fd == link->control().fd() && entry.revents != 0) (void)link->receive().ok();
+      }
+    }
+  }
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,67 @@
+// The process that the user started: starts agents, tells them what to do, shows progress, gives the exit status.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/agent_link.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "io/fd.h"
+#include "tree/agent.h"
+#include "tree/landing.h"
+
+namespace rdcp::cli {
+
+class Coordinator {
+ public:
+  // signal_fd: signalfd(2) of SIGINT, SIGTERM, SIGHUP and SIGTSTP, blocked in every thread.
+  Coordinator(const Options& options, int signal_fd);
+
+  // The whole copy. The exit status (exit_status.h).
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool start_agents();
+  bool send_jobs();
+  bool begin();
+  tree::CopySettings settings() const;
+  tree::Connect source_connects() const;
+  std::uint32_t depth(unsigned streams, std::uint32_t chunk_bytes) const;
+  Summary summary() const;
+  void abort_agents();
+
+  // Turns the event loop until `done` holds. False: the run is over before (reported).
+  bool turn_until(const std::function<bool()>& done);
+  bool turn(std::chrono::milliseconds max_wait);
+  void take_signal();
+  void take_problems(AgentLink& link);
+  bool lost(AgentLink& link, const io::Error& error);
+  void send_beats();
+  void show_progress();
+  void fail(const io::Error& error);
+  void print(const std::string& text);
+  bool all_links(bool (*holds)(const AgentLink&)) const;
+
+  const Options options_;
+  const int signal_fd_;
+  tree::LocalStreams local_streams_;
+  std::unique_ptr<AgentLink> source_;
+  std::unique_ptr<AgentLink> target_;
+  Progress progress_;
+  int status_ = 0;  // the worst so far; a signal's is final
+  bool interrupted_ = false;
+  Clock::time_point pinged_;
+  Clock::duration round_trip_{};
+  Clock::time_point begun_;
+  Clock::time_point next_beat_;
+  unsigned streams_ = 0;
+};
+
+}  // namespace rdcp::cli

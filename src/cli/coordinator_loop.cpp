@@ -1,0 +1,123 @@
+// The coordinator's event loop: two control channels, signals, and the clock.
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/coordinator.h"
+#include "cli/exit_status.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+
+bool Coordinator::turn_until(const std::function<bool()>& done) {
+  while (!done()) {
+    if (!turn(Progress::kInterval)) return false;
+  }
+  return true;
+}
+
+// One round of the loop. False: the run is over.
+bool Coordinator::turn(std::chrono::milliseconds max_wait) {
+  const std::array<AgentLink*, 2> links{source_.get(), target_.get()};
+  std::array<pollfd, 3> watched{pollfd{-1, POLLIN, 0}, pollfd{-1, POLLIN, 0}, pollfd{signal_fd_, POLLIN, 0}};
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (links[i] != nullptr && !links[i]->gone) watched[i].fd = links[i]->control().fd();
+  }
+  if (::poll(watched.data(), watched.size(), static_cast<int>(max_wait.count())) < 0 && errno != EINTR) {
+    return fail(io::errno_error("poll", "agents", errno, ErrorKind::connection)), false;
+  }
+  if (watched[2].revents != 0) take_signal();
+  if (interrupted_) return false;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (watched[i].fd < 0 || watched[i].revents == 0) continue;
+    const auto received = links[i]->receive();
+    take_problems(*links[i]);
+    if (!received && !lost(*links[i], received.error())) return false;
+  }
+  for (AgentLink* link : links) {
+    const bool started = link != nullptr && link->hello && !link->gone && !link->done;
+    if (started && Clock::now() - link->heard > tree::kSilenceMax) {
+      return fail(io::plain_error(ErrorKind::connection, "wait for", link->name(),
+                                  "its agent has given no sign of life for " +
+                                      std::to_string(tree::kSilenceMax.count()) + " s")),
+             false;
+    }
+  }
+  send_beats();
+  show_progress();
+  return true;
+}
+
+void Coordinator::take_signal() {
+  signalfd_siginfo info{};
+  if (::read(signal_fd_, &info, sizeof info) != sizeof info) return;
+  if (info.ssi_signo == SIGTSTP) {
+    for (AgentLink* link : {source_.get(), target_.get()}) {
+      if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
+    }
+    progress_.clear();
+    ::kill(::getpid(), SIGSTOP);
+    // Back again: what was not heard meanwhile is nobody's silence.
+    for (AgentLink* link : {source_.get(), target_.get()}) {
+      if (link != nullptr) link->heard = Clock::now();
+    }
+    return;
+  }
+  interrupted_ = true;
+  status_ = kExitSignalBase + static_cast<int>(info.ssi_signo);
+}
+
+void Coordinator::take_problems(AgentLink& link) {
+  for (const tree::Problem& problem : std::exchange(link.problems, {})) {
+    if (problem.warning && options_.quiet) continue;
+    print("rdcp: " + (problem.warning ? "warning: " + problem.text : problem.text) + "\n");
+    if (!problem.warning) status_ = std::max(status_, exit_status(problem.kind));
+  }
+}
+
+// An agent's end: in order after it is done. False: the run is over.
+bool Coordinator::lost(AgentLink& link, const io::Error& error) {
+  link.gone = true;
+  if (link.done) return true;
+  // What it said before tells the cause; its going away is only what follows.
+  if (status_ == 0 || !link.hello) fail(link.explain(options_, error));
+  return false;
+}
+
+void Coordinator::send_beats() {
+  if (Clock::now() < next_beat_) return;
+  next_beat_ = Clock::now() + tree::kBeatInterval;
+  for (AgentLink* link : {source_.get(), target_.get()}) {
+    if (link != nullptr && link->hello && !link->gone) (void)link->control().send(tree::Beat()).ok();
+  }
+}
+
+void Coordinator::show_progress() {
+  if (begun_ == Clock::time_point{} || source_ == nullptr) return;
+  const tree::Progress& now = source_->progress;
+  progress_.update({.bytes_done = now.bytes_done,
+                    .bytes_total = now.bytes_total,
+                    .files_done = now.files_done,
+                    .files_total = now.files_total,
+                    .walk_finished = now.total_known,
+                    .path = now.path});
+}
+
+void Coordinator::fail(const io::Error& error) {
+  status_ = std::max(status_, exit_status(error.kind));
+  print(error_line(error));
+}
+
+void Coordinator::print(const std::string& text) {
+  if (text.empty()) return;
+  progress_.clear();
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,9 @@
+// What --help prints.
+#pragma once
+
+namespace rdcp::cli {
+
+// One screen: at most 50 lines of at most 80 columns.
+extern const char* const kHelpText;
+
+}  // namespace rdcp::cli

@@ -1,0 +1,35 @@
+// Where a copy comes from or goes to, as a word on the command line says it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, USER@[IPV6]:PATH or "-".
+struct Location {
+  enum class Kind : unsigned char { local, remote, standard_stream };
+
+  Kind kind = Kind::local;
+  std::string user;  // empty: ssh decides
+  std::string host;  // without brackets
+  // Bytes. Remote: relative to the home directory there unless it begins with a slash; never empty, never
+  // begins with an unresolved tilde.
+  std::string path;
+
+  bool operator==(const Location&) const = default;
+  // As the user would write it; raw bytes, see io::printable().
+  std::string text() const;
+  // "host" or "user@host", as ssh(1) takes it.
+  std::string ssh_destination() const;
+};
+
+// The first colon makes a word remote, unless a slash stands before it: "./a:b" and "/a:b" are local, as in
+// scp(1). Errors (usage): nothing before the colon, a host or user that ssh or a shell behind it could take
+// for something else (a leading dash, control characters, blanks, shell characters), an empty word, somebody
+// else's home ("host:~bob/x").
+io::Result<Location> parse_location(std::string_view word);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,69 @@
+// The command line as a plain struct.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/location.h"
+#include "io/file.h"
+#include "io/ring.h"
+
+namespace rdcp::cli {
+
+// TCP is all that there is yet; automatic leaves the choice to the agents.
+enum class TransportChoice : unsigned char { automatic, tcp };
+
+inline constexpr unsigned kStreamsMax = 64;
+inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
+inline constexpr std::uint64_t kChunkBytesMax = 16 * 1024 * 1024;
+
+struct Options {
+  std::vector<Location> sources;
+  Location destination;
+  bool agent = false;  // be the far side of somebody's copy: all else is told over stdin
+
+  bool recursive = false;
+  bool preserve = false;  // -p: accepted, since metadata is kept always
+  bool owner = true;
+  bool xattrs = true;
+  bool numeric_ids = false;
+
+  bool verbose = false;
+  bool quiet = false;
+  bool progress = false;  // also where stderr is no terminal
+
+  std::vector<std::string> rsh{"ssh"};  // program and its words
+  std::uint16_t ssh_port = 0;           // 0: ssh decides
+  std::vector<std::string> identity_files;
+  std::string ssh_config;  // empty: ssh decides
+  std::vector<std::string> ssh_options;
+  std::string rdcp_path = "rdcp";
+
+  TransportChoice transport = TransportChoice::automatic;
+  unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
+  std::uint64_t chunk_bytes =
+      0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+  std::string via;            // address or interface; empty: automatic
+  std::uint64_t bwlimit = 0;  // bytes per second, 0: none
+  io::CacheMode cache = io::CacheMode::automatic;
+  io::RingChoice ring = io::RingChoice::automatic;
+  std::string congestion;  // empty: the system's
+};
+
+// True when --rsh's program is ssh, by its basename, and so takes ssh's options.
+bool runs_ssh(const Options& options);
+
+struct Parsed {
+  Options options;
+  std::optional<int> exit_status;  // set: print text_out and text_err and leave with it
+  std::string text_out;
+  std::string text_err;
+};
+
+// argv as main() gets it. --help and --version leave with 0; every usage error is one line and a hint at
+// --help, and leaves with kExitUsage. Nothing is printed here.
+Parsed parse_options(int argc, const char* const* argv);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,55 @@
+#include "cli/report.h"
+
+#include <fmt/core.h>
+
+#include "cli/human.h"
+
+namespace rdcp::cli {
+namespace {
+
+std::string counts_line(const Summary& summary) {
+  std::string line = "rdcp: copied " + plural(summary.files, "file", "files");
+  if (summary.directories > 0) line += ", " + plural(summary.directories, "directory", "directories");
+  if (summary.others > 0) line += ", " + plural(summary.others, "other entry", "other entries");
+  return line + fmt::format(", {} in {:.3f} s\n", format_bytes(summary.bytes), summary.seconds);
+}
+
+std::string means_line(const Summary& summary) {
+  if (summary.streams == 0) return {};
+  return fmt::format("rdcp: {} over {}; files by {}\n", plural(summary.streams, "stream", "streams"),
+                     io::printable(summary.transport), io::printable(summary.ring));
+}
+
+}  // namespace
+
+std::string error_line(const io::Error& error) {
+  return "rdcp: " + error.message() + "\n";
+}
+
+std::string warning_lines(const Summary& summary) {
+  std::string lines;
+  for (const std::string& warning : summary.warnings) {
+    lines += fmt::format("rdcp: warning: {}\n", io::printable(warning));
+  }
+  for (const Loss& loss : summary.losses) {
+    if (loss.count == 0) continue;
+    lines += fmt::format("rdcp: warning: not kept: {} ({}; first {}: {})\n", loss.kind,
+                         plural(loss.count, "entry", "entries"), io::printable(loss.first_path),
+                         io::printable(loss.cause));
+  }
+  return lines;
+}
+
+std::string summary_lines(const Summary& summary) {
+  std::string lines = counts_line(summary) + means_line(summary);
+  if (summary.retried_chunks > 0) {
+    lines += fmt::format("rdcp: {} sent again after a wrong digest\n",
+                         plural(summary.retried_chunks, "chunk", "chunks"));
+  }
+  if (!summary.limited_by.empty())
+    lines += fmt::format("rdcp: limited by {}\n", io::printable(summary.limited_by));
+  const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;
+  return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate / 1e9);
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,45 @@
+// What rdcp says on stderr when a copy is over.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// A kind of metadata that could not be kept, with its first case.
+struct Loss {
+  std::string kind;  // "owner or group"
+  std::uint64_t count = 0;
+  std::string first_path;  // raw bytes
+  std::string cause;
+};
+
+struct Summary {
+  std::uint64_t files = 0;
+  std::uint64_t directories = 0;
+  std::uint64_t others = 0;  // symlinks, hard links, FIFOs, sockets, nodes
+  std::uint64_t bytes = 0;   // of files' content
+  double seconds = 0;
+  unsigned streams = 0;    // 0: none was needed
+  std::string transport;   // "tcp"
+  std::string ring;        // io::Ring::description(), or both sides' where they differ
+  std::string limited_by;  // "target writes (3.7 GB/s)"; empty: not known
+  std::uint64_t retried_chunks = 0;
+  std::vector<Loss> losses;
+  std::vector<std::string> warnings;  // raw bytes, one line each
+};
+
+// "rdcp: ERROR\n".
+std::string error_line(const io::Error& error);
+
+// One line for each warning, then one for each kind of loss; printed whether or not -v is given, but not with
+// -q when nothing failed.
+std::string warning_lines(const Summary& summary);
+
+// What -v prints: the summary, and last of all "Bandwidth 5.127 GB/s" (10^9 bytes) on a line of its own.
+std::string summary_lines(const Summary& summary);
+
+}  // namespace rdcp::cli

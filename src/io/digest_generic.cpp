@@ -1,0 +1,14 @@
+// For processors whose vector code is chosen when the library is compiled (NEON, VSX).
+#include "io/digest_code.h"
+
+namespace rdcp::io {
+
+XXH128_hash_t xxh3_128(std::span<const std::byte> bytes) {
+  return XXH3_128bits(bytes.data(), bytes.size());
+}
+
+XXH64_hash_t xxh3_64(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace rdcp::io

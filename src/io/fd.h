@@ -1,0 +1,37 @@
+// An owned file descriptor.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace rdcp::io {
+
+// Move-only owner of a descriptor; -1 means none. Not for descriptors whose close() error matters: call
+// close() and look at what it returns.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~Fd() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset(int fd = -1) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+  // close(2)'s result, with errno set when it is -1; the descriptor is gone either way.
+  [[nodiscard]] int close() { return ::close(release()); }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace rdcp::io

@@ -1,0 +1,121 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "io/arena.h"
+
+namespace rdcp::io {
+namespace {
+
+// A file of which less is in the page cache is rather read past it, as a whole.
+constexpr double kResidentPart = 0.5;
+
+// Below this a source costs one read either way, and page cache reads ahead.
+constexpr std::uint64_t kDirectSourceBytesMin = 64 << 10;
+
+// Below this a target is likely to be in memory until somebody reads it, and is soon written back.
+constexpr std::uint64_t kDirectTargetBytesMin = 8 << 20;
+
+bool is_in_memory_filesystem(int fd) {
+  struct statfs status;
+  if (::fstatfs(fd, &status) != 0) return false;
+  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC || status.f_type == HUGETLBFS_MAGIC;
+}
+
+RingFile buffered(int fd) {
+  return {.fd = fd};
+}
+
+RingFile resident(int fd) {
+  return {.fd = fd, .resident = true};
+}
+
+RingFile direct_where_possible(int fd) {
+  if (!supports_direct(fd)) return buffered(fd);
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_DIRECT) != 0) return buffered(fd);
+  return {.fd = fd, .direct = true};
+}
+
+bool target_is_better_written_direct(std::uint64_t size) {
+  return size >= kDirectTargetBytesMin;
+}
+
+}  // namespace
+
+bool supports_direct(int fd) {
+  struct statx status {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) != 0) return false;
+  if ((status.stx_mask & STATX_DIOALIGN) == 0 || is_in_memory_filesystem(fd)) return false;
+  const auto is_fine = [](std::uint32_t align) { return align > 0 && kPageBytes % align == 0; };
+  return is_fine(status.stx_dio_mem_align) && is_fine(status.stx_dio_offset_align);
+}
+
+RingFile choose_source(int fd, std::uint64_t size, CacheMode mode) {
+  if (is_in_memory_filesystem(fd)) return resident(fd);
+  if (mode == CacheMode::bypass) return direct_where_possible(fd);
+  if (resident_part(fd, size) >= kResidentPart) return resident(fd);
+  if (mode == CacheMode::keep || size < kDirectSourceBytesMin) return buffered(fd);
+  return direct_where_possible(fd);
+}
+
+RingFile choose_target(int fd, std::uint64_t size, CacheMode mode) {
+  switch (mode) {
+    case CacheMode::keep:
+      return buffered(fd);
+    case CacheMode::bypass:
+      return direct_where_possible(fd);
+    case CacheMode::automatic:
+      return target_is_better_written_direct(size) ? direct_where_possible(fd) : buffered(fd);
+  }
+  return buffered(fd);
+}
+
+Result<void> preallocate(int fd, std::uint64_t size) {
+  if (size == 0 || is_in_memory_filesystem(fd)) return {};
+  if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    return errno_error("preallocate", "", EFBIG);
+  int result;
+  do {
+    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size));
+  } while (result != 0 && errno == EINTR);
+  // ENOSYS: sandboxes that do not know the call.
+  if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return {};
+  return errno_error("preallocate", "");
+}
+
+std::optional<Extent> DataExtents::next(std::uint64_t max_length) {
+  assert(max_length > 0 && max_length % kPageBytes == 0);
+  if (position_ >= data_end_ && !find_data()) return std::nullopt;
+  const Extent extent = {position_, std::min(max_length, data_end_ - position_)};
+  position_ += extent.length;
+  return extent;
+}
+
+// Moves on to where data is next. ENXIO of SEEK_DATA is the end of all data; any other error means that this
+// filesystem does not tell (lseek(2)), and everything is data.
+bool DataExtents::find_data() {
+  if (position_ >= size_) return false;
+  data_end_ = size_;
+  if (!sparse_) return true;
+  const off_t data = ::lseek(fd_, static_cast<off_t>(position_), SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return true;
+  if (data < 0 || static_cast<std::uint64_t>(data) >= size_) {
+    position_ = size_;
+    return false;
+  }
+  position_ = std::max(position_, static_cast<std::uint64_t>(data) / kPageBytes * kPageBytes);
+  const off_t hole = ::lseek(fd_, data, SEEK_HOLE);
+  if (hole >= 0)
+    data_end_ = std::min<std::uint64_t>(size_, round_up(static_cast<std::uint64_t>(hole), kPageBytes));
+  return true;
+}
+
+}  // namespace rdcp::io

@@ -1,0 +1,86 @@
+// A value or an Error. Operating errors are values everywhere in rdcp; no exception crosses our functions.
+#pragma once
+
+#include <cassert>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace rdcp::io {
+
+// What an error means to the run; the coordinator turns it into an exit status.
+enum class ErrorKind : unsigned char {
+  file,         // one file or directory could not be read or written (exit 1)
+  usage,        // what was asked for makes no sense (exit 2)
+  unreachable,  // a host could not be reached, or rdcp is not there or too old (exit 3)
+  connection,   // the data connection failed (exit 4)
+  protocol,     // the peer said what it must not say (exit 4)
+  digest,       // a digest did not match after retries (exit 5)
+  interrupted,  // a signal or the other side ended the run
+};
+
+// "operation subject: cause", e.g. "open /a/b: Permission denied".
+struct Error {
+  ErrorKind kind = ErrorKind::file;
+  int code = 0;           // errno value, 0 where there is none
+  std::string operation;  // "open", "connect to", ...
+  std::string subject;    // the path or host; raw bytes, escaped only when printed
+  std::string detail;     // the cause in words, when code does not say it
+
+  // One line; control characters are escaped (see printable()).
+  std::string message() const;
+};
+
+// The gate from errno. `subject` is the path or host.
+Error errno_error(std::string_view operation, std::string_view subject, int code = errno,
+                  ErrorKind kind = ErrorKind::file);
+
+// An error that has no errno.
+Error plain_error(ErrorKind kind, std::string_view operation, std::string_view subject,
+                  std::string_view detail);
+
+// Bytes as text that is safe on a terminal and in a one-line log: C0, C1, DEL and escape sequences become \n,
+// \t or \xNN, a backslash becomes \\; valid UTF-8 is left as it is, other bytes become \xNN.
+std::string printable(std::string_view bytes);
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& value() & { return (assert(ok()), *std::get_if<0>(&state_)); }
+  const T& value() const& { return (assert(ok()), *std::get_if<0>(&state_)); }
+  T&& value() && { return (assert(ok()), std::move(*std::get_if<0>(&state_))); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  const Error& error() const& { return (assert(!ok()), *std::get_if<1>(&state_)); }
+  Error&& error() && { return (assert(!ok()), std::move(*std::get_if<1>(&state_))); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const& { return (assert(error_), *error_); }
+  Error&& error() && { return (assert(error_), std::move(*error_)); }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace rdcp::io

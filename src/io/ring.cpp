@@ -1,0 +1,222 @@
+#include "io/ring.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "io/arena.h"
+#include "io/thread_ring.h"
+#include "io/uring.h"
+
+namespace rdcp::io {
+namespace {
+
+// Room for that many sleeping coroutines before the list of
+// them grows: a worker has a few timers, and slots that wait.
+constexpr std::size_t kSleepersExpected = 256;
+
+// Timeouts are added to the kernel's clock; one that is too long overflows there and would not wait at all.
+constexpr Clock::duration kLongestWait = std::chrono::hours(24);
+
+// O_DIRECT transfers stop at multiples of the logical block size, which is never smaller; only the end of a
+// file is anywhere else.
+constexpr std::size_t kSmallestBlockBytes = 512;
+
+constexpr std::size_t whole_pages(std::size_t bytes) {
+  return bytes / kPageBytes * kPageBytes;
+}
+
+bool wakes_later(const Sleep* a, const Sleep* b) {
+  return a->until() > b->until();
+}
+
+}  // namespace
+
+bool Operation::await_ready() {
+  if (kind_ == Kind::poll) return false;
+  if (bytes_ == 0) return true;
+  if (kind_ == Kind::write || !file_.resident) return false;
+  while (!advance(call())) {
+    if (blocked_) return false;
+  }
+  return true;
+}
+
+void Operation::await_suspend(std::coroutine_handle<> waiter) {
+  handle = waiter;
+  ring_.submit(*this);
+}
+
+short Operation::events() const {
+  if (!blocked_) return events_;
+  return kind_ == Kind::read ? POLLIN : POLLOUT;
+}
+
+long Operation::call() const {
+  const int fd = file_.fd;
+  long result;
+  if (kind_ == Kind::read) {
+    result = offset_ == kNoOffset ? ::read(fd, rest(), rest_bytes())
+                                  : ::pread(fd, rest(), rest_bytes(), static_cast<off_t>(rest_offset()));
+  } else {
+    result = offset_ == kNoOffset ? ::write(fd, rest(), rest_bytes())
+                                  : ::pwrite(fd, rest(), rest_bytes(), static_cast<off_t>(rest_offset()));
+  }
+  return result < 0 ? -errno : result;
+}
+
+bool Operation::advance(long result) {
+  if (result == -EINTR) return false;
+  if (result == -EAGAIN) {
+    // A transfer is tried again once poll says so, instead of spinning on an O_NONBLOCK descriptor.
+    blocked_ = kind_ != Kind::poll && !blocked_;
+    return false;
+  }
+  if (result < 0) return fail(static_cast<int>(-result));
+  if (blocked_) {
+    blocked_ = false;
+    return false;
+  }
+  const auto bytes = static_cast<std::size_t>(result);
+  switch (kind_) {
+    case Kind::read:
+      return advance_read(bytes);
+    case Kind::write:
+      return advance_write(bytes);
+    case Kind::poll:
+      done_ = bytes;
+      return true;
+  }
+  return true;
+}
+
+bool Operation::fail(int error) {
+  error_ = error;
+  return true;
+}
+
+bool Operation::advance_read(std::size_t bytes) {
+  if (bytes == 0) return true;
+  const bool complete = bytes == rest_bytes();
+  if (!file_.direct || complete || bytes % kSmallestBlockBytes != 0) {
+    done_ += bytes;
+    return complete || file_.direct;
+  }
+  // A short O_DIRECT read goes on from a page boundary, since a disk of 4096-byte blocks takes no other
+  // offset. Less than a page from such an offset is the end of the file.
+  const std::size_t whole = whole_pages(bytes);
+  done_ += whole > 0 ? whole : bytes;
+  return whole == 0;
+}
+
+bool Operation::advance_write(std::size_t bytes) {
+  if (bytes == rest_bytes()) {
+    done_ += bytes;
+    return true;
+  }
+  const std::size_t progress = file_.direct ? whole_pages(bytes) : bytes;
+  // Nothing written and no error: trying again would do the same for ever.
+  if (progress == 0) return fail(EIO);
+  done_ += progress;
+  return false;
+}
+
+void Sleep::await_suspend(std::coroutine_handle<> waiter) {
+  handle = waiter;
+  ring_.sleeping_.push_back(this);
+  std::push_heap(ring_.sleeping_.begin(), ring_.sleeping_.end(), wakes_later);
+}
+
+Ring::Ring() {
+  sleeping_.reserve(kSleepersExpected);
+}
+
+Ring::~Ring() = default;
+
+Operation Ring::read(const RingFile& file, std::span<std::byte> into, std::uint64_t offset) {
+  return {*this, Operation::Kind::read, file, into.data(), into.size(), offset, 0};
+}
+
+Operation Ring::write(const RingFile& file, std::span<const std::byte> from, std::uint64_t offset) {
+  return {*this, Operation::Kind::write, file, const_cast<std::byte*>(from.data()), from.size(), offset, 0};
+}
+
+Operation Ring::poll(int fd, short events) {
+  return {*this, Operation::Kind::poll, RingFile{.fd = fd}, nullptr, 0, 0, events};
+}
+
+Result<void> Ring::open_wake_fd() {
+  wake_fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_fd_) return errno_error("eventfd", "");
+  return {};
+}
+
+void Ring::wake() {
+  if (wake_pending_.exchange(true)) return;
+  const int saved_errno = errno;
+  const std::uint64_t one = 1;
+  // Cannot fail: a counter that is drained before it is written again never overflows.
+  [[maybe_unused]] const auto written = ::write(wake_fd(), &one, sizeof one);
+  errno = saved_errno;
+}
+
+void Ring::drain_wake_fd() {
+  std::uint64_t count;
+  [[maybe_unused]] const auto taken = ::read(wake_fd(), &count, sizeof count);
+  // Only now: the other way round, a wake() in between would be read away and leave the flag up for ever. A
+  // wake() that still sees the flag is served by the return from this very run_once().
+  wake_pending_.exchange(false);
+}
+
+Result<void> Ring::run_once(Clock::duration max_wait) {
+  const bool resumed = resume_ready();
+  Result<void> waited = wait(resumed ? Clock::duration::zero() : time_to_wait(max_wait));
+  schedule_sleepers_that_are_due();
+  resume_ready();
+  return waited;
+}
+
+void Ring::complete(Operation& operation, long result) {
+  if (operation.advance(result)) {
+    schedule(operation);
+  } else {
+    submit(operation);
+  }
+}
+
+// Only those that are ready now: coroutines that keep waking
+// each other must not keep the ring from its completions.
+bool Ring::resume_ready() {
+  WaiterQueue batch;
+  while (Waiter* waiter = ready_.pop()) batch.push(*waiter);
+  const bool any = !batch.empty();
+  while (Waiter* waiter = batch.pop()) waiter->handle.resume();
+  return any;
+}
+
+Clock::duration Ring::time_to_wait(Clock::duration max_wait) const {
+  Clock::duration wait = std::min(max_wait, kLongestWait);
+  if (!sleeping_.empty()) wait = std::min(wait, sleeping_.front()->until() - Clock::now());
+  return std::max(wait, Clock::duration::zero());
+}
+
+void Ring::schedule_sleepers_that_are_due() {
+  if (sleeping_.empty()) return;
+  const Clock::time_point now = Clock::now();
+  while (!sleeping_.empty() && sleeping_.front()->until() <= now) {
+    std::pop_heap(sleeping_.begin(), sleeping_.end(), wakes_later);
+    schedule(*sleeping_.back());
+    sleeping_.pop_back();
+  }
+}
+
+Result<std::unique_ptr<Ring>> make_ring(RingChoice choice, unsigned depth) {
+  if (choice == RingChoice::thread_pool) return ThreadRing::create(depth, "");
+  Result<std::unique_ptr<Ring>> ring = Uring::create(depth);
+  if (ring.ok() || choice == RingChoice::io_uring) return ring;
+  return ThreadRing::create(depth, ring.error().message());
+}
+
+}  // namespace rdcp::io

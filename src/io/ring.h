@@ -1,0 +1,214 @@
+// The interface of a worker's ring: the one place where a
+// worker submits file I/O, polls descriptors and sleeps.
+//
+// Two backends: io_uring (uring.h) and a small thread pool of pread/pwrite (thread_ring.h) for machines where
+// io_uring is forbidden. A ring belongs to one thread; only wake() may be called from others.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "io/task.h"
+
+namespace rdcp::io {
+
+class Ring;
+using Clock = std::chrono::steady_clock;
+
+// Offset of a file that has no positions (pipe, socket, terminal): read and written where it stands.
+inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
+
+// A file as a ring sees it.
+struct RingFile {
+  int fd = -1;
+  int index = -1;       // place in the ring's registered-file table, -1: not registered
+  bool direct = false;  // opened O_DIRECT: buffers, lengths and offsets are multiples of 4096
+  bool resident =
+      false;  // read it on the worker's own thread: its pages are in memory, a ring would only add work
+};
+
+// bytes is less than asked for only at the end of the file
+// (reads) or when error is set; error is an errno value.
+struct IoResult {
+  std::size_t bytes = 0;
+  int error = 0;
+};
+
+// One read, write or poll; awaitable, lives in the awaiting coroutine's frame and is never moved once
+// awaited. The ring finishes short transfers by itself: the waiter is resumed when all is transferred, at end
+// of file, or on an error. For a poll, IoResult::bytes holds the returned events.
+class Operation : public Waiter {
+ public:
+  enum class Kind : unsigned char { read, write, poll };
+
+  Operation(Ring& ring, Kind kind, const RingFile& file, std::byte* data, std::size_t bytes,
+            std::uint64_t offset, short events)
+      : ring_(ring), kind_(kind), file_(file), data_(data), bytes_(bytes), offset_(offset), events_(events) {}
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  bool await_ready();
+  void await_suspend(std::coroutine_handle<> waiter);
+  IoResult await_resume() const { return {done_, error_}; }
+
+  // For backends. An operation whose descriptor is O_NONBLOCK and was not ready poses as a poll until it is.
+  Kind kind() const { return blocked_ ? Kind::poll : kind_; }
+  const RingFile& file() const { return file_; }
+  std::byte* rest() const { return data_ + done_; }
+  std::size_t rest_bytes() const { return bytes_ - done_; }
+  std::uint64_t rest_offset() const { return offset_ == kNoOffset ? kNoOffset : offset_ + done_; }
+  short events() const;
+  // Takes one system call's result (bytes, or a negative
+  // errno). True: finished; false: submit the rest again.
+  bool advance(long result);
+  // Makes one plain system call for the rest, which may block; returns what advance() takes.
+  long call() const;
+  // A number that a backend keeps with an operation under way.
+  long note() const { return note_; }
+  void set_note(long note) { note_ = note; }
+
+ private:
+  bool fail(int error);
+  bool advance_read(std::size_t bytes);
+  bool advance_write(std::size_t bytes);
+
+  Ring& ring_;
+  Kind kind_;
+  RingFile file_;
+  std::byte* data_;
+  std::size_t bytes_;
+  std::uint64_t offset_;
+  short events_;
+  std::size_t done_ = 0;
+  int error_ = 0;
+  bool blocked_ = false;
+  long note_ = 0;
+};
+
+// Resumes its waiter at a point in time.
+class Sleep : public Waiter {
+ public:
+  Sleep(Ring& ring, Clock::time_point until) : ring_(ring), until_(until) {}
+  Sleep(const Sleep&) = delete;
+  Sleep& operator=(const Sleep&) = delete;
+  bool await_ready() const { return Clock::now() >= until_; }
+  void await_suspend(std::coroutine_handle<> waiter);
+  void await_resume() const {}
+  Clock::time_point until() const { return until_; }
+
+ private:
+  Ring& ring_;
+  Clock::time_point until_;
+};
+
+// Destroying a ring, on its thread, cancels what is under way and waits until the kernel has let go of every
+// buffer; waiters are not resumed. So a ring dies before the tasks and the memory that it serves.
+class Ring {
+ public:
+  virtual ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // "io_uring" or "thread pool", with the reason where it is
+  // not the first choice, and what of registration works.
+  virtual std::string description() const = 0;
+  // Registers the arena so that reads and writes within it need no page pinning per call. A memlock limit
+  // that is too small (io_uring charges registered buffers to RLIMIT_MEMLOCK, io_uring_register(2)) is no
+  // error: the ring goes on without, and description() says which limit to raise.
+  virtual void register_arena(std::span<std::byte> arena) = 0;
+  // Puts fd into the registered-file table; -1 when there is none or it is full. The file stays open in the
+  // table until detach(), whatever becomes of fd.
+  virtual int attach(int fd) = 0;
+  virtual void detach(int index) = 0;
+
+  Operation read(const RingFile& file, std::span<std::byte> into, std::uint64_t offset);
+  Operation write(const RingFile& file, std::span<const std::byte> from, std::uint64_t offset);
+  // Waits for events of poll(2) on fd, once.
+  Operation poll(int fd, short events);
+  Sleep sleep_until(Clock::time_point until) { return {*this, until}; }
+
+  // Puts a waiter on the list of those to be resumed by run_once(). Ring's thread only.
+  void schedule(Waiter& waiter) { ready_.push(waiter); }
+  // Makes run_once() return soon; any thread, also from before the first run_once().
+  void wake();
+
+  // Resumes what is ready; else submits what is queued, waits until something completes, a sleep is over,
+  // wake() was called or max_wait has passed, and resumes what that made ready. Ring's thread only.
+  Result<void> run_once(Clock::duration max_wait);
+
+ protected:
+  Ring();
+  // Creates the eventfd behind wake(); a backend's factory calls it first.
+  Result<void> open_wake_fd();
+  int wake_fd() const { return wake_fd_.get(); }
+  // Queues one system call for the rest of the operation. Must not resume anything.
+  virtual void submit(Operation& operation) = 0;
+  // Hands queued calls to the kernel and waits for at least one completion, wake_fd() or the time to pass;
+  // calls complete() for each completion. A zero wait only reaps.
+  virtual Result<void> wait(Clock::duration max_wait) = 0;
+  // For backends: takes a result, then schedules the waiter or submits the rest.
+  void complete(Operation& operation, long result);
+  // For backends: empties the eventfd after wake().
+  void drain_wake_fd();
+
+ private:
+  friend class Operation;
+  friend class Sleep;
+  bool resume_ready();
+  Clock::duration time_to_wait(Clock::duration max_wait) const;
+  void schedule_sleepers_that_are_due();
+
+  WaiterQueue ready_;
+  std::vector<Sleep*> sleeping_;  // a heap, the earliest first
+  Fd wake_fd_;
+  std::atomic<bool> wake_pending_ = false;  // an eventfd write is on its way: wake() need not add another
+};
+
+// A list of coroutines of one ring that wait for something to change; each looks again when it is resumed.
+class WaitList {
+ public:
+  class Awaiter : public Waiter {
+   public:
+    explicit Awaiter(WaitList& list) : list_(list) {}
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> waiter) {
+      handle = waiter;
+      list_.waiters_.push(*this);
+    }
+    void await_resume() const {}
+
+   private:
+    WaitList& list_;
+  };
+
+  explicit WaitList(Ring& ring) : ring_(ring) {}
+  Awaiter wait() { return Awaiter(*this); }
+  bool empty() const { return waiters_.empty(); }
+  void wake_one() {
+    if (Waiter* first = waiters_.pop()) ring_.schedule(*first);
+  }
+  void wake_all() {
+    while (Waiter* first = waiters_.pop()) ring_.schedule(*first);
+  }
+
+ private:
+  Ring& ring_;
+  WaiterQueue waiters_;
+};
+
+// Which backend to make.
+enum class RingChoice : unsigned char { automatic, io_uring, thread_pool };
+
+// Makes a ring for `depth` operations at once. automatic: io_uring, or the thread pool where
+// io_uring_setup(2) is refused (EPERM, ENOSYS: seccomp, kernel.io_uring_disabled).
+Result<std::unique_ptr<Ring>> make_ring(RingChoice choice, unsigned depth);
+
+}  // namespace rdcp::io

@@ -1,0 +1,39 @@
+// Where the other host can be reached.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+
+namespace rdcp::net {
+
+// A numeric address, IPv4 or IPv6 (with %scope where link-local).
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string text() const;  // "10.0.0.1:80", "[fe80::1%eth0]:80"
+  bool operator==(const Address&) const = default;
+};
+
+// Addresses at which this host can probably be reached, best first, without a port: the address that ssh's
+// client reached (SSH_CONNECTION, third field), then those of interfaces that are up, fastest link first
+// (/sys/class/net/*/speed), link-local ones after all others, loopback last. `via`: an address or an
+// interface name; only that one then. Errors: no interface of that name is up (usage), no address at all
+// (connection).
+io::Result<std::vector<std::string>> own_addresses(const std::string& via);
+
+// An address of an interface that is up.
+struct InterfaceAddress {
+  std::string interface;
+  std::string host;
+  int megabits = 0;  // the link's speed, 0 where it is not known
+  bool loopback = false;
+  bool link_local = false;
+};
+
+// The order that own_addresses() describes. ssh_connection: the variable's value, may be empty.
+std::vector<std::string> best_first(std::vector<InterfaceAddress> found, const std::string& ssh_connection);
+
+}  // namespace rdcp::net

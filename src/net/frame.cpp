@@ -1,0 +1,151 @@
+#include "net/frame.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "net/little_endian.h"
+
+namespace rdcp::net {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x52464452;  // "RDFR"
+
+// Where the fields stand on the wire.
+constexpr std::size_t kKindAt = 4;
+constexpr std::size_t kFlagsAt = 5;
+constexpr std::size_t kStatusAt = 6;
+constexpr std::size_t kZeroAt = 7;
+constexpr std::size_t kSlotAt = 8;
+constexpr std::size_t kLengthAt = 12;
+constexpr std::size_t kFileIdAt = 16;
+constexpr std::size_t kOffsetAt = 24;
+constexpr std::size_t kDigestAt = 32;
+constexpr std::size_t kExtraAt = 48;
+constexpr std::size_t kZerosAt = 64;
+constexpr std::size_t kCheckAt = 88;
+static_assert(kCheckAt + sizeof(std::uint64_t) == kFrameBytes);
+
+constexpr std::uint64_t kOffsetMax = std::numeric_limits<std::int64_t>::max();  // off_t's
+
+// Which fields of a frame a kind uses; the table in frame.h.
+enum : unsigned {
+  kUsesSlot = 1,
+  kUsesPayload = 2,  // length and digest
+  kUsesFile = 4,
+  kUsesOffset = 8,
+  kUsesExtra = 16,
+  kUsesStatus = 32,
+  kUsesFlags = 64,
+};
+
+constexpr unsigned uses(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::archive:
+      return kUsesSlot | kUsesPayload;
+    case FrameKind::open:
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesFlags;
+    case FrameKind::data:
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset;
+    case FrameKind::commit:
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesExtra;
+    case FrameKind::copy_range:
+      return kUsesSlot | kUsesFile | kUsesOffset | kUsesExtra;
+    case FrameKind::abandon:
+      return kUsesSlot | kUsesFile;
+    case FrameKind::credit:
+      return kUsesSlot | kUsesStatus;
+    case FrameKind::end:
+      break;
+  }
+  return 0;
+}
+
+constexpr bool known(FrameKind kind) {
+  return kind >= FrameKind::archive && kind <= FrameKind::credit;
+}
+
+constexpr bool known(AckStatus status) {
+  return status >= AckStatus::granted && status <= AckStatus::unsupported;
+}
+
+// What is wrong with the form of a frame of a known kind, or nullptr.
+const char* fault_of(const Frame& frame) {
+  const unsigned used = uses(frame.kind);
+  const auto unused = [used](unsigned field) { return (used & field) == 0; };
+  const std::uint8_t flags_allowed = unused(kUsesFlags) ? 0 : kFlagSparse;
+  if ((frame.flags & ~flags_allowed) != 0) return "undefined flags";
+  if (!known(frame.status)) return "unknown status";
+  if (unused(kUsesStatus) && frame.status != AckStatus::granted) return "a status where none belongs";
+  if (unused(kUsesSlot) && frame.slot != 0) return "a slot where none belongs";
+  if (unused(kUsesPayload) && frame.length != 0) return "a length without a payload";
+  if (unused(kUsesPayload) && frame.digest != io::Digest{}) return "a digest without a payload";
+  if (!unused(kUsesPayload) && frame.length == 0) return "an empty payload";
+  if (unused(kUsesFile) && frame.file_id != 0) return "a file where none belongs";
+  if (unused(kUsesOffset) && frame.offset != 0) return "an offset where none belongs";
+  if (unused(kUsesExtra) && frame.extra != io::Digest{}) return "extra bytes where none belong";
+  if (frame.offset > kOffsetMax - frame.length) return "an offset beyond every file";
+  return nullptr;
+}
+
+io::Error bad_frame(const char* fault) {
+  return io::plain_error(io::ErrorKind::protocol, "read", "frame", fault);
+}
+
+}  // namespace
+
+bool has_payload(FrameKind kind) {
+  return (uses(kind) & kUsesPayload) != 0;
+}
+
+bool takes_slot(FrameKind kind) {
+  return (uses(kind) & kUsesSlot) != 0 && kind != FrameKind::credit;
+}
+
+FrameBytes encode(const Frame& frame) {
+  assert(known(frame.kind) && fault_of(frame) == nullptr);
+  FrameBytes bytes{};
+  const bool has_status = frame.kind == FrameKind::credit;
+  store_le(bytes.data(), kMagic);
+  bytes[kKindAt] = static_cast<std::byte>(frame.kind);
+  bytes[kFlagsAt] = static_cast<std::byte>(frame.flags);
+  bytes[kStatusAt] = has_status ? static_cast<std::byte>(frame.status) : std::byte{0};
+  store_le(bytes.data() + kSlotAt, frame.slot);
+  store_le(bytes.data() + kLengthAt, frame.length);
+  store_le(bytes.data() + kFileIdAt, frame.file_id);
+  store_le(bytes.data() + kOffsetAt, frame.offset);
+  std::ranges::copy(frame.digest.bytes, bytes.begin() + kDigestAt);
+  std::ranges::copy(frame.extra.bytes, bytes.begin() + kExtraAt);
+  store_le(bytes.data() + kCheckAt, io::check_of(std::span(bytes).first<kCheckAt>()));
+  return bytes;
+}
+
+io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes) {
+  if (load_le<std::uint32_t>(bytes.data()) != kMagic) return bad_frame("not a frame (wrong magic number)");
+  if (load_le<std::uint64_t>(bytes.data() + kCheckAt) != io::check_of(bytes.first<kCheckAt>())) {
+    return bad_frame("damaged frame (wrong check)");
+  }
+  Frame frame;
+  frame.kind = static_cast<FrameKind>(bytes[kKindAt]);
+  if (!known(frame.kind)) return bad_frame("unknown kind of frame");
+  const bool has_status = frame.kind == FrameKind::credit;
+  if (has_status) {
+    frame.status = static_cast<AckStatus>(bytes[kStatusAt]);
+  } else if (bytes[kStatusAt] != std::byte{0}) {
+    return bad_frame("a status where none belongs");
+  }
+  frame.flags = static_cast<std::uint8_t>(bytes[kFlagsAt]);
+  frame.slot = load_le<std::uint32_t>(bytes.data() + kSlotAt);
+  frame.length = load_le<std::uint32_t>(bytes.data() + kLengthAt);
+  frame.file_id = load_le<std::uint64_t>(bytes.data() + kFileIdAt);
+  frame.offset = load_le<std::uint64_t>(bytes.data() + kOffsetAt);
+  std::ranges::copy(bytes.subspan<kDigestAt, 16>(), frame.digest.bytes.begin());
+  std::ranges::copy(bytes.subspan<kExtraAt, 16>(), frame.extra.bytes.begin());
+  const auto zeros = bytes.subspan<kZerosAt, kCheckAt - kZerosAt>();
+  const bool padded = std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; });
+  if (bytes[kZeroAt] != std::byte{0} || !padded) return bad_frame("undefined bytes");
+  if (const char* fault = fault_of(frame)) return bad_frame(fault);
+  return frame;
+}
+
+}  // namespace rdcp::net

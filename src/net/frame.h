@@ -1,0 +1,91 @@
+// The fixed-size header that travels with a chunk, or alone as a message. See "The wire" in ARCHITECTURE.md.
+//
+// On the wire, little-endian:
+//
+//    0  magic "RDFR"       12  length             32  digest (16 bytes)
+//    4  kind               16  file id            48  extra  (16 bytes)
+//    5  flags              24  offset             64  zeros  (24 bytes)
+//    6  status, or zero                           88  XXH3-64 of bytes 0..87
+//    7  zero
+//    8  slot
+//
+// Which fields a kind uses; all others are zero:
+//
+//    archive     slot length digest
+//    open        slot length digest file_id offset flags
+//    data        slot length digest file_id offset
+//    commit      slot length digest file_id offset extra
+//    copy_range  slot file_id offset extra
+//    abandon     slot file_id
+//    end
+//    credit      slot status
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "io/digest.h"
+#include "io/result.h"
+
+namespace rdcp::net {
+
+inline constexpr std::size_t kFrameBytes = 96;
+
+enum class FrameKind : std::uint8_t {
+  // Source to target, each with a payload in the slot it names.
+  archive = 1,  // payload: an archive chunk
+  open = 2,     // payload: one archive entry without content; offset: expected file size; flag kSparse
+  data = 3,     // payload: bytes of file file_id at offset
+  commit = 4,  // payload: one archive entry, the final metadata; offset: final size; extra: the file's digest
+  copy_range = 5,  // no payload, local copies only: extra: source descriptor and length; offset: where
+  abandon = 6,     // no payload: the source gives file_id up; the target drops its temporary file
+  // Source to target, without a slot.
+  end = 7,  // nothing more comes on this stream
+  // Target to source, without a payload.
+  credit = 8,  // slot is free; status says what became of the chunk that was in it
+};
+
+inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, do not preallocate
+
+// What became of a chunk.
+enum class AckStatus : std::uint8_t {
+  granted = 1,     // first leave to use the slot; no chunk was in it
+  done = 2,        // verified and written
+  bad_digest = 3,  // arrived damaged; send it again
+  refused = 4,     // verified, but its file could not be written; the target has reported why
+  unsupported = 5  // copy_range: not on these filesystems; send the bytes
+};
+
+// Host form of a frame. Every field is checked by decode() for form, and by the receiver against what was
+// granted.
+struct Frame {
+  FrameKind kind = FrameKind::end;
+  std::uint8_t flags = 0;
+  AckStatus status = AckStatus::granted;  // credit only
+  std::uint32_t slot = 0;
+  std::uint32_t length = 0;  // payload bytes
+  std::uint64_t file_id = 0;
+  std::uint64_t offset = 0;
+  io::Digest digest{};  // of the payload
+  io::Digest extra{};   // see FrameKind
+  bool operator==(const Frame&) const = default;
+};
+
+bool has_payload(FrameKind kind);
+// True for the frames that travel in a slot and are answered with a credit.
+bool takes_slot(FrameKind kind);
+
+using FrameBytes = std::array<std::byte, kFrameBytes>;
+
+// Little-endian, with a magic number first and an XXH3-64 check of all before it last. A frame that decode()
+// would refuse is our bug.
+FrameBytes encode(const Frame& frame);
+
+// Errors (protocol): wrong magic, wrong check, unknown kind or status, undefined flag bits, a non-zero field
+// that the kind does not use, a length without payload or a payload kind of length 0 (data chunks are never
+// empty either), an offset that is no off_t or whose sum with the length is none.
+io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes);
+
+}  // namespace rdcp::net

@@ -1,0 +1,49 @@
+// What the kernel's socket calls need said in their own terms: addresses, options, small messages.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "net/address.h"
+
+namespace rdcp::net {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_storage);
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+// Error (usage): host is no numeric address, or its %scope is no interface.
+io::Result<SocketAddress> to_socket_address(const Address& address);
+// IPv4 addresses that came through a dual-stack socket lose their ::ffff: prefix. An address of another
+// family, which only tests use, has its family's number as host.
+Address to_address(const SocketAddress& address);
+
+Address local_address(int socket);
+Address peer_address(int socket);
+
+// A non-blocking TCP socket of a family.
+io::Result<io::Fd> open_tcp_socket(int family);
+
+// No delay; a peer that is gone is noticed within 25 s, idle or not. congestion may be empty; a name that the
+// kernel does not know or allow is ignored: the copy works without.
+void set_stream_options(int socket, const std::string& congestion);
+
+// What an error says apart from its operation and subject.
+std::string cause_of(const io::Error& error);
+
+// For the handshake's small messages on non-blocking sockets. Receives what is there of the rest of `into`,
+// of which `have` bytes are filled; true when it is full. Error (connection): the peer closed, or errno.
+io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t& have);
+// A fresh socket's buffer takes a message of this size whole; where it does not, that is an error.
+io::Result<void> send_whole(int socket, std::span<const std::byte> message);
+
+}  // namespace rdcp::net

@@ -1,0 +1,219 @@
+#include "net/tcp_connect.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/ring.h"
+#include "net/sockets.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
+constexpr std::chrono::milliseconds kNextAddress{
+    500};  // how long an address is waited for before the next is tried
+constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
+
+// What all connections of one connect_all() have in common.
+struct Call {
+  const SessionKey& key;
+  Clock::time_point until;
+  const std::atomic<bool>& stop;
+  const TcpOptions& options;
+};
+
+// One attempt at a proven connection.
+class Dial {
+ public:
+  Dial(const Call& call, const Address& address, std::uint16_t stream_index);
+
+  const Address& address() const { return address_; }
+  std::uint16_t stream_index() const { return stream_index_; }
+  bool proven() const { return state_ == State::proven; }
+  // Why it failed; empty while it has not.
+  const std::string& cause() const { return cause_; }
+  bool under_way() const { return !proven() && cause_.empty(); }
+  io::Fd take_socket() { return std::move(socket_); }
+
+  pollfd poll() const {
+    return {under_way() ? socket_.get() : -1,
+            static_cast<short>(state_ == State::connecting ? POLLOUT : POLLIN), 0};
+  }
+  // Goes on as far as it can once the socket is ready.
+  void step();
+  void fail_if_overdue(Clock::time_point now);
+
+ private:
+  enum class State : unsigned char { connecting, challenged, proven };
+
+  void connect(const TcpOptions& options);
+  void finish_connecting();
+  void take_challenge();
+  void fail(const io::Error& error);
+
+  Address address_;
+  std::uint16_t stream_index_;
+  Clock::time_point deadline_;
+  Connector connector_;
+  State state_ = State::connecting;
+  std::string cause_;
+  io::Fd socket_;
+  std::array<std::byte, kChallengeBytes> challenge_;
+  std::size_t have_ = 0;
+};
+
+Dial::Dial(const Call& call, const Address& address, std::uint16_t stream_index)
+    : address_(address),
+      stream_index_(stream_index),
+      deadline_(Clock::now() + kHandshakeTimeout),
+      connector_(call.key, stream_index) {
+  connect(call.options);
+}
+
+void Dial::connect(const TcpOptions& options) {
+  const auto to = to_socket_address(address_);
+  if (!to) return fail(to.error());
+  auto socket = open_tcp_socket(to->storage.ss_family);
+  if (!socket) return fail(socket.error());
+  socket_ = std::move(*socket);
+  set_stream_options(socket_.get(), options.congestion);
+  if (::connect(socket_.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) {
+    fail(io::errno_error("", ""));
+  }
+}
+
+void Dial::step() {
+  if (state_ == State::connecting) {
+    finish_connecting();
+  } else {
+    take_challenge();
+  }
+}
+
+void Dial::finish_connecting() {
+  int code = 0;
+  socklen_t bytes = sizeof(code);
+  ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes);
+  if (code != 0) return fail(io::errno_error("", "", code));
+  state_ = State::challenged;
+  if (auto sent = send_whole(socket_.get(), connector_.hello()); !sent) fail(sent.error());
+}
+
+void Dial::take_challenge() {
+  const auto whole = receive_rest(socket_.get(), challenge_, have_);
+  if (!whole) return fail(whole.error());
+  if (!*whole) return;
+  const auto proof = connector_.answer(challenge_);
+  if (!proof) return fail(proof.error());
+  if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
+  state_ = State::proven;
+}
+
+// The address is named once, by all_failed(), so only the cause is kept.
+void Dial::fail(const io::Error& error) {
+  cause_ = cause_of(error);
+  socket_.reset();
+}
+
+void Dial::fail_if_overdue(Clock::time_point now) {
+  if (!under_way() || now < deadline_) return;
+  const char* missing =
+      state_ == State::connecting ? "does not answer" : "connected, but does not speak rdcp";
+  fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
+}
+
+io::Error stopped() {
+  return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
+}
+
+io::Error all_failed(std::span<const Dial> dials) {
+  std::string causes;
+  for (const Dial& dial : dials) {
+    if (dial.proven()) continue;
+    const std::string cause = dial.cause().empty() ? "does not answer" : dial.cause();
+    causes += (causes.empty() ? "" : "; ") + dial.address().text() + ": " + cause;
+  }
+  if (causes.empty()) causes = "no address is known";
+  return io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
+}
+
+// Waits for any of the dials, a look at `stop` or the deadline, and lets those go on that are ready; stops
+// after the first proven one when only one is wanted.
+void poll_and_step(std::span<Dial> dials, const Call& call, bool only_one) {
+  std::vector<pollfd> polls;
+  for (const Dial& dial : dials) polls.push_back(dial.poll());
+  const auto wait = std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kLookUp);
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
+  const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(milliseconds.count()));
+  for (std::size_t i = 0; ready > 0 && i < dials.size(); ++i) {
+    if (polls[i].revents == 0) continue;
+    dials[i].step();
+    if (only_one && dials[i].proven()) return;
+  }
+  const auto now = Clock::now();
+  for (Dial& dial : dials) dial.fail_if_overdue(now);
+}
+
+// The first of the addresses that proves the key, with the connection for stream 0.
+io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call) {
+  std::vector<Dial> dials;
+  auto next_start = Clock::now();
+  while (true) {
+    if (call.stop.load()) return stopped();
+    const auto now = Clock::now();
+    const bool none_under_way = std::ranges::none_of(dials, &Dial::under_way);
+    const bool all_started = dials.size() == addresses.size();
+    if (now >= call.until || (all_started && none_under_way)) return all_failed(dials);
+    if (!all_started && (none_under_way || now >= next_start)) {
+      dials.emplace_back(call, addresses[dials.size()], std::uint16_t{0});
+      next_start = now + kNextAddress;
+    }
+    poll_and_step(dials, call, true);
+    const auto winner = std::ranges::find_if(dials, &Dial::proven);
+    if (winner != dials.end()) return std::move(*winner);
+  }
+}
+
+// Connections for all streams but the first, to the address that won the race.
+io::Result<void> connect_rest(const Address& address, const Call& call, Sockets& sockets) {
+  std::vector<Dial> dials;
+  std::size_t next = 1;
+  while (next < sockets.size() || !dials.empty()) {
+    if (call.stop.load()) return stopped();
+    if (Clock::now() >= call.until) return all_failed(dials);
+    for (; next < sockets.size() && dials.size() < kDialsAtOnce; ++next) {
+      dials.emplace_back(call, address, static_cast<std::uint16_t>(next));
+    }
+    poll_and_step(dials, call, false);
+    for (Dial& dial : dials) {
+      if (!dial.cause().empty()) return all_failed(std::span(&dial, 1));
+      if (dial.proven()) sockets[dial.stream_index()] = dial.take_socket();
+    }
+    std::erase_if(dials, [](const Dial& dial) { return dial.proven(); });
+  }
+  return {};
+}
+
+}  // namespace
+
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
+                                std::uint16_t stream_count, std::chrono::seconds deadline,
+                                const std::atomic<bool>& stop, const TcpOptions& options) {
+  Sockets sockets(stream_count);
+  if (stream_count == 0) return sockets;
+  const Call call{key, Clock::now() + deadline, stop, options};
+  auto winner = race(addresses, call);
+  if (!winner) return winner.error();
+  sockets[0] = winner->take_socket();
+  if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
+  return sockets;
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,61 @@
+// Setting up a job's TCP connections: listen, connect, prove the key. Blocking, with deadlines; not the data
+// path.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "net/address.h"
+#include "net/handshake.h"
+
+namespace rdcp::net {
+
+struct TcpOptions {
+  // Congestion control for the job's sockets (TCP_CONGESTION), empty: the system's default.
+  std::string congestion;
+};
+
+// Sockets by stream index, non-blocking, TCP_NODELAY, keepalive and TCP_USER_TIMEOUT set so that a peer that
+// is gone is noticed within 25 s.
+using Sockets = std::vector<io::Fd>;
+
+// A listening socket for one job alone, on a port that the kernel picks, IPv6 dual-stack where there is IPv6.
+class TcpListener {
+ public:
+  // bind_address: a numeric address, or empty for all.
+  static io::Result<TcpListener> open(const std::string& bind_address);
+  std::uint16_t port() const { return port_; }
+  // Accepts until every index below stream_count has an authenticated connection, then closes the listening
+  // socket (on an error, too: a listener serves one job). At most kPendingMax unproven connections are held,
+  // each kHandshakeTimeout at most; for a further one the oldest is closed. Refusing the new one instead
+  // would let anybody who holds kPendingMax silent connections keep the true peer out, who needs only a round
+  // trip or two to be proven. A wrong key or garbage closes that connection only. Of two proven connections
+  // for one index the later one counts: the peer has given the earlier one up. `stop` is looked at every 100
+  // ms. Errors: deadline passed, with what the last refused peer did wrong (connection); stopped
+  // (interrupted).
+  io::Result<Sockets> accept_all(const SessionKey& key, std::uint16_t stream_count,
+                                 std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                 const TcpOptions& options);
+  static constexpr std::size_t kPendingMax = 32;
+
+ private:
+  TcpListener(io::Fd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
+  io::Fd fd_;
+  std::uint16_t port_;
+};
+
+// Tries the addresses in order (the next one starts after 500 ms without an answer, the first that proves the
+// key wins and serves all streams), then makes stream_count proven connections to it. Only the winner is ever
+// sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
+// cause (connection); stopped (interrupted).
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
+                                std::uint16_t stream_count, std::chrono::seconds deadline,
+                                const std::atomic<bool>& stop, const TcpOptions& options);
+
+}  // namespace rdcp::net

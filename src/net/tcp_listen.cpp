@@ -1,0 +1,208 @@
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <optional>
+#include <string>
+
+#include "io/ring.h"
+#include "net/sockets.h"
+#include "net/tcp_connect.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+constexpr int kBacklog = 128;
+constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
+
+io::Error listen_error(const std::string& subject, int code = errno) {
+  return io::errno_error("listen on", subject, code, io::ErrorKind::connection);
+}
+
+io::Result<io::Fd> bind_and_listen(const Address& at) {
+  const auto address = to_socket_address(at);
+  if (!address) return address.error();
+  auto socket = open_tcp_socket(address->storage.ss_family);
+  if (!socket) return socket.error();
+  if (address->storage.ss_family == AF_INET6) {
+    const int off = 0;  // takes IPv4 as well, whatever net.ipv6.bindv6only says
+    ::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
+  if (::bind(socket->get(), address->get(), address->length) != 0) return listen_error(at.text());
+  if (::listen(socket->get(), kBacklog) != 0) return listen_error(at.text());
+  return socket;
+}
+
+// A connection whose peer has not yet proven itself.
+class Pending {
+ public:
+  Pending(io::Fd socket, const SessionKey& key)
+      : socket_(std::move(socket)), deadline_(Clock::now() + kHandshakeTimeout), listener_(key) {}
+
+  int socket() const { return socket_.get(); }
+  Clock::time_point deadline() const { return deadline_; }
+  std::uint16_t stream_index() const { return listener_.stream_index(); }
+  io::Fd take_socket() { return std::move(socket_); }
+
+  // Goes as far as the bytes that are there lead. True: proven. An error: close it.
+  io::Result<bool> step(std::uint16_t stream_count);
+
+ private:
+  io::Result<void> answer_hello(std::uint16_t stream_count);
+
+  io::Fd socket_;
+  Clock::time_point deadline_;
+  Listener listener_;
+  bool challenged_ = false;
+  std::array<std::byte, std::max(kHelloBytes, kProofBytes)> message_;
+  std::size_t have_ = 0;
+};
+
+io::Result<bool> Pending::step(std::uint16_t stream_count) {
+  if (!challenged_) {
+    const auto whole = receive_rest(socket_.get(), std::span(message_).first<kHelloBytes>(), have_);
+    if (!whole || !*whole) return whole;
+    if (auto answered = answer_hello(stream_count); !answered) return answered.error();
+  }
+  // Not a byte more than the proof: what follows it belongs to the stream.
+  const auto proof = std::span(message_).first<kProofBytes>();
+  const auto whole = receive_rest(socket_.get(), proof, have_);
+  if (!whole || !*whole) return whole;
+  if (auto proven = listener_.check(proof); !proven) return proven.error();
+  return true;
+}
+
+io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
+  const auto challenge = listener_.challenge(std::span(message_).first<kHelloBytes>(), stream_count);
+  if (!challenge) return challenge.error();
+  challenged_ = true;
+  have_ = 0;
+  return send_whole(socket_.get(), *challenge);
+}
+
+// The unproven and the proven connections of one accept_all().
+class Reception {
+ public:
+  Reception(const SessionKey& key, std::uint16_t stream_count, const TcpOptions& options)
+      : key_(key), options_(options), proven_(stream_count) {}
+
+  bool complete() const {
+    return std::ranges::all_of(proven_, [](const io::Fd& fd) { return bool(fd); });
+  }
+  Sockets take() { return std::move(proven_); }
+  const std::string& last_refusal() const { return last_refusal_; }
+
+  // Waits for the listening socket or a pending connection, and lets those go on that can. True: someone
+  // knocks.
+  bool serve(int listening, Clock::duration max_wait);
+  void drop_overdue();
+  io::Result<void> accept_new(int listening);
+
+ private:
+  void step(std::list<Pending>::iterator pending);
+  void refuse(std::list<Pending>::iterator pending, const std::string& why);
+
+  const SessionKey& key_;
+  const TcpOptions& options_;
+  std::list<Pending> pending_;  // the oldest first
+  Sockets proven_;
+  std::string last_refusal_;
+};
+
+bool Reception::serve(int listening, Clock::duration max_wait) {
+  std::array<pollfd, TcpListener::kPendingMax + 1> polls;
+  polls[0] = {listening, POLLIN, 0};
+  std::size_t count = 1;
+  for (const Pending& pending : pending_) polls[count++] = {pending.socket(), POLLIN, 0};
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(max_wait);
+  if (::poll(polls.data(), count, static_cast<int>(wait.count())) <= 0) return false;
+  auto pending = pending_.begin();
+  for (std::size_t i = 1; i < count; ++i) {
+    const auto current = pending++;
+    if (polls[i].revents != 0) step(current);
+  }
+  return polls[0].revents != 0;
+}
+
+void Reception::step(std::list<Pending>::iterator pending) {
+  const auto proven = pending->step(static_cast<std::uint16_t>(proven_.size()));
+  if (!proven) {
+    refuse(pending, cause_of(proven.error()));
+  } else if (*proven) {
+    proven_[pending->stream_index()] = pending->take_socket();
+    pending_.erase(pending);
+  }
+}
+
+void Reception::refuse(std::list<Pending>::iterator pending, const std::string& why) {
+  last_refusal_ = peer_address(pending->socket()).text() + " " + why;
+  pending_.erase(pending);
+}
+
+void Reception::drop_overdue() {
+  while (!pending_.empty() && pending_.front().deadline() <= Clock::now()) {
+    refuse(pending_.begin(), "said nothing that proves it in time");
+  }
+}
+
+// At most kPendingMax at a time, so that those already here are served in between.
+io::Result<void> Reception::accept_new(int listening) {
+  for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) {
+    io::Fd socket(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+      const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
+      if (out_of_descriptors && pending_.empty()) return listen_error("TCP port");
+      if (out_of_descriptors) refuse(pending_.begin(), "was one connection too many");
+      // All other errors are of the connection that was to be accepted (accept(2)), or there is none.
+      return {};
+    }
+    if (pending_.size() == TcpListener::kPendingMax) {
+      refuse(pending_.begin(), "was closed for newer ones before it proved itself");
+    }
+    set_stream_options(socket.get(), options_.congestion);
+    pending_.emplace_back(std::move(socket), key_);
+  }
+  return {};
+}
+
+io::Error gave_up(std::uint16_t port, const std::string& last_refusal) {
+  std::string detail = "the other side did not connect in time";
+  if (!last_refusal.empty()) detail += "; last refused: " + last_refusal;
+  return io::plain_error(io::ErrorKind::connection, "accept on port", std::to_string(port), detail);
+}
+
+}  // namespace
+
+io::Result<TcpListener> TcpListener::open(const std::string& bind_address) {
+  auto socket = bind_and_listen({bind_address.empty() ? "::" : bind_address, 0});
+  if (!socket && bind_address.empty()) socket = bind_and_listen({"0.0.0.0", 0});  // a host without IPv6
+  if (!socket) return socket.error();
+  const std::uint16_t port = local_address(socket->get()).port;
+  return TcpListener(std::move(*socket), port);
+}
+
+io::Result<Sockets> TcpListener::accept_all(const SessionKey& key, std::uint16_t stream_count,
+                                            std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                            const TcpOptions& options) {
+  const io::Fd listening = std::move(fd_);
+  const auto until = Clock::now() + deadline;
+  Reception reception(key, stream_count, options);
+  while (!reception.complete()) {
+    if (stop.load()) {
+      return io::plain_error(io::ErrorKind::interrupted, "accept on port", std::to_string(port_), "stopped");
+    }
+    const auto now = Clock::now();
+    if (now >= until) return gave_up(port_, reception.last_refusal());
+    const bool knock = reception.serve(listening.get(), std::min<Clock::duration>(kLookUp, until - now));
+    reception.drop_overdue();
+    if (!knock) continue;
+    if (auto accepted = reception.accept_new(listening.get()); !accepted) return accepted.error();
+  }
+  return reception.take();
+}
+
+}  // namespace rdcp::net

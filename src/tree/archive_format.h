@@ -1,0 +1,16 @@
+// What writer and reader of archive chunks agree on beyond the pax format itself.
+#pragma once
+
+#include <cstddef>
+
+namespace rdcp::tree {
+
+inline constexpr std::size_t kTarBlockBytes = 512;
+// The path of the root of a copy, which has no name.
+inline constexpr char kRootPath[] = ".";
+// On a FIFO: it is a socket.
+inline constexpr char kSocketXattr[] = "rdcp.socket";
+// libarchive (3.6) reads no longer pax header than this.
+inline constexpr std::size_t kPaxRecordsMax = 1 << 20;
+
+}  // namespace rdcp::tree

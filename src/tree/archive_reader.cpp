@@ -1,0 +1,230 @@
+#include <archive.h>
+#include <archive_entry.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "tree/acl.h"
+#include "tree/archive.h"
+#include "tree/archive_acl.h"
+#include "tree/archive_format.h"
+
+namespace rdcp::tree {
+namespace {
+
+struct FreeEntry {
+  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
+};
+struct FreeReader {
+  void operator()(archive* reader) const { archive_read_free(reader); }
+};
+
+io::Error bad_archive(std::string_view subject, std::string_view detail) {
+  return io::plain_error(io::ErrorKind::protocol, "unpack", subject, detail);
+}
+
+std::string_view bytes_of(const char* text) {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
+
+// What the next functions say is wrong with an entry; nullptr: nothing.
+using Fault = const char*;
+
+// An entry's path as libarchive gives it: a directory's ends in a slash.
+Fault take_path(std::string_view path, bool is_directory, std::string& to) {
+  if (is_directory && path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  if (path.empty()) return "no path";
+  to = path == kRootPath ? std::string_view() : path;
+  return is_safe_path(to) ? nullptr : "unsafe path";
+}
+
+Fault take_type(archive_entry* from, Entry& to) {
+  to.link_target.clear();
+  if (const char* link = archive_entry_hardlink(from); link != nullptr) {
+    to.type = EntryType::hard_link;
+    to.link_target = link;
+    return to.link_target.empty() || !is_safe_path(to.link_target) ? "unsafe hard link" : nullptr;
+  }
+  switch (archive_entry_filetype(from)) {
+    case AE_IFREG:
+      to.type = EntryType::file;
+      return nullptr;
+    case AE_IFDIR:
+      to.type = EntryType::directory;
+      return nullptr;
+    case AE_IFLNK:
+      to.type = EntryType::symlink;
+      to.link_target = bytes_of(archive_entry_symlink(from));
+      return to.link_target.empty() ? "symlink without a target" : nullptr;
+    case AE_IFIFO:
+      to.type = EntryType::fifo;
+      return nullptr;
+    case AE_IFCHR:
+      to.type = EntryType::char_device;
+      return nullptr;
+    case AE_IFBLK:
+      to.type = EntryType::block_device;
+      return nullptr;
+    default:
+      return "unknown type";
+  }
+}
+
+Fault take_owner(archive_entry* from, Entry& to) {
+  const la_int64_t uid = archive_entry_uid(from);
+  const la_int64_t gid = archive_entry_gid(from);
+  // The largest number stands for "leave it" in chown(2) and belongs to nobody.
+  constexpr la_int64_t kEnd = std::numeric_limits<std::uint32_t>::max();
+  if (uid < 0 || uid >= kEnd || gid < 0 || gid >= kEnd) return "impossible owner";
+  to.uid = static_cast<std::uint32_t>(uid);
+  to.gid = static_cast<std::uint32_t>(gid);
+  to.user = bytes_of(archive_entry_uname(from));
+  to.group = bytes_of(archive_entry_gname(from));
+  return nullptr;
+}
+
+Fault take_size(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
+  const la_int64_t size = archive_entry_size(from);
+  if (size < 0) return "impossible size";
+  to.size = static_cast<std::uint64_t>(size);
+  to.data.clear();
+  const int extents = archive_entry_sparse_reset(from);
+  la_int64_t offset, length;
+  std::uint64_t stored = extents > 0 ? 0 : to.size;
+  while (archive_entry_sparse_next(from, &offset, &length) == ARCHIVE_OK) {
+    if (offset < 0 || length < 0 || offset > size || length > size - offset) return "extent beyond the size";
+    to.data.push_back({static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(length)});
+    stored += static_cast<std::uint64_t>(length);
+  }
+  if (stored > chunk_bytes) return "size beyond the chunk";
+  return to.type != EntryType::file && to.size > 0 ? "content where none can be" : nullptr;
+}
+
+void take_xattrs(archive_entry* from, Entry& to) {
+  to.xattrs.clear();
+  if (archive_entry_xattr_reset(from) == 0) return;
+  const char* name;
+  const void* value;
+  std::size_t size;
+  while (archive_entry_xattr_next(from, &name, &value, &size) == ARCHIVE_OK) {
+    if (to.type == EntryType::fifo && bytes_of(name) == kSocketXattr) {
+      to.type = EntryType::socket;
+    } else {
+      to.xattrs.push_back({name, std::string(static_cast<const char*>(value), size)});
+    }
+  }
+}
+
+Fault take_acls(archive_entry* from, Entry& to) {
+  to.access_acl.clear();
+  to.default_acl.clear();
+  if (archive_entry_acl_types(from) == 0) return nullptr;
+  auto access = take_acl(from, ARCHIVE_ENTRY_ACL_TYPE_ACCESS);
+  auto initial = take_acl(from, ARCHIVE_ENTRY_ACL_TYPE_DEFAULT);
+  if (!access || !initial) return "unknown kind of ACL";
+  to.access_acl = std::move(*access);
+  to.default_acl = std::move(*initial);
+  // libarchive takes the group bits from the group_obj line; on Linux they are the mask.
+  for (const AclLine& line : to.access_acl) {
+    if (line.tag == AclLine::Tag::mask) to.mode = (to.mode & ~0070u) | line.permissions << 3;
+  }
+  return nullptr;
+}
+
+Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
+  if (Fault fault = take_type(from, to)) return fault;
+  const bool is_directory = to.type == EntryType::directory;
+  if (Fault fault = take_path(bytes_of(archive_entry_pathname(from)), is_directory, to.path)) return fault;
+  if (Fault fault = take_owner(from, to)) return fault;
+  if (Fault fault = take_size(from, chunk_bytes, to)) return fault;
+  to.mode = archive_entry_perm(from) & 07777;
+  const long nanoseconds = archive_entry_mtime_nsec(from);
+  if (nanoseconds < 0 || nanoseconds >= 1'000'000'000) return "impossible time";
+  to.mtime = {archive_entry_mtime(from), static_cast<std::uint32_t>(nanoseconds)};
+  const bool is_device = to.type == EntryType::char_device || to.type == EntryType::block_device;
+  to.device = is_device ? makedev(archive_entry_rdevmajor(from), archive_entry_rdevminor(from)) : 0;
+  take_xattrs(from, to);
+  return take_acls(from, to);
+}
+
+}  // namespace
+
+struct ArchiveReader::State {
+  std::unique_ptr<archive_entry, FreeEntry> entry{archive_entry_new()};
+  std::unique_ptr<archive, FreeReader> reader;
+  std::span<const std::byte> chunk;
+  std::string path;               // of the current entry, for messages
+  std::uint64_t size = 0;         // of its content
+  std::uint64_t content_end = 0;  // of the blocks given so far
+
+  io::Error error(std::string_view subject) const {
+    const char* text = archive_error_string(reader.get());
+    return bad_archive(subject, text != nullptr ? text : "not an archive of ours");
+  }
+};
+
+ArchiveReader::ArchiveReader() : state_(std::make_unique<State>()) {}
+ArchiveReader::~ArchiveReader() = default;
+
+io::Result<void> ArchiveReader::open(std::span<const std::byte> chunk) {
+  State& state = *state_;
+  state.chunk = chunk;
+  state.path.clear();
+  state.size = state.content_end = 0;
+  constexpr std::size_t kTrailer = ArchiveWriter::kTrailerBytes;
+  // libarchive takes an archive that breaks off between two entries for a whole one.
+  if (chunk.size() < kTrailer || chunk.size() % kTarBlockBytes != 0 ||
+      std::any_of(chunk.end() - kTrailer, chunk.end(), [](std::byte byte) { return byte != std::byte{0}; })) {
+    return bad_archive("archive chunk", "its end is missing");
+  }
+  state.reader.reset(archive_read_new());
+  archive_read_support_format_tar(state.reader.get());
+  if (archive_read_open_memory(state.reader.get(), chunk.data(), chunk.size()) != ARCHIVE_OK) {
+    return state.error("archive chunk");
+  }
+  return {};
+}
+
+io::Result<bool> ArchiveReader::next(Entry& entry) {
+  State& state = *state_;
+  assert(state.reader != nullptr);
+  const int status = archive_read_next_header2(state.reader.get(), state.entry.get());
+  if (status == ARCHIVE_EOF) {
+    const auto end = archive_read_header_position(state.reader.get());
+    if (end == static_cast<la_int64_t>(state.chunk.size() - ArchiveWriter::kTrailerBytes)) return false;
+    return bad_archive("archive chunk", "more behind its end");
+  }
+  // A warning is an error: our own archives cause none.
+  if (status != ARCHIVE_OK) return state.error("archive chunk");
+  if (Fault fault = take_all(state.entry.get(), state.chunk.size(), entry)) {
+    return bad_archive(bytes_of(archive_entry_pathname(state.entry.get())), fault);
+  }
+  state.path = entry.path;
+  state.size = entry.size;
+  state.content_end = 0;
+  return true;
+}
+
+io::Result<std::optional<ArchiveReader::Block>> ArchiveReader::next_block() {
+  State& state = *state_;
+  assert(state.reader != nullptr);
+  for (;;) {
+    const void* bytes = nullptr;
+    std::size_t length = 0;
+    la_int64_t offset = 0;
+    const int status = archive_read_data_block(state.reader.get(), &bytes, &length, &offset);
+    if (status == ARCHIVE_EOF) return std::optional<Block>();
+    if (status != ARCHIVE_OK) return state.error(state.path);
+    if (length == 0) continue;  // a hole at the end
+    const auto begin = static_cast<std::uint64_t>(offset);
+    if (offset < 0 || begin < state.content_end || begin > state.size || length > state.size - begin) {
+      return bad_archive(state.path, "content out of its place");
+    }
+    state.content_end = begin + length;
+    return std::optional(Block{{static_cast<const std::byte*>(bytes), length}, begin});
+  }
+}
+
+}  // namespace rdcp::tree

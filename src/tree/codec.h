@@ -1,0 +1,132 @@
+// Fields of a message to bytes and back. A message lists its fields in fields(), as a tuple of references.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace rdcp::tree {
+
+class Encoder {
+ public:
+  template <class T>
+  void put(const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      out_.push_back(value ? 1 : 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      for (std::size_t i = 0; i < sizeof(T); ++i) out_.push_back(static_cast<char>(value >> (8 * i)));
+    } else if constexpr (std::is_enum_v<T>) {
+      put(static_cast<std::underlying_type_t<T>>(value));
+    } else {
+      put_all(const_cast<T&>(value).fields());
+    }
+  }
+  void put(const std::string& text) {
+    put(static_cast<std::uint32_t>(text.size()));
+    out_ += text;
+  }
+  template <std::size_t N>
+  void put(const std::array<std::byte, N>& bytes) {
+    out_.append(reinterpret_cast<const char*>(bytes.data()), N);
+  }
+  template <class T>
+  void put(const std::vector<T>& list) {
+    put(static_cast<std::uint32_t>(list.size()));
+    for (const T& item : list) put(item);
+  }
+  template <class... T>
+  void put_all(std::tuple<T&...> fields) {
+    std::apply([this](const auto&... field) { (put(field), ...); }, fields);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+// Every get() is false when the bytes run out or make no sense; nothing is allocated beyond what has arrived.
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+
+  template <class T>
+  bool get(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      std::uint8_t byte = 0;
+      if (!get(byte) || byte > 1) return false;
+      value = byte == 1;
+      return true;
+    } else if constexpr (std::is_integral_v<T>) {
+      if (rest_.size() < sizeof(T)) return false;
+      std::make_unsigned_t<T> bits = 0;
+      for (std::size_t i = 0; i < sizeof(T); ++i) {
+        bits |= static_cast<std::make_unsigned_t<T>>(std::make_unsigned_t<T>{static_cast<std::uint8_t>(rest_[i])}
+                                                     << (8 * i));
+      }
+      value = static_cast<T>(bits);
+      rest_.remove_prefix(sizeof(T));
+      return true;
+    } else if constexpr (std::is_enum_v<T>) {
+      std::underlying_type_t<T> number{};
+      if (!get(number)) return false;
+      value = static_cast<T>(number);
+      return true;
+    } else {
+      return get_all(value.fields());
+    }
+  }
+  bool get(std::string& text) {
+    std::uint32_t length = 0;
+    if (!get(length) || rest_.size() < length) return false;
+    text.assign(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    return true;
+  }
+  template <std::size_t N>
+  bool get(std::array<std::byte, N>& bytes) {
+    if (rest_.size() < N) return false;
+    std::memcpy(bytes.data(), rest_.data(), N);
+    rest_.remove_prefix(N);
+    return true;
+  }
+  template <class T>
+  bool get(std::vector<T>& list) {
+    std::uint32_t count = 0;
+    if (!get(count) || rest_.size() < count) return false;  // an item takes a byte at least
+    list.clear();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!get(list.emplace_back())) return false;
+    }
+    return true;
+  }
+  template <class... T>
+  bool get_all(std::tuple<T&...> fields) {
+    return std::apply([this](auto&... field) { return (get(field) && ...); }, fields);
+  }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+template <class Message>
+std::string encode_fields(Message& message) {
+  Encoder encoder;
+  encoder.put_all(message.fields());
+  return encoder.take();
+}
+
+// False unless the bytes are exactly the message's fields.
+template <class Message>
+bool decode_fields(std::string_view bytes, Message& message) {
+  Decoder decoder(bytes);
+  return decoder.get_all(message.fields()) && decoder.at_end();
+}
+
+}  // namespace rdcp::tree

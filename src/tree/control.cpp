@@ -1,0 +1,127 @@
+#include "tree/control.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rdcp::tree {
+
+using io::Error;
+using io::ErrorKind;
+using io::Result;
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 5;
+constexpr std::size_t kNoiseShown = 200;
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& peer) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      return io::errno_error("write to", peer, errno, ErrorKind::connection);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
+  Encoder header;
+  header.put(type);
+  header.put(static_cast<std::uint32_t>(body.size()));
+  std::lock_guard lock(send_mutex_);
+  if (!out_) return io::plain_error(ErrorKind::connection, "write to", peer_, "closed");
+  std::string bytes;
+  if (!greeting_sent_) bytes = kGreeting;
+  greeting_sent_ = true;
+  bytes += header.take();
+  bytes += body;
+  return write_all(out_.get(), bytes, peer_);
+}
+
+void ControlChannel::close_out() {
+  std::lock_guard lock(send_mutex_);
+  out_.reset();
+}
+
+Error ControlChannel::garbled() const {
+  return io::plain_error(ErrorKind::protocol, "control message from", peer_, "makes no sense");
+}
+
+bool ControlChannel::buffered() const {
+  if (!greeted_ || input_.size() - consumed_ < kHeaderBytes) return false;
+  std::uint32_t length = 0;
+  Decoder(std::string_view(input_).substr(consumed_ + 1)).get(length);
+  return length > kMessageBytesMax || input_.size() - consumed_ - kHeaderBytes >= length;
+}
+
+Result<std::optional<RawMessage>> ControlChannel::take() {
+  if (!greeted_) {
+    const std::size_t shown = std::min(input_.size(), kGreeting.size());
+    if (std::string_view(input_).substr(0, shown) != kGreeting.substr(0, shown)) {
+      return io::plain_error(
+          ErrorKind::unreachable, "start rdcp on", peer_,
+          "its login shell prints text where rdcp should speak (a noisy shell profile?): \"" +
+              input_.substr(0, kNoiseShown) + "\"");
+    }
+    if (input_.size() < kGreeting.size()) return std::optional<RawMessage>();
+    greeted_ = true;
+    consumed_ = kGreeting.size();
+  }
+  if (!buffered()) return std::optional<RawMessage>();
+  Decoder header(std::string_view(input_).substr(consumed_));
+  RawMessage message;
+  std::uint32_t length = 0;
+  header.get(message.type);
+  header.get(length);
+  if (length > kMessageBytesMax) return garbled();
+  message.body = input_.substr(consumed_ + kHeaderBytes, length);
+  consumed_ += kHeaderBytes + length;
+  if (consumed_ == input_.size()) {
+    input_.clear();
+    consumed_ = 0;
+  }
+  return std::optional<RawMessage>(std::move(message));
+}
+
+Result<std::optional<RawMessage>> ControlChannel::receive() {
+  if (!buffered()) {
+    char bytes[64 << 10];
+    ssize_t n;
+    do {
+      n = ::read(in_.get(), bytes, sizeof bytes);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return io::errno_error("read from", peer_, errno, ErrorKind::connection);
+    if (n == 0) return io::plain_error(ErrorKind::connection, "read from", peer_, "the agent is gone");
+    input_.erase(0, consumed_);
+    consumed_ = 0;
+    input_.append(bytes, static_cast<std::size_t>(n));
+  }
+  return take();
+}
+
+Result<RawMessage> ControlChannel::wait(std::chrono::steady_clock::time_point deadline) {
+  for (;;) {
+    if (!buffered()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      pollfd entry{in_.get(), POLLIN, 0};
+      const int n = ::poll(&entry, 1, static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000)));
+      if (n == 0) return io::plain_error(ErrorKind::unreachable, "wait for", peer_, "no answer");
+      if (n < 0 && errno != EINTR) return io::errno_error("poll", peer_, errno, ErrorKind::connection);
+      if (n < 0) continue;
+    }
+    auto message = receive();
+    if (!message) return std::move(message).error();
+    if (*message) return std::move(**message);
+  }
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,29 @@
+// Where a copy lands: the rules of cp -a and scp -r, with rsync's trailing slash. The table is in README.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/result.h"
+#include "tree/message.h"
+
+namespace rdcp::tree {
+
+// True when SRC means a directory's contents: "dir/", ".", "..", "dir/.", "/".
+bool means_contents(std::string_view source);
+
+// What the rules say of a copy; the fields go into Begin.
+struct Landing {
+  std::vector<std::string> landings;  // Entry::path of each source's top, "" for unusable ones too
+  bool beneath_parent = false;
+  bool in_place = false;
+};
+
+// sources and facts are in the same order. same_kernel: both agents run on one host, so that inode numbers can be
+// compared and a directory is not copied into itself. Errors (file) name SRC or DST: DST is no directory for several
+// SRC or for a directory, a name that would be taken twice, a directory into itself.
+io::Result<Landing> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
+                         const std::string& destination, const TargetReady& target, bool same_kernel);
+
+}  // namespace rdcp::tree

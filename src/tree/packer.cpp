@@ -1,0 +1,216 @@
+#include "tree/packer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rdcp::tree {
+
+namespace {
+
+// How often a file that changes under our hands is read anew before it is copied as it was caught.
+constexpr int kReadTries = 3;
+
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+// Nothing was written between the two looks (ctime moves with every write, mtime may be set back).
+bool unchanged(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim) &&
+         same_time(a.st_ctim, b.st_ctim);
+}
+
+// Up to `wanted` bytes from the start; -1 with errno on failure.
+ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
+  std::size_t done = 0;
+  while (done < wanted) {
+    const ssize_t n = ::pread(fd, to + done, wanted - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+}  // namespace
+
+Packer::Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
+               Reporter& reporter)
+    : plan_(plan), policy_(policy), names_(names), reporter_(reporter), scratch_(small_file_max + 1) {}
+
+std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
+  packed_ = {};
+  writer_.begin(slot);
+  while (batch.next < batch.items.size()) {
+    const Item& item = batch.items[batch.next];
+    const Outcome outcome = add(item);
+    if (outcome == Outcome::full && writer_.entries() > 0) break;
+    if (outcome == Outcome::full) {
+      reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
+                                        "its metadata does not fit into a chunk; try a larger --chunk-size"));
+    }
+    ++batch.next;
+  }
+  if (writer_.entries() == 0) return 0;
+  const auto length = writer_.finish();
+  if (length) return *length;
+  reporter_.problem(length.error());
+  return 0;
+}
+
+Packer::Outcome Packer::add(const Item& item) {
+  if (item.kind == Item::Kind::finish) {
+    entry_ = item.directory->entry;
+    entry_.type = EntryType::directory;
+    entry_.path = item.entry_path();
+    return add_entry({});
+  }
+  if (S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry) return add_file(item);
+  entry_ = {};
+  fill_from_stat(item.status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = 0;
+  if (item.kind == Item::Kind::hard_link) {
+    entry_.type = EntryType::hard_link;
+    entry_.link_target = Item::landing_path(*item.link_root, item.link_target);
+    return add_entry({});
+  }
+  entry_.link_target = item.link_target;
+  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  if (fd) {
+    const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
+    if (!read) reporter_.problem(read.error());
+  }
+  return add_entry({});
+}
+
+Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
+  const auto added = writer_.add(entry_, content);
+  if (!added) {
+    reporter_.problem(added.error());
+    return Outcome::skipped;
+  }
+  if (!*added) return Outcome::full;
+  switch (entry_.type) {
+    case EntryType::file: ++packed_.files; break;
+    case EntryType::directory: ++packed_.directories; break;
+    default: ++packed_.others; break;
+  }
+  packed_.content_bytes += content.size();
+  return Outcome::added;
+}
+
+// Reads the whole of a file into scratch_. False: it does not fit there any more.
+bool Packer::read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes) {
+  status = item.status;
+  for (int tries = 0; tries < kReadTries; ++tries) {
+    if (static_cast<std::uint64_t>(status.st_size) >= scratch_.size()) return false;
+    const ssize_t n = read_from_start(fd, scratch_.data(), static_cast<std::size_t>(status.st_size) + 1);
+    struct stat after {};
+    if (n < 0 || ::fstat(fd, &after) != 0) {
+      bytes = 0;
+      status.st_size = -1;
+      return true;
+    }
+    bytes = std::min(static_cast<std::size_t>(n), static_cast<std::size_t>(status.st_size));
+    const bool same = unchanged(status, after);
+    status = after;
+    if (same) return true;
+  }
+  if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return false;
+  reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
+                                    "the file changed while it was read; the copy may mix old and new"));
+  return true;
+}
+
+// The file is not small any more: it goes alone, and its directory waits for that too.
+void Packer::hand_back(const Item& item) {
+  auto file = std::make_shared<LargeFile>();
+  file->item = item;
+  item.directory->pending.fetch_add(1);
+  plan_.add_grown(std::move(file));
+}
+
+// Where a small file that takes less room than its size has its data.
+void Packer::note_holes(int fd, const struct stat& status) {
+  if (status.st_blocks * 512 >= status.st_size || static_cast<std::size_t>(status.st_size) < io::kPageBytes) return;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  io::DataExtents extents(fd, size, true);
+  std::uint64_t covered = 0;
+  while (const auto extent = extents.next(size + io::kPageBytes)) {
+    entry_.data.push_back(*extent);
+    covered += extent->length;
+  }
+  if (covered == size) {
+    entry_.data.clear();
+  } else if (entry_.data.empty()) {
+    entry_.data.push_back({size, 0});  // nothing but a hole
+  }
+}
+
+Packer::Outcome Packer::add_file(const Item& item) {
+  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (!fd) {
+    reporter_.problem(io::errno_error("open", item.subject()));
+    return Outcome::skipped;
+  }
+  struct stat status {};
+  std::size_t bytes = 0;
+  if (!read_content(item, fd.get(), status, bytes)) {
+    hand_back(item);
+    return Outcome::skipped;
+  }
+  if (status.st_size < 0) {
+    reporter_.problem(io::errno_error("read", item.subject()));
+    return Outcome::skipped;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
+    return Outcome::skipped;
+  }
+  entry_.xattrs.clear();
+  entry_.access_acl.clear();
+  entry_.default_acl.clear();
+  entry_.data.clear();
+  entry_.link_target.clear();
+  fill_from_stat(status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = bytes;
+  note_holes(fd.get(), status);
+  const auto read = read_xattrs(fd.get(), false, policy_, names_, entry_);
+  if (!read) reporter_.problem(read.error());
+  const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
+  if (outcome == Outcome::full && writer_.entries() == 0) {
+    hand_back(item);
+    return Outcome::skipped;
+  }
+  return outcome;
+}
+
+std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot) {
+  packed_ = {};
+  Entry entry;
+  fill_from_stat(file.status, policy_, names_, entry);
+  entry.type = EntryType::file;
+  entry.path = file.item.entry_path();
+  entry.size = 0;
+  const auto read = file.byte_stream ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
+  if (!read) reporter_.problem(read.error());
+  writer_.begin(slot);
+  const auto added = writer_.add(entry, {});
+  if (added && *added) {
+    const auto length = writer_.finish();
+    if (length) return *length;
+  }
+  reporter_.problem(added && !*added
+                        ? io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+                                          "its metadata does not fit into a chunk; try a larger --chunk-size")
+                        : io::plain_error(io::ErrorKind::file, "copy", file.item.subject(), "cannot be archived"));
+  return 0;
+}
+
+}  // namespace rdcp::tree

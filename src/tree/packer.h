@@ -1,0 +1,62 @@
+// Fills slots with archive chunks: batches of small files, and the headers of large ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/arena.h"
+#include "io/fd.h"
+#include "tree/archive.h"
+#include "tree/metadata.h"
+#include "tree/plan.h"
+#include "tree/reporter.h"
+#include "tree/work.h"
+
+namespace rdcp::tree {
+
+// One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are cached, and
+// then open, read, stat and close cost less than handing them to anyone.
+class Packer {
+ public:
+  Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
+         Reporter& reporter);
+
+  // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the last one
+  // dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been reported).
+  std::size_t pack(Batch& batch, std::span<std::byte> slot);
+
+  // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and reported.
+  std::size_t pack_header(const LargeFile& file, std::span<std::byte> slot);
+
+  // Of the last pack(): what to count when it is settled.
+  struct Packed {
+    std::uint64_t files = 0;
+    std::uint64_t directories = 0;
+    std::uint64_t others = 0;
+    std::uint64_t content_bytes = 0;
+  };
+  const Packed& packed() const { return packed_; }
+
+ private:
+  enum class Outcome : std::uint8_t { added, full, skipped };
+  Outcome add(const Item& item);
+  Outcome add_file(const Item& item);
+  Outcome add_entry(std::span<const std::byte> content);
+  bool read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
+  void hand_back(const Item& item);
+  void note_holes(int fd, const struct stat& status);
+
+  Plan& plan_;
+  const MetadataPolicy policy_;
+  NameTable& names_;
+  Reporter& reporter_;
+  ArchiveWriter writer_;
+  std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
+  Entry entry_;
+  Packed packed_;
+};
+
+}  // namespace rdcp::tree

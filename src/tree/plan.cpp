@@ -1,0 +1,288 @@
+#include "tree/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rdcp::tree {
+
+bool Plan::add(Batch batch) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return batches_.size() < kBatchesMax || stopped(); });
+  if (stopped()) return false;
+  batches_.push_back(std::move(batch));
+  wake_workers();
+  return true;
+}
+
+bool Plan::add(LargeFileRef file) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return waiting_.size() < kLargeFilesMax || stopped(); });
+  if (stopped()) return false;
+  waiting_.push_back(std::move(file));
+  wake_workers();
+  return true;
+}
+
+void Plan::add_grown(LargeFileRef file) {
+  std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(file));
+  wake_workers();
+}
+
+void Plan::add_link(Item item) {
+  std::lock_guard lock(mutex_);
+  links_.push_back(std::move(item));
+}
+
+void Plan::count(std::uint64_t files, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  totals_.files += files;
+  totals_.bytes += bytes;
+}
+
+void Plan::walk_finished() {
+  std::lock_guard lock(mutex_);
+  walk_over_ = true;
+  totals_.complete = true;
+  wake_workers();
+}
+
+void Plan::listed(const DirectoryRef& directory) {
+  std::lock_guard lock(mutex_);
+  child_settled(directory);
+}
+
+// With the mutex held: one of the directory's children is done with (or its listing).
+void Plan::child_settled(const DirectoryRef& directory) {
+  if (directory == nullptr || directory->pending.fetch_sub(1) != 1) return;
+  if (directory->root->single) return;
+  if (directory->readable) {
+    finishable_.push_back(directory);
+    wake_workers();
+  } else {
+    child_settled(directory->parent);
+  }
+}
+
+Plan::Next Plan::take(Work& work) {
+  std::lock_guard lock(mutex_);
+  if (stopped()) return Next::none;
+  // Large files first, because they fill disks and networks best; but every other time a batch, so that the
+  // walker, which may have more large files to find, is not held up behind a queue of small ones.
+  prefer_batch_ = !prefer_batch_;
+  bool found = prefer_batch_ && take_batch(work);
+  found = found || take_extent(work) || take_open(work) || take_batch(work) || take_finish(work);
+  if (!found && walk_over_ && in_flight_ == 0) {
+    make_link_batches();
+    found = take_batch(work);
+    if (!found) return Next::none;
+  }
+  if (!found) {
+    ++waiting_takers_;
+    return Next::wait;
+  }
+  ++in_flight_;
+  return Next::work;
+}
+
+bool Plan::take_extent(Work& work) {
+  for (std::size_t i = 0; i < active_.size();) {
+    LargeFile& file = *active_[i];
+    std::optional<io::Extent> extent;
+    if (file.failed) {
+      file.returned.clear();
+    } else if (!file.returned.empty()) {
+      io::Extent& back = file.returned.back();
+      extent = io::Extent{back.offset, std::min(back.length, extent_bytes_)};
+      back.offset += extent->length;
+      back.length -= extent->length;
+      if (back.length == 0) file.returned.pop_back();
+    } else if (file.byte_stream) {
+      if (file.reading) {
+        ++i;
+        continue;
+      }
+      if (!file.exhausted) {
+        extent = io::Extent{file.sent_bytes, extent_bytes_};
+        file.reading = true;
+      }
+    } else {
+      extent = file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
+    }
+    if (extent) {
+      ++file.outstanding;
+      work.kind = Work::Kind::extent;
+      work.file = active_[i];
+      work.extent = *extent;
+      return true;
+    }
+    file.exhausted = true;
+    work.file = active_[i];
+    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (file_over(work)) return true;
+  }
+  return false;
+}
+
+// With the mutex held: when nothing of work.file is out any more, work becomes its last piece.
+bool Plan::file_over(Work& work) {
+  const LargeFile& file = *work.file;
+  if (!file.exhausted || file.outstanding > 0 || !file.returned.empty()) return false;
+  work.kind = file.failed ? Work::Kind::abandon : Work::Kind::commit;
+  return true;
+}
+
+bool Plan::take_open(Work& work) {
+  if (waiting_.empty() || open_files_ >= kOpenFilesMax) return false;
+  ++open_files_;
+  work.kind = Work::Kind::open;
+  work.file = std::move(waiting_.front());
+  waiting_.pop_front();
+  room_.notify_all();
+  return true;
+}
+
+bool Plan::take_batch(Work& work) {
+  if (batches_.empty()) return false;
+  work.kind = Work::Kind::batch;
+  work.batch = std::move(batches_.front());
+  batches_.pop_front();
+  room_.notify_all();
+  return true;
+}
+
+bool Plan::take_finish(Work& work) {
+  if (finishable_.empty()) return false;
+  work.kind = Work::Kind::batch;
+  work.batch = {};
+  while (!finishable_.empty() && work.batch.items.size() < kFinishBatch) {
+    DirectoryRef directory = std::move(finishable_.front());
+    finishable_.pop_front();
+    // A parent whose last open child is this very item follows it in the same archive, which spares a round
+    // trip for each level. Its count stays: the child is settled with the batch, and then so is the parent.
+    while (directory != nullptr && work.batch.items.size() < kFinishBatch) {
+      Item item;
+      item.kind = Item::Kind::finish;
+      item.directory = directory;
+      work.batch.items.push_back(std::move(item));
+      const DirectoryRef& parent = directory->parent;
+      const bool last = parent != nullptr && parent->readable && parent->pending.load() == 1;
+      if (last)
+        parent->pending.store(2);  // its own finish item is out: settling the child must not queue it again
+      directory = last ? parent : nullptr;
+    }
+  }
+  return true;
+}
+
+void Plan::make_link_batches() {
+  constexpr std::size_t kLinksInBatch = 256;
+  while (!links_.empty()) {
+    Batch batch;
+    while (!links_.empty() && batch.items.size() < kLinksInBatch) {
+      batch.items.push_back(std::move(links_.front()));
+      links_.pop_front();
+    }
+    batches_.push_back(std::move(batch));
+  }
+}
+
+void Plan::settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last) {
+  std::lock_guard lock(mutex_);
+  for (std::size_t i = begin; i < end; ++i) child_settled(items[i].waits());
+  if (last) {
+    --in_flight_;
+    wake_workers();
+  }
+}
+
+void Plan::opened(const LargeFileRef& file, bool usable) {
+  std::lock_guard lock(mutex_);
+  --in_flight_;
+  if (usable) {
+    active_.push_back(file);
+  } else {
+    --open_files_;
+    child_settled(file->item.waits());
+  }
+  wake_workers();
+}
+
+void Plan::stream_read(LargeFile& file, std::size_t bytes, bool at_end) {
+  std::lock_guard lock(mutex_);
+  file.reading = false;
+  file.sent_bytes += bytes;
+  file.exhausted = file.exhausted || at_end;
+  wake_workers();
+}
+
+void Plan::ended_early(LargeFile& file, std::uint64_t end) {
+  std::lock_guard lock(mutex_);
+  file.end = std::min(file.end, end);
+}
+
+bool Plan::settle_extent(Work& work, bool failed, const net::Frame* data) {
+  std::lock_guard lock(mutex_);
+  LargeFile& file = *work.file;
+  file.failed = file.failed || failed;
+  if (data != nullptr) file.digest.add(data->offset, data->length, data->digest);
+  --file.outstanding;
+  // As long as the file is among the active ones, take() is who finds out that it has no more extents.
+  const bool active = std::find(active_.begin(), active_.end(), work.file) != active_.end();
+  if (!active && file_over(work)) return true;
+  --in_flight_;
+  wake_workers();
+  return false;
+}
+
+void Plan::return_extent(Work& work) {
+  std::lock_guard lock(mutex_);
+  LargeFile& file = *work.file;
+  file.by_kernel = false;
+  file.returned.push_back(work.extent);
+  --file.outstanding;
+  if (std::find(active_.begin(), active_.end(), work.file) == active_.end()) active_.push_front(work.file);
+  --in_flight_;
+  wake_workers();
+}
+
+void Plan::settle_file(const LargeFileRef& file) {
+  std::lock_guard lock(mutex_);
+  --in_flight_;
+  --open_files_;
+  child_settled(file->item.waits());
+  wake_workers();
+}
+
+void Plan::stop() {
+  stopped_ = true;
+  std::lock_guard lock(mutex_);
+  room_.notify_all();
+  waiting_takers_ = 1;
+  wake_workers();
+}
+
+PlanTotals Plan::totals() const {
+  std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+void Plan::subscribe(io::Ring* ring) {
+  std::lock_guard lock(mutex_);
+  rings_.push_back(ring);
+}
+
+void Plan::unsubscribe(io::Ring* ring) {
+  std::lock_guard lock(mutex_);
+  std::erase(rings_, ring);
+}
+
+// With the mutex held.
+void Plan::wake_workers() {
+  if (waiting_takers_ == 0) return;
+  waiting_takers_ = 0;
+  changes_.fetch_add(1, std::memory_order_release);
+  for (io::Ring* ring : rings_) ring->wake();
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,114 @@
+// What is still to be done, shared by the walker's threads and the workers: the only thing on the data path that is.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "io/ring.h"
+#include "net/frame.h"
+#include "tree/work.h"
+
+namespace rdcp::tree {
+
+// One piece of work for a slot.
+struct Work {
+  enum class Kind : std::uint8_t { batch, open, extent, commit, abandon };
+  Kind kind = Kind::batch;
+  Batch batch;
+  LargeFileRef file;
+  io::Extent extent;
+};
+
+// Totals as far as they are known.
+struct PlanTotals {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  bool complete = false;
+};
+
+// Thread-safe. Bounded: add() blocks the walker while enough is waiting.
+class Plan {
+ public:
+  enum class Next : std::uint8_t { work, wait, none };
+
+  // extent_bytes: the most that a data chunk carries. by_kernel_bytes: the most that one copy_range covers.
+  Plan(std::uint64_t extent_bytes, std::uint64_t by_kernel_bytes)
+      : extent_bytes_(extent_bytes), by_kernel_bytes_(by_kernel_bytes) {}
+
+  // Walker. False: the run was stopped.
+  bool add(Batch batch);
+  bool add(LargeFileRef file);
+  // A worker's find: a file that is no longer small. Never blocks.
+  void add_grown(LargeFileRef file);
+  void add_link(Item item);  // sent when all else is settled, because its first name must be there
+  void count(std::uint64_t files, std::uint64_t bytes);
+  void walk_finished();
+  // The listing of a directory is over, and not all of its children went into one batch with it.
+  void listed(const DirectoryRef& directory);
+
+  // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was stopped.
+  Next take(Work& work);
+  // Every piece of work that was taken comes back through exactly one of these.
+  void settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last);
+  void opened(const LargeFileRef& file, bool usable);
+  // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
+  void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
+  // A read met the end of the file earlier than its size promised.
+  void ended_early(LargeFile& file, std::uint64_t end);
+  // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the file's
+  // commit or abandon, to be done by the caller.
+  bool settle_extent(Work& work, bool failed, const net::Frame* data);
+  // Gives an extent back to be sent as data, because the kernel cannot copy it.
+  void return_extent(Work& work);
+  void settle_file(const LargeFileRef& file);
+
+  void stop();
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  PlanTotals totals() const;
+
+  // A worker's ring, woken when a take() that said wait may now say something else: changes() is another then.
+  void subscribe(io::Ring* ring);
+  void unsubscribe(io::Ring* ring);
+  std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+
+  // How much may wait, and how many large files are open at once.
+  static constexpr std::size_t kBatchesMax = 64;
+  static constexpr std::size_t kLargeFilesMax = 1024;
+  static constexpr std::size_t kOpenFilesMax = 16;
+  static constexpr std::size_t kFinishBatch = 256;
+
+ private:
+  bool take_extent(Work& work);
+  bool take_open(Work& work);
+  bool take_batch(Work& work);
+  bool take_finish(Work& work);
+  void make_link_batches();
+  bool file_over(Work& work);
+  void child_settled(const DirectoryRef& directory);
+  void wake_workers();
+
+  const std::uint64_t extent_bytes_;
+  const std::uint64_t by_kernel_bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable room_;
+  std::deque<Batch> batches_;
+  std::deque<LargeFileRef> waiting_;
+  std::deque<LargeFileRef> active_;
+  std::deque<DirectoryRef> finishable_;
+  std::deque<Item> links_;
+  std::vector<io::Ring*> rings_;
+  std::size_t open_files_ = 0;
+  std::size_t in_flight_ = 0;
+  std::size_t waiting_takers_ = 0;
+  bool prefer_batch_ = false;
+  bool walk_over_ = false;
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::uint64_t> changes_{0};
+  PlanTotals totals_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,208 @@
+#include "tree/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <thread>
+
+#include "tree/landing.h"
+#include "tree/source_worker.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+// Files up to this size travel in archive chunks, if a chunk holds several; see "Small files" in ARCHITECTURE.md.
+constexpr std::uint64_t kSmallFileMax = 128 << 10;
+// About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side waiting.
+constexpr std::uint64_t kBatchBytes = 512 << 10;
+// How much of a file one copy_range covers: enough to be worth the call, not so much that a signal has to wait.
+constexpr std::uint64_t kByKernelBytes = 16 << 20;
+constexpr unsigned kWalkThreadsMax = 2;
+
+PathFacts facts_of(int fd, PathKind kind) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  return {.kind = kind, .device = status.st_dev, .inode = status.st_ino};
+}
+
+// "a/b/" and "a/b" -> "a" and "b"; the parent of a bare name is ".".
+std::pair<std::string, std::string> parent_and_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace
+
+Source::Source(const SourceJob& job, Reporter& reporter)
+    : job_(job),
+      reporter_(reporter),
+      policy_(job.settings.policy()),
+      small_file_max_(std::min<std::uint64_t>(kSmallFileMax, job.settings.chunk_bytes / 4)),
+      plan_(job.settings.chunk_bytes, kByKernelBytes),
+      pacer_(job.bytes_per_second) {
+  roots_.reserve(job_.paths.size());  // directories and items point to their roots
+}
+
+Source::~Source() { stop(); }
+
+std::vector<PathFacts> Source::open() {
+  std::vector<PathFacts> facts;
+  for (const std::string& path : job_.paths) {
+    const std::size_t before = roots_.size();
+    facts.push_back(open_one(path));
+    root_of_path_.push_back(roots_.size() > before ? static_cast<int>(before) : -1);
+  }
+  return facts;
+}
+
+PathFacts Source::open_one(const std::string& path) {
+  if (job_.standard_input) {
+    Root root;
+    root.given = "standard input";
+    root.single = true;
+    root.opened.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    roots_.push_back(std::move(root));
+    return facts_of(roots_.back().opened.get(), PathKind::byte_stream);
+  }
+  struct stat status {};
+  // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is followed.
+  const int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
+    reporter_.problem(io::errno_error("open", path));
+    return {};
+  }
+  if (S_ISDIR(status.st_mode)) return open_directory(path);
+  if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, S_ISBLK(status.st_mode));
+
+  std::string real = path;
+  if (!job_.recursive) {
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+    if (resolved != nullptr) real = resolved.get();
+  }
+  auto [parent, name] = parent_and_name(real);
+  Root root;
+  root.given = path;
+  root.name = name;
+  root.single = true;
+  root.fd.reset(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.fd) {
+    reporter_.problem(io::errno_error("open", parent));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  }
+  roots_.push_back(std::move(root));
+  const PathKind kind = S_ISREG(status.st_mode)   ? PathKind::file
+                        : S_ISLNK(status.st_mode) ? PathKind::symlink
+                                                  : PathKind::special;
+  return {.kind = kind, .device = status.st_dev, .inode = status.st_ino};
+}
+
+PathFacts Source::open_directory(const std::string& path) {
+  if (!job_.recursive) {
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  }
+  Root root;
+  root.given = path;
+  while (root.given.size() > 1 && root.given.ends_with('/')) root.given.pop_back();
+  root.fd.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root.fd) {
+    reporter_.problem(io::errno_error("open directory", path));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  }
+  roots_.push_back(std::move(root));
+  return facts_of(roots_.back().fd.get(), PathKind::directory);
+}
+
+// Without -r a FIFO, a device or a process substitution is read, as cp does.
+PathFacts Source::open_special(const std::string& path, bool block) {
+  Root root;
+  root.given = path;
+  root.single = true;
+  root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!root.opened) {
+    reporter_.problem(io::errno_error("open", path));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  }
+  roots_.push_back(std::move(root));
+  return facts_of(roots_.back().opened.get(), block ? PathKind::file : PathKind::byte_stream);
+}
+
+// A root that is open already: one large file, of known size (block device) or not.
+void Source::add_opened(const Root& root) {
+  auto file = std::make_shared<LargeFile>();
+  auto directory = std::make_shared<Directory>();
+  directory->root = &root;
+  directory->pending = 2;  // this file, and no listing that would end
+  file->item.directory = std::move(directory);
+  file->fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
+  struct stat status {};
+  if (::fstat(file->fd.get(), &status) == 0 && S_ISBLK(status.st_mode)) {
+    file->size = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file->fd.get(), 0, SEEK_END), 0));
+  } else {
+    file->byte_stream = true;
+  }
+  plan_.count(1, file->size);
+  plan_.add(std::move(file));
+}
+
+void Source::start_walk() {
+  const WalkLimits limits{.small_file_max = small_file_max_,
+                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2)};
+  walker_ = std::make_unique<Walker>(plan_, roots_, limits, policy_, names_, reporter_);
+  for (const Root& root : roots_) {
+    if (root.opened) add_opened(root);
+  }
+  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, kWalkThreadsMax));
+}
+
+void Source::set_landings(const std::vector<std::string>& landings) {
+  for (std::size_t i = 0; i < root_of_path_.size() && i < landings.size(); ++i) {
+    if (root_of_path_[i] >= 0) roots_[static_cast<std::size_t>(root_of_path_[i])].landing = landings[i];
+  }
+}
+
+void Source::copy(const std::vector<StreamMaker>& streams, std::uint32_t depth) {
+  std::vector<std::thread> threads;
+  std::atomic<std::size_t> finished{0};
+  for (const StreamMaker& make_stream : streams) {
+    threads.emplace_back([&, this] {
+      SourceWorker worker(*this, depth);
+      if (worker.run(make_stream)) ++finished;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::lock_guard lock(mutex_);
+  done_.complete = finished == streams.size() && !plan_.stopped();
+}
+
+void Source::stop() { plan_.stop(); }
+
+Progress Source::progress() const {
+  const PlanTotals totals = plan_.totals();
+  std::lock_guard lock(mutex_);
+  return {.bytes_done = counters_.bytes,
+          .files_done = counters_.files + counters_.others,
+          .bytes_total = totals.bytes,
+          .files_total = totals.files,
+          .total_known = totals.complete,
+          .path = current_path_};
+}
+
+Done Source::result() const {
+  std::lock_guard lock(mutex_);
+  Done done = done_;
+  done.files = counters_.files;
+  done.directories = counters_.directories;
+  done.others = counters_.others;
+  done.bytes = counters_.bytes;
+  done.resent_chunks = counters_.resent_chunks;
+  return done;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,77 @@
+// The source of a copy: opens what the user named, walks it, and sends it over the streams.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tree/message.h"
+#include "tree/metadata.h"
+#include "tree/pacer.h"
+#include "tree/packer.h"
+#include "tree/plan.h"
+#include "tree/reporter.h"
+#include "tree/walker.h"
+#include "tree/worker.h"
+
+namespace rdcp::tree {
+
+// What has been settled so far; relaxed atomics, read by the progress line.
+struct SourceCounters {
+  std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
+};
+
+// Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any time.
+class Source {
+ public:
+  Source(const SourceJob& job, Reporter& reporter);
+  ~Source();
+
+  // Opens every SRC and says what it is; what cannot be used has been reported.
+  std::vector<PathFacts> open();
+  // Starts to look for work; it goes into the plan, which is bounded.
+  void start_walk();
+  // Entry::path of each SRC's top, in order, from the target's side of the rules.
+  void set_landings(const std::vector<std::string>& landings);
+  // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
+  // depth: how many chunks each worker has under way.
+  void copy(const std::vector<StreamMaker>& streams, std::uint32_t depth);
+
+  // Any thread: the run is over; workers end soon.
+  void stop();
+
+  Progress progress() const;
+  // After copy().
+  Done result() const;
+
+  static constexpr int kSendTries = 3;
+
+ private:
+  friend class SourceWorker;
+  PathFacts open_one(const std::string& path);
+  PathFacts open_directory(const std::string& path);
+  PathFacts open_special(const std::string& path, bool block);
+  void add_opened(const Root& root);
+
+  const SourceJob job_;
+  Reporter& reporter_;
+  const MetadataPolicy policy_;
+  const std::uint64_t small_file_max_;
+  NameTable names_;
+  std::vector<Root> roots_;
+  std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
+  Plan plan_;
+  Pacer pacer_;
+  SourceCounters counters_;
+  std::unique_ptr<Walker> walker_;
+  std::atomic<std::uint64_t> next_file_id_{1};
+
+  mutable std::mutex mutex_;  // of what follows
+  std::string current_path_;
+  Done done_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,67 @@
+// The source's slot loop: one thread, one ring, one stream, and as many coroutines as chunks are under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "io/arena.h"
+#include "io/ring.h"
+#include "net/stream.h"
+#include "tree/packer.h"
+#include "tree/plan.h"
+#include "tree/source.h"
+#include "tree/worker.h"
+
+namespace rdcp::tree {
+
+class SourceWorker {
+ public:
+  SourceWorker(Source& source, std::uint32_t depth);
+  // Until the plan has nothing more, or the run is stopped. False: the stream or the ring failed (reported).
+  bool run(const StreamMaker& make_stream);
+
+ private:
+  // What a slot holds, ready to be sent.
+  struct Chunk {
+    enum class State : std::uint8_t { ready, nothing, failed };
+    Chunk() = default;
+    explicit Chunk(State state) : state(state) {}
+    explicit Chunk(const net::Frame& frame, std::size_t length = 0) : frame(frame), length(length) {}
+
+    net::Frame frame;
+    std::size_t length = 0;
+    Packer::Packed packed;  // of a batch
+    State state = State::ready;
+  };
+
+  io::Task slot_loop(std::span<std::byte> slot);
+  Chunk pack_batch(Work& work, std::span<std::byte> slot);
+  Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
+  Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
+  Chunk by_kernel(const Work& work);
+  Chunk close_file(Work& work, std::span<std::byte> slot);
+  Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
+  // Takes the target's word. True: work has a next step for the same coroutine.
+  bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::size_t batch_begin);
+  bool settle_batch(Work& work, const Packer::Packed& packed, std::size_t begin);
+  bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
+  void settle_open(Work& work, bool usable);
+  void settle_close(Work& work, net::AckStatus status);
+  void fail(const io::Error& error);
+
+  Source& source_;
+  const std::uint32_t depth_;
+  std::unique_ptr<io::Ring> ring_;
+  std::unique_ptr<net::Stream> stream_;
+  std::unique_ptr<RegisteredFiles> files_;
+  std::unique_ptr<io::WaitList> idle_;
+  Packer packer_;
+  StageTimes times_;
+  std::uint32_t running_slots_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,123 @@
+#include "tree/target.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tree/target_worker.h"
+
+namespace rdcp::tree {
+
+using io::ErrorKind;
+using io::Result;
+
+namespace {
+
+std::string parent_of(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The directory and all above it, so that the source can be told from them.
+std::vector<PathFacts> chain_to_root(const std::string& path) {
+  std::vector<PathFacts> chain;
+  io::Fd at(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (at) {
+    struct stat status {};
+    if (::fstat(at.get(), &status) != 0) break;
+    if (!chain.empty() && chain.back().device == status.st_dev && chain.back().inode == status.st_ino) break;
+    chain.push_back({.kind = PathKind::directory, .device = status.st_dev, .inode = status.st_ino});
+    at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  return chain;
+}
+
+}  // namespace
+
+TargetReady Target::open() {
+  TargetReady ready;
+  if (job_.standard_output) {
+    ready.kind = PathKind::byte_stream;
+    return ready;
+  }
+  struct stat status {};
+  if (::stat(job_.path.c_str(), &status) != 0) {
+    // A dangling symlink is a name to be replaced, like a file.
+    const bool dangling = ::lstat(job_.path.c_str(), &status) == 0;
+    ready.kind = dangling ? PathKind::file : PathKind::missing;
+    ready.ancestors = chain_to_root(parent_of(job_.path));
+    return ready;
+  }
+  if (S_ISDIR(status.st_mode)) {
+    ready.kind = PathKind::directory;
+    ready.ancestors = chain_to_root(job_.path);
+    return ready;
+  }
+  ready.ancestors = chain_to_root(parent_of(job_.path));
+  if (S_ISREG(status.st_mode)) {
+    ready.kind = PathKind::file;
+  } else if (S_ISSOCK(status.st_mode)) {
+    ready.kind = PathKind::unusable;
+  } else {
+    const io::Fd probe(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const bool seekable = probe && ::lseek(probe.get(), 0, SEEK_CUR) >= 0;
+    ready.kind = seekable ? PathKind::special : PathKind::byte_stream;
+  }
+  return ready;
+}
+
+Result<void> Target::open_in_place() {
+  if (job_.standard_output) {
+    in_place_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    ordered_ = true;
+    root_name_ = "standard output";
+    return {};
+  }
+  root_name_ = job_.path;
+  // Not blocking, or a FIFO without a reader would hold the agent up for ever.
+  in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!in_place_) return io::errno_error("open", job_.path);
+  ::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK);
+  ordered_ = ::lseek(in_place_.get(), 0, SEEK_CUR) < 0;
+  return {};
+}
+
+Result<void> Target::begin(const Begin& begin) {
+  if (begin.in_place) return open_in_place();
+  root_name_ = begin.beneath_parent ? parent_of(job_.path) : job_.path;
+  root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root_) return io::errno_error("open directory", root_name_);
+  if (root_name_ == ".") root_name_.clear();
+  return {};
+}
+
+void Target::copy(const std::vector<StreamMaker>& streams, std::uint32_t slots) {
+  std::vector<std::thread> threads;
+  std::atomic<std::size_t> finished{0};
+  for (const StreamMaker& make_stream : streams) {
+    threads.emplace_back([&, this] {
+      TargetWorker worker(*this, slots);
+      if (worker.run(make_stream)) ++finished;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  files_.clear();
+  std::lock_guard lock(mutex_);
+  done_.complete = finished == streams.size() && !stopped_;
+}
+
+Done Target::result() const {
+  std::lock_guard lock(mutex_);
+  Done done = done_;
+  done.bytes = bytes_;
+  for (const Losses::Item& item : losses_.items()) {
+    done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
+  }
+  return done;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,59 @@
+// The target of a copy: says what DST is, then takes chunks from the streams and puts files and names in place.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "io/fd.h"
+#include "tree/message.h"
+#include "tree/metadata.h"
+#include "tree/reporter.h"
+#include "tree/target_file.h"
+#include "tree/worker.h"
+
+namespace rdcp::tree {
+
+// Life: open(), begin(), copy(); stop() any time from any thread.
+class Target {
+ public:
+  Target(const TargetJob& job, Reporter& reporter) : job_(job), reporter_(reporter), policy_(job.settings.policy()) {}
+
+  // What stands at DST, and which directories are above it.
+  TargetReady open();
+  // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
+  io::Result<void> begin(const Begin& begin);
+  // Takes chunks, one worker thread a stream, until every stream has ended or failed.
+  void copy(const std::vector<StreamMaker>& streams, std::uint32_t slots);
+
+  void stop() { stopped_ = true; }
+  // Wakes nobody; workers look every 500 ms, and their streams end with the source's.
+  bool stopped() const { return stopped_; }
+
+  // After copy().
+  Done result() const;
+
+ private:
+  friend class TargetWorker;
+  io::Result<void> open_in_place();
+
+  const TargetJob job_;
+  Reporter& reporter_;
+  const MetadataPolicy policy_;
+  NameTable names_;
+  Losses losses_;
+  TargetFiles files_;
+  io::Fd root_;
+  std::string root_name_;
+  io::Fd in_place_;
+  bool ordered_ = false;  // in_place_ has no positions
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::uint64_t> bytes_{0};
+
+  mutable std::mutex mutex_;
+  Done done_;
+};
+
+}  // namespace rdcp::tree

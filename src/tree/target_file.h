@@ -1,0 +1,92 @@
+// A large file on its way in: open, filled by chunks in any order from several streams, then committed or dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "io/digest.h"
+#include "io/fd.h"
+#include "io/ring.h"
+#include "net/frame.h"
+#include "tree/target_tree.h"
+
+namespace rdcp::tree {
+
+struct TargetFile {
+  std::uint64_t id = 0;
+  std::string path;     // Entry::path
+  std::string subject;  // for messages
+  std::uint64_t size = 0;
+  std::optional<TargetTree::OpenedFile> opened;  // none: written in place
+  io::RingFile file;
+
+  // An in-place target without positions takes chunks in their order; it has one worker only.
+  bool ordered = false;
+  std::uint64_t next_offset = 0;
+
+  // Takes a chunk into the account.
+  void add(const net::Frame& frame) {
+    std::lock_guard lock(mutex);
+    digest.add(frame.offset, frame.length, frame.digest);
+  }
+  io::Digest value() {
+    std::lock_guard lock(mutex);
+    return digest.value();
+  }
+  // True for the first failure: the one to be reported.
+  bool fail() {
+    std::lock_guard lock(mutex);
+    return !std::exchange(failed, true);
+  }
+  bool has_failed() {
+    std::lock_guard lock(mutex);
+    return failed;
+  }
+
+  std::mutex mutex;  // of what follows
+  io::FileDigest digest;
+  bool failed = false;
+};
+using TargetFileRef = std::shared_ptr<TargetFile>;
+
+// The files that are open at the target, by the source's file id. Thread-safe.
+class TargetFiles {
+ public:
+  // More than any source opens at once; a peer that wants more breaks the protocol.
+  static constexpr std::size_t kOpenMax = 64;
+
+  // False: the id is taken, or too many are open.
+  bool add(TargetFileRef file) {
+    std::lock_guard lock(mutex_);
+    return files_.size() < kOpenMax && files_.try_emplace(file->id, file).second;
+  }
+  // Null: no such file.
+  TargetFileRef find(std::uint64_t id) {
+    std::lock_guard lock(mutex_);
+    const auto at = files_.find(id);
+    return at == files_.end() ? nullptr : at->second;
+  }
+  // Out of the table, for its last step.
+  TargetFileRef take(std::uint64_t id) {
+    std::lock_guard lock(mutex_);
+    const auto at = files_.find(id);
+    if (at == files_.end()) return nullptr;
+    TargetFileRef file = std::move(at->second);
+    files_.erase(at);
+    return file;
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    files_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, TargetFileRef> files_;
+};
+
+}  // namespace rdcp::tree

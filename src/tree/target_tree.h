@@ -1,0 +1,74 @@
+// Puts single entries into the target's tree, everything beneath one directory descriptor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "tree/archive.h"
+#include "tree/directories.h"
+#include "tree/entry.h"
+#include "tree/metadata.h"
+#include "tree/names.h"
+#include "tree/unnamed_file.h"
+
+namespace rdcp::tree {
+
+// One per worker, not thread-safe; shares policy, names and losses with the others, all of which outlive it.
+// Entries are data from the world: an unsafe path is a protocol error. Errors of the system keep their errno
+// in Error::code.
+class TargetTree {
+ public:
+  // root: O_RDONLY | O_DIRECTORY, the caller's, outlives this. naming: other than automatic only to try the
+  // other ways.
+  TargetTree(int root, std::string root_name, const MetadataPolicy& policy, NameTable& names, Losses& losses,
+             Naming naming = Naming::automatic);
+
+  // A small file with all its content (blocks from the reader until none is left; holes stay holes). Nothing
+  // of it is seen under its name before content and metadata are right.
+  io::Result<void> put_file(const Entry& entry, ArchiveReader& content);
+  // symlink, hard_link, fifo, socket, device nodes: replaces what stands there unless that is a directory
+  // (EISDIR); put under a temporary name and renamed where a name is taken. A device node without privilege
+  // is a loss, not an error.
+  io::Result<void> put_special(const Entry& entry);
+  // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
+  io::Result<void> finish_directory(const Entry& entry);
+
+  // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
+  // metadata is set by apply_metadata() with created_mode ~0u before publish().
+  struct OpenedFile {
+    io::Fd directory;
+    UnnamedFile file;
+  };
+  io::Result<OpenedFile> open_file(const Entry& entry);
+
+  // "ROOT_NAME/path", for messages.
+  std::string subject(std::string_view path) const;
+
+ private:
+  struct Created {
+    int directory;  // see Directories::open()
+    UnnamedFile file;
+  };
+  io::Result<Created> create(const Entry& entry, std::string_view name);
+  std::uint32_t known_mode(std::string_view parent, int directory, const UnnamedFile& file);
+  io::Result<void> put_hard_link(const Entry& entry, std::string_view name);
+  io::Result<int> open_directory(std::string_view path);
+  template <class Make>
+  auto make_in_parent(std::string_view path, Make make) -> decltype(make(0));
+
+  int root_;
+  std::string root_name_;
+  const MetadataPolicy& policy_;
+  NameTable& names_;
+  Losses& losses_;
+  Directories directories_;
+  Naming naming_;
+  std::optional<std::string> asked_parent_;  // of known_mode()
+  bool born_plain_ = false;
+};
+
+}  // namespace rdcp::tree

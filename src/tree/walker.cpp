@@ -1,0 +1,332 @@
+#include "tree/walker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstring>
+#include <memory>
+
+#include "tree/archive.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+// getdents64(2)'s record; glibc's struct dirent64 is the same, but readdir(3) would hide the buffer's end.
+struct RawEntry {
+  ino64_t inode;
+  off64_t next;
+  unsigned short length;
+  unsigned char type;
+  char name[1];
+};
+
+bool is_dot(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+// A file much smaller on the disk than it says: sent by extents, so that holes stay holes. Below a few pages
+// it is not worth a file of its own: filesystems that pack or compress small files would make every file look
+// sparse.
+bool looks_sparse(const struct stat& status) {
+  constexpr off_t kSparseMin = 64 << 10;
+  return status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
+}
+
+}  // namespace
+
+// One walking thread: its stack of directories and the batch that it is filling.
+class Walker::Thread {
+ public:
+  explicit Thread(Walker& walker) : walker_(walker) {}
+
+  void add_single(const Root& root);
+  void walk(DirectoryRef top);
+  void flush();
+  // False once the run was stopped.
+  bool going() const { return !walker_.plan_.stopped(); }
+
+ private:
+  struct Level {
+    explicit Level(DirectoryRef directory) : directory(std::move(directory)) {}
+    DirectoryRef directory;
+    io::Fd fd;           // closed while too many are open below
+    off_t position = 0;  // where to go on when it is reopened
+    bool started = false;
+    bool at_end = false;
+    std::vector<DirectoryRef> subdirectories;  // of the buffer just read, still to be walked
+  };
+
+  bool open_level(Level& level);
+  void read_buffer(Level& level);
+  void add_entry(Level& level, const char* name);
+  void finish_level(Level& level);
+  void add_item(Item item);
+  void append(Item item);
+  std::string subject(const Directory& directory) const {
+    return join_path(directory.root->given, directory.local_path);
+  }
+
+  Walker& walker_;
+  Batch batch_;
+  std::uint64_t batch_bytes_ = 0;
+  std::uint64_t batch_serial_ = 1;
+  std::vector<Level> levels_;
+  alignas(RawEntry) std::array<char, 32 << 10> buffer_;
+};
+
+void Walker::Thread::flush() {
+  if (batch_.items.empty()) return;
+  walker_.plan_.add(std::exchange(batch_, {}));
+  batch_bytes_ = 0;
+  ++batch_serial_;
+}
+
+void Walker::Thread::append(Item item) {
+  const DirectoryRef& waits = item.waits();
+  if (waits != nullptr && !(item.kind == Item::Kind::finish && item.directory->offered)) {
+    if (waits->batch_serial != batch_serial_) {
+      waits->batch_serial = batch_serial_;
+      waits->in_batch = 0;
+    }
+    ++waits->in_batch;
+  }
+  constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
+  batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
+                  (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
+  batch_.items.push_back(std::move(item));
+  if (batch_bytes_ >= walker_.limits_.batch_bytes || batch_.items.size() >= walker_.limits_.batch_items)
+    flush();
+}
+
+// A non-directory: into the batch, alone, or to the links.
+void Walker::Thread::add_item(Item item) {
+  item.directory->pending.fetch_add(1);
+  const bool regular = S_ISREG(item.status.st_mode);
+  if (item.status.st_nlink > 1) {
+    if (const auto* first = walker_.linked_before(item)) {
+      item.kind = Item::Kind::hard_link;
+      item.link_root = first->first;
+      item.link_target = first->second;
+      walker_.plan_.count(1, 0);
+      walker_.plan_.add_link(std::move(item));
+      return;
+    }
+  }
+  const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
+  walker_.plan_.count(1, size);
+  if (regular && (size > walker_.limits_.small_file_max || looks_sparse(item.status))) {
+    auto file = std::make_shared<LargeFile>();
+    file->item = std::move(item);
+    walker_.plan_.add(std::move(file));
+  } else {
+    append(std::move(item));
+  }
+}
+
+bool Walker::Thread::open_level(Level& level) {
+  const Directory& directory = *level.directory;
+  level.fd =
+      open_beneath(directory.root->fd.get(), directory.local_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!level.fd) return false;
+  return level.position == 0 || ::lseek(level.fd.get(), level.position, SEEK_SET) >= 0;
+}
+
+void Walker::Thread::walk(DirectoryRef top) {
+  levels_.clear();
+  levels_.emplace_back(std::move(top));
+  while (!levels_.empty() && going()) {
+    Level& level = levels_.back();
+    if (!level.subdirectories.empty()) {
+      DirectoryRef next = std::move(level.subdirectories.back());
+      level.subdirectories.pop_back();
+      if (walker_.offer(next)) continue;
+      if (levels_.size() >= kHeldOpen) {
+        level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
+        level.fd.reset();
+      }
+      levels_.emplace_back(std::move(next));
+      continue;
+    }
+    if (level.at_end) {
+      finish_level(level);
+      levels_.pop_back();
+      continue;
+    }
+    read_buffer(level);
+  }
+}
+
+void Walker::Thread::read_buffer(Level& level) {
+  Directory& directory = *level.directory;
+  const bool first = !std::exchange(level.started, true);
+  if (!level.fd && !open_level(level)) {
+    walker_.reporter_.problem(io::errno_error("open directory", subject(directory)));
+    level.at_end = true;
+    directory.readable = !first;  // what could never be opened has no metadata to be finished with
+    return;
+  }
+  if (first) {
+    struct stat status {};
+    if (::fstat(level.fd.get(), &status) == 0) {
+      fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
+      directory.entry.size = 0;
+    }
+    const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
+    if (!read) walker_.reporter_.problem(read.error());
+  }
+  const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
+  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(directory)));
+  if (bytes <= 0) level.at_end = true;
+  for (long at = 0; at < bytes;) {
+    const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
+    at += raw->length;
+    if (!is_dot(raw->name)) add_entry(level, raw->name);
+  }
+}
+
+void Walker::Thread::add_entry(Level& level, const char* name) {
+  Item item;
+  item.directory = level.directory;
+  item.name = name;
+  if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
+    walker_.reporter_.problem(io::errno_error("stat", item.subject()));
+    return;
+  }
+  if (S_ISDIR(item.status.st_mode)) {
+    auto child = std::make_shared<Directory>();
+    child->root = level.directory->root;
+    child->parent = level.directory;
+    child->local_path = item.local_path();
+    level.directory->pending.fetch_add(1);
+    level.subdirectories.push_back(std::move(child));
+    return;
+  }
+  if (S_ISLNK(item.status.st_mode)) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(level.fd.get(), name, target, sizeof target);
+    if (length < 0) {
+      walker_.reporter_.problem(io::errno_error("read link", item.subject()));
+      return;
+    }
+    item.link_target.assign(target, static_cast<std::size_t>(length));
+  }
+  add_item(std::move(item));
+}
+
+// When all that is in a directory lies in the batch being filled, its own metadata follows in the same
+// archive.
+void Walker::Thread::finish_level(Level& level) {
+  const DirectoryRef& directory = level.directory;
+  const std::int64_t in_batch = directory->batch_serial == batch_serial_ ? directory->in_batch : 0;
+  if (directory->readable && directory->pending.load() == in_batch + 1) {
+    Item item;
+    item.kind = Item::Kind::finish;
+    item.directory = directory;
+    append(std::move(item));
+  } else {
+    walker_.plan_.listed(directory);
+  }
+}
+
+void Walker::Thread::add_single(const Root& root) {
+  Level level(std::make_shared<Directory>());
+  level.directory->root = &root;
+  level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
+  add_entry(level, root.name.c_str());
+}
+
+Walker::Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits,
+               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
+    : plan_(plan), roots_(roots), limits_(limits), policy_(policy), names_(names), reporter_(reporter) {}
+
+Walker::~Walker() {
+  plan_.stop();
+  {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    offered_changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Walker::start(unsigned threads) {
+  thread_count_ = threads;
+  running_threads_ = threads;
+  for (const Root& root : roots_) {
+    if (root.single) continue;
+    auto top = std::make_shared<Directory>();
+    top->root = &root;
+    top->offered = true;
+    offered_.push_back(std::move(top));
+  }
+  for (unsigned i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, first = i == 0] {
+      if (first) {
+        Thread singles(*this);
+        for (const Root& root : roots_) {
+          if (root.single && !root.opened) singles.add_single(root);
+        }
+        singles.flush();
+      }
+      run_thread();
+    });
+  }
+}
+
+void Walker::run_thread() {
+  auto thread = std::make_unique<Thread>(*this);
+  DirectoryRef directory;
+  while (take_offered(directory)) {
+    thread->walk(std::move(directory));
+    std::unique_lock lock(mutex_);
+    const bool more = !offered_.empty();
+    lock.unlock();
+    if (!more) thread->flush();
+  }
+  thread->flush();
+  std::lock_guard lock(mutex_);
+  if (--running_threads_ == 0) plan_.walk_finished();
+}
+
+// Waits for a directory; false when all threads wait, so that none can come any more.
+bool Walker::take_offered(DirectoryRef& directory) {
+  std::unique_lock lock(mutex_);
+  ++idle_threads_;
+  if (idle_threads_ == thread_count_ && offered_.empty() && !over_) {
+    over_ = true;
+    offered_changed_.notify_all();
+    lock.unlock();
+    return false;
+  }
+  offered_changed_.wait(lock, [this] { return over_ || !offered_.empty(); });
+  if (offered_.empty()) return false;
+  --idle_threads_;
+  directory = std::move(offered_.front());
+  offered_.pop_front();
+  return true;
+}
+
+// Gives a directory to the other threads while they have little to do.
+bool Walker::offer(DirectoryRef& directory) {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  if (idle_threads_ == 0 || offered_.size() >= kOffered) return false;
+  directory->offered = true;
+  offered_.push_back(std::move(directory));
+  offered_changed_.notify_one();
+  return true;
+}
+
+const std::pair<const Root*, std::string>* Walker::linked_before(const Item& item) {
+  std::lock_guard lock(links_mutex_);
+  const auto [at, first] =
+      links_.try_emplace({item.status.st_dev, item.status.st_ino}, item.directory->root, item.local_path());
+  return first ? nullptr : &at->second;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,72 @@
+// Lists the sources, in parallel, and hands what it finds to the plan while it goes on.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tree/metadata.h"
+#include "tree/plan.h"
+#include "tree/reporter.h"
+#include "tree/work.h"
+
+namespace rdcp::tree {
+
+// What goes into batches and what goes alone.
+struct WalkLimits {
+  std::uint64_t small_file_max = 0;  // larger files go alone, as chunks
+  std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
+  std::size_t batch_items = 512;
+};
+
+// Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is opened
+// through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads nowhere. Memory is
+// bounded by the depth and one buffer of names at each level, plus what the plan holds. Directories deeper than
+// kHeldOpen keep their position, not their descriptor.
+class Walker {
+ public:
+  Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits, const MetadataPolicy& policy,
+         NameTable& names, Reporter& reporter);
+  ~Walker();  // stops the plan if the walk is not over, and joins
+
+  void start(unsigned threads);
+
+ private:
+  class Thread;
+  static constexpr std::size_t kHeldOpen = 64;
+  static constexpr std::size_t kOffered = 64;
+
+  bool take_offered(DirectoryRef& directory);
+  bool offer(DirectoryRef& directory);
+  void run_thread();
+  // The first name seen for an inode with several, or null when this is the first.
+  const std::pair<const Root*, std::string>* linked_before(const Item& item);
+
+  Plan& plan_;
+  const std::vector<Root>& roots_;
+  const WalkLimits limits_;
+  const MetadataPolicy policy_;
+  NameTable& names_;
+  Reporter& reporter_;
+
+  std::mutex mutex_;
+  std::condition_variable offered_changed_;
+  std::deque<DirectoryRef> offered_;
+  unsigned idle_threads_ = 0;
+  unsigned thread_count_ = 0;
+  unsigned running_threads_ = 0;
+  bool over_ = false;
+
+  std::mutex links_mutex_;
+  std::map<std::pair<dev_t, ino_t>, std::pair<const Root*, std::string>> links_;  // bounded by the number of links
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace rdcp::tree

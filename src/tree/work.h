@@ -1,0 +1,107 @@
+// What a source has to do: roots, directories, items, batches of small ones, large files.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/digest.h"
+#include "io/fd.h"
+#include "io/file.h"
+#include "tree/beneath.h"
+#include "tree/entry.h"
+
+namespace rdcp::tree {
+
+// One SRC. Everything of it is looked up beneath fd.
+struct Root {
+  io::Fd fd;            // the directory; for a single file (or symlink, node) the directory that it is in
+  std::string given;    // as the user named it, for messages
+  std::string name;     // single: its name within fd
+  std::string landing;  // Entry::path of its top; set before the first worker starts
+  bool single = false;  // not a directory: one item
+  io::Fd opened;        // single: already open, to be read as it is (standard input, FIFO, device)
+};
+
+struct Directory;
+using DirectoryRef = std::shared_ptr<Directory>;
+
+// A directory under way. Its own metadata is sent ("finished") when everything in it has been settled, so that times
+// and modes are not disturbed by what is written into it; then it is forgotten. What is held of a tree at one time is
+// thus bounded by the walk's frontier and what is in flight.
+struct Directory {
+  const Root* root = nullptr;
+  DirectoryRef parent;     // null for a root
+  std::string local_path;  // beneath root->fd
+  Entry entry;             // metadata; path is filled in when it is sent
+  bool readable = true;    // false: it could not even be opened; it has been reported and is not finished
+
+  // Children not settled yet, plus one while it is being listed. At zero it can be finished.
+  std::atomic<std::int64_t> pending{1};
+
+  // For the walker thread that lists it: how many children are in its batch number batch_serial.
+  std::uint64_t batch_serial = 0;
+  std::int64_t in_batch = 0;
+  bool offered = false;  // another thread lists it, so its parent's in_batch must be left alone
+};
+
+// One thing to copy, as the walker saw it.
+struct Item {
+  enum class Kind : std::uint8_t { entry, hard_link, finish };
+  Kind kind = Kind::entry;
+  DirectoryRef directory;   // that it is in; for finish: the directory itself
+  std::string name;         // for finish: empty
+  struct stat status {};    // entry, hard_link
+  std::string link_target;  // symlink: content; hard_link: Entry::path below the landing, see link_root
+  const Root* link_root = nullptr;
+
+  // The directory that waits for this item.
+  const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent : directory; }
+  std::string local_path() const { return join_path(directory->local_path, name); }
+  std::string entry_path() const { return landing_path(*directory->root, local_path()); }
+  // For messages: the SRC as given, with the path beneath it.
+  std::string subject() const {
+    return directory->root->single ? directory->root->given : join_path(directory->root->given, local_path());
+  }
+  static std::string landing_path(const Root& root, const std::string& local_path) {
+    return root.single ? root.landing : join_path(root.landing, local_path);
+  }
+};
+
+// Neighbouring small items that should fit into one archive chunk.
+struct Batch {
+  std::vector<Item> items;
+  std::size_t next = 0;  // the first that has not been packed yet
+};
+
+// A file sent as parallel chunks. The plan's mutex guards what changes.
+struct LargeFile {
+  Item item;
+  std::uint64_t id = 0;
+  bool byte_stream = false;  // no positions, no size known beforehand: standard input, FIFO, character device
+
+  // Set when it is opened, before its extents are handed out.
+  io::Fd fd;
+  struct stat status {};
+  io::RingFile file;
+  std::uint64_t size = 0;
+  std::unique_ptr<io::DataExtents> extents;
+
+  // Guarded by the plan.
+  std::vector<io::Extent> returned;  // extents to be handed out again, in chunks
+  bool exhausted = false;            // no more extents
+  bool reading = false;              // byte_stream: one read at a time
+  bool failed = false;               // reported; to be abandoned
+  bool by_kernel = false;            // copy within the kernel (copy_range)
+  std::uint32_t outstanding = 0;     // extents handed out and not settled
+  std::uint64_t end = 0;             // where it really ended, if before size
+  std::uint64_t sent_bytes = 0;
+  io::FileDigest digest;
+};
+using LargeFileRef = std::shared_ptr<LargeFile>;
+
+}  // namespace rdcp::tree

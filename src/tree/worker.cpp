@@ -1,0 +1,51 @@
+#include "tree/worker.h"
+
+#include <algorithm>
+
+namespace rdcp::tree {
+
+RegisteredFiles::~RegisteredFiles() {
+  for (const Place& place : places_) {
+    if (place.index >= 0) ring_.detach(place.index);
+  }
+}
+
+RegisteredFiles::Use RegisteredFiles::find(std::uint64_t file_id, io::RingFile& file) {
+  Place* oldest = nullptr;
+  for (Place& place : places_) {
+    if (place.index >= 0 && place.file_id == file_id) {
+      place.last_used = ++clock_;
+      file.index = place.index;
+      return Use(&place.users);
+    }
+    if (place.users == 0 && (oldest == nullptr || place.last_used < oldest->last_used)) oldest = &place;
+  }
+  file.index = -1;
+  if (oldest == nullptr) return Use(nullptr);
+  if (oldest->index >= 0) ring_.detach(oldest->index);
+  *oldest = {.file_id = file_id, .index = ring_.attach(file.fd), .users = 0, .last_used = ++clock_};
+  file.index = oldest->index;
+  return Use(oldest->index >= 0 ? &oldest->users : nullptr);
+}
+
+io::Result<void> drive(io::Ring& ring, const net::Stream& stream, const std::vector<io::Task>& tasks,
+                       const std::function<void()>& each_turn) {
+  const auto all_done = [&] {
+    return std::all_of(tasks.begin(), tasks.end(), [](const io::Task& task) { return task.done(); });
+  };
+  while (!all_done() || !stream.idle()) {
+    const auto turned = ring.run_once(std::chrono::milliseconds(500));
+    if (!turned) return turned;
+    each_turn();
+  }
+  return {};
+}
+
+net::Frame bare_frame(net::FrameKind kind, std::uint64_t file_id) {
+  net::Frame frame;
+  frame.kind = kind;
+  frame.file_id = file_id;
+  return frame;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,203 @@
+#include "tree/xattrs.h"
+
+#include <linux/limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "tree/acl.h"
+
+namespace rdcp::tree {
+namespace {
+
+bool has_prefix(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// What we copy: user.* of anyone; trusted.* and security.* (capabilities) only root may write, so only root
+// reads them. security.selinux is the target's own policy's business, and system.* other than the ACLs is not
+// storage but a view of the filesystem's own state (system.nfs4_acl).
+bool is_copied(std::string_view name, bool is_root) {
+  if (has_prefix(name, "user.")) return true;
+  if (name == "security.selinux") return false;
+  return is_root && (has_prefix(name, "trusted.") || has_prefix(name, "security."));
+}
+
+bool is_root() {
+  return ::geteuid() == 0;
+}
+
+// Runs a call that fills a buffer and fails with ERANGE while that is too small; -1 with errno where it
+// fails.
+template <class Call>
+ssize_t fill(std::string& buffer, Call call) {
+  constexpr std::size_t kUsual = 512;
+  buffer.resize(kUsual);
+  ssize_t length = call(buffer.data(), buffer.size());
+  // What it holds may grow between the question for its size and the next try.
+  while (length < 0 && errno == ERANGE && buffer.size() <= XATTR_LIST_MAX) {
+    buffer.resize(std::min<std::size_t>(buffer.size() * 8, XATTR_LIST_MAX + 1));
+    length = call(buffer.data(), buffer.size());
+  }
+  if (length >= 0) buffer.resize(static_cast<std::size_t>(length));
+  return length;
+}
+
+// The names of an inode's xattrs, each with its NUL; empty where it has none or its filesystem knows none.
+io::Result<std::string> list_names(const Inode& inode, std::string_view subject) {
+  std::array<char, 256> first;
+  const ssize_t length = inode.list_xattrs(first.data(), first.size());
+  if (length >= 0) return std::string(first.data(), static_cast<std::size_t>(length));
+  if (errno == EOPNOTSUPP) return std::string();
+  std::string names;
+  if (errno != ERANGE ||
+      fill(names, [&](char* data, std::size_t size) { return inode.list_xattrs(data, size); }) < 0) {
+    return io::errno_error("list extended attributes of", subject);
+  }
+  return names;
+}
+
+// Calls use(name) for each name of a list. name.data() ends in a NUL.
+template <class Use>
+void for_each_name(std::string_view list, Use use) {
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find('\0'));
+    use(name);
+    list.remove_prefix(std::min(name.size() + 1, list.size()));
+  }
+}
+
+// False when the attribute is gone since it was listed.
+io::Result<bool> read_value(const Inode& inode, std::string_view name, std::string& value,
+                            std::string_view subject) {
+  if (fill(value, [&](char* data, std::size_t size) { return inode.get_xattr(name.data(), data, size); }) >=
+      0) {
+    return true;
+  }
+  if (errno == ENODATA) return false;
+  return io::errno_error("get extended attribute " + std::string(name) + " of", subject);
+}
+
+io::Result<void> read_acl(const Inode& inode, const char* name, const MetadataPolicy& policy,
+                          NameTable& names, std::vector<AclLine>& lines, std::string_view subject) {
+  std::string raw;
+  const auto there = read_value(inode, name, raw, subject);
+  if (!there) return there.error();
+  if (!*there) return {};
+  auto parsed = parse_acl(raw);
+  if (!parsed) {
+    return io::plain_error(io::ErrorKind::file, "read the ACL of", subject, "its form is not known");
+  }
+  lines = std::move(*parsed);
+  if (!policy.numeric_ids) look_up_names(lines, names);
+  return {};
+}
+
+// Sets what an entry has of xattrs and ACLs; removes what it has not.
+class XattrApplier {
+ public:
+  XattrApplier(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject)
+      : inode_(inode), entry_(entry), losses_(losses), subject_(subject) {}
+
+  void remove_others();
+  void set_xattrs();
+  bool set_acl(const char* name, std::vector<AclLine> lines, const MetadataPolicy& policy, NameTable& names);
+
+ private:
+  bool is_wanted(std::string_view name) const;
+
+  const Inode& inode_;
+  const Entry& entry_;
+  Losses& losses_;
+  std::string_view subject_;
+};
+
+bool XattrApplier::is_wanted(std::string_view name) const {
+  if (name == kAccessAclXattr) return !entry_.access_acl.empty();
+  if (name == kDefaultAclXattr) return !entry_.default_acl.empty();
+  return std::any_of(entry_.xattrs.begin(), entry_.xattrs.end(),
+                     [name](const Xattr& xattr) { return xattr.name == name; });
+}
+
+void XattrApplier::remove_others() {
+  const auto list = list_names(inode_, subject_);
+  if (!list) return losses_.note(LossKind::xattr, subject_, list.error().message());
+  const bool root = !list->empty() && is_root();
+  for_each_name(*list, [&](std::string_view name) {
+    const bool is_acl = name == kAccessAclXattr || name == kDefaultAclXattr;
+    if (!(is_acl || is_copied(name, root)) || is_wanted(name)) return;
+    if (inode_.remove_xattr(name.data()) == 0 || errno == ENODATA) return;
+    losses_.note(is_acl ? LossKind::acl : LossKind::xattr, subject_, std::strerror(errno));
+  });
+}
+
+void XattrApplier::set_xattrs() {
+  for (const Xattr& xattr : entry_.xattrs) {
+    if (!is_copied(xattr.name, true)) {
+      losses_.note(LossKind::xattr, subject_, "not in a namespace that is copied");
+    } else if (inode_.set_xattr(xattr.name.c_str(), xattr.value.data(), xattr.value.size()) != 0) {
+      losses_.note(LossKind::xattr, subject_, std::strerror(errno));
+    }
+  }
+}
+
+bool XattrApplier::set_acl(const char* name, std::vector<AclLine> lines, const MetadataPolicy& policy,
+                           NameTable& names) {
+  if (lines.empty()) return true;
+  if (!policy.numeric_ids) map_ids(lines, names);
+  const std::string raw = format_acl(std::move(lines));
+  if (inode_.set_xattr(name, raw.data(), raw.size()) == 0) return true;
+  losses_.note(LossKind::acl, subject_, std::strerror(errno));
+  return false;
+}
+
+}  // namespace
+
+io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& policy, NameTable& names,
+                             Entry& entry) {
+  entry.xattrs.clear();
+  entry.access_acl.clear();
+  entry.default_acl.clear();
+  if (!policy.xattrs) return {};
+  const Inode inode(fd, is_path_fd);
+  const auto list = list_names(inode, entry.path);
+  if (!list) return list.error();
+  if (list->empty()) return {};
+
+  const bool root = is_root();
+  io::Result<void> result;
+  for_each_name(*list, [&](std::string_view name) {
+    if (!result) return;
+    if (name == kAccessAclXattr) {
+      result = read_acl(inode, kAccessAclXattr, policy, names, entry.access_acl, entry.path);
+    } else if (name == kDefaultAclXattr) {
+      result = read_acl(inode, kDefaultAclXattr, policy, names, entry.default_acl, entry.path);
+    } else if (is_copied(name, root)) {
+      Xattr xattr{std::string(name), {}};
+      const auto there = read_value(inode, name, xattr.value, entry.path);
+      if (!there) {
+        result = there.error();
+      } else if (*there) {
+        entry.xattrs.push_back(std::move(xattr));
+      }
+    }
+  });
+  if (is_minimal(entry.access_acl)) entry.access_acl.clear();
+  return result;
+}
+
+bool apply_xattrs(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,
+                  Losses& losses, std::string_view subject, bool born_plain) {
+  XattrApplier applier(inode, entry, losses, subject);
+  if (!born_plain) applier.remove_others();
+  applier.set_xattrs();
+  if (entry.type == EntryType::directory) {
+    (void)applier.set_acl(kDefaultAclXattr, entry.default_acl, policy, names);
+  }
+  return applier.set_acl(kAccessAclXattr, entry.access_acl, policy, names);
+}
+
+}  // namespace rdcp::tree

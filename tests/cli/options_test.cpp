@@ -1,0 +1,277 @@
+#include "cli/options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cli/exit_status.h"
+#include "cli/version.h"
+
+namespace rdcp::cli {
+namespace {
+
+Parsed parse(std::initializer_list<const char*> words) {
+  std::vector<const char*> argv{"rdcp"};
+  argv.insert(argv.end(), words);
+  return parse_options(static_cast<int>(argv.size()), argv.data());
+}
+
+// Options of a command line that is right; "a b" are appended as operands.
+Options good(std::initializer_list<const char*> words) {
+  std::vector<const char*> argv{"rdcp"};
+  argv.insert(argv.end(), words);
+  argv.insert(argv.end(), {"a", "b"});
+  const Parsed parsed = parse_options(static_cast<int>(argv.size()), argv.data());
+  EXPECT_FALSE(parsed.exit_status.has_value()) << parsed.text_err;
+  EXPECT_EQ(parsed.text_out + parsed.text_err, "");
+  EXPECT_EQ(parsed.options.sources.size(), 1u);
+  EXPECT_EQ(parsed.options.destination.path, "b");
+  return parsed.options;
+}
+
+void expect_usage_error(std::initializer_list<const char*> words, std::string_view reason) {
+  const Parsed parsed = parse(words);
+  EXPECT_EQ(parsed.exit_status, kExitUsage) << reason;
+  EXPECT_EQ(parsed.text_out, "");
+  EXPECT_TRUE(parsed.text_err.starts_with("rdcp: ")) << parsed.text_err;
+  EXPECT_TRUE(parsed.text_err.ends_with("\ntry 'rdcp --help'\n")) << parsed.text_err;
+  EXPECT_EQ(std::count(parsed.text_err.begin(), parsed.text_err.end(), '\n'), 2) << parsed.text_err;
+  EXPECT_NE(parsed.text_err.find(reason), std::string::npos) << parsed.text_err << "lacks: " << reason;
+}
+
+std::vector<std::string> paths(const Options& options) {
+  std::vector<std::string> paths;
+  for (const Location& source : options.sources) paths.push_back(source.path);
+  return paths;
+}
+
+TEST(Options, LastOperandIsTheDestination) {
+  const Parsed parsed = parse({"a", "host:b", "c"});
+  EXPECT_FALSE(parsed.exit_status);
+  EXPECT_EQ(paths(parsed.options), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parsed.options.sources[1].host, "host");
+  EXPECT_EQ(parsed.options.destination.path, "c");
+}
+
+TEST(Options, DefaultsAreAutomatic) {
+  const Options options = good({});
+  EXPECT_FALSE(options.recursive || options.verbose || options.quiet || options.progress || options.agent);
+  EXPECT_TRUE(options.owner && options.xattrs);
+  EXPECT_FALSE(options.numeric_ids);
+  EXPECT_EQ(options.rsh, (std::vector<std::string>{"ssh"}));
+  EXPECT_EQ(options.rdcp_path, "rdcp");
+  EXPECT_EQ(options.ssh_port, 0);
+  EXPECT_EQ(options.streams, 0u);
+  EXPECT_EQ(options.chunk_bytes, 0u);
+  EXPECT_EQ(options.bwlimit, 0u);
+  EXPECT_EQ(options.cache, io::CacheMode::automatic);
+  EXPECT_EQ(options.ring, io::RingChoice::automatic);
+  EXPECT_EQ(options.transport, TransportChoice::automatic);
+  EXPECT_EQ(options.via + options.congestion + options.ssh_config, "");
+}
+
+TEST(Options, FlagsHaveShortAndLongForms) {
+  EXPECT_TRUE(good({"-r"}).recursive);
+  EXPECT_TRUE(good({"--recursive"}).recursive);
+  EXPECT_TRUE(good({"-p"}).preserve);
+  EXPECT_TRUE(good({"-v"}).verbose);
+  EXPECT_TRUE(good({"-q"}).quiet);
+  EXPECT_TRUE(good({"--progress"}).progress);
+  EXPECT_FALSE(good({"--no-owner"}).owner);
+  EXPECT_FALSE(good({"--no-xattrs"}).xattrs);
+  EXPECT_TRUE(good({"--numeric-ids"}).numeric_ids);
+}
+
+TEST(Options, ShortFlagsMayBeGrouped) {
+  const Options options = good({"-rpvP22"});
+  EXPECT_TRUE(options.recursive && options.preserve && options.verbose);
+  EXPECT_EQ(options.ssh_port, 22);
+}
+
+TEST(Options, OptionsMayFollowOperands) {
+  const Parsed parsed = parse({"a", "-r", "b", "-v"});
+  EXPECT_FALSE(parsed.exit_status);
+  EXPECT_TRUE(parsed.options.recursive && parsed.options.verbose);
+}
+
+TEST(Options, WordsAfterTwoDashesAreOperands) {
+  const Parsed parsed = parse({"-r", "--", "-v", "--help", "--", "b"});
+  EXPECT_FALSE(parsed.exit_status) << parsed.text_err;
+  EXPECT_EQ(paths(parsed.options), (std::vector<std::string>{"-v", "--help", "--"}));
+  EXPECT_FALSE(parsed.options.verbose);
+}
+
+TEST(Options, OddNamesReachUsAsTheyAre) {
+  const Parsed parsed = parse({"[a,b]", "{}", "++", "%%", "[::1]:x", " ", "a=b", "dst"});
+  EXPECT_FALSE(parsed.exit_status) << parsed.text_err;
+  EXPECT_EQ(paths(parsed.options), (std::vector<std::string>{"[a,b]", "{}", "++", "%%", "x", " ", "a=b"}));
+}
+
+TEST(Options, ValuesMayBeAttachedOrFollow) {
+  EXPECT_EQ(good({"--streams", "4"}).streams, 4u);
+  EXPECT_EQ(good({"--streams=4"}).streams, 4u);
+  EXPECT_EQ(good({"-P", "2222"}).ssh_port, 2222);
+  EXPECT_EQ(good({"--port=2222"}).ssh_port, 2222);
+  EXPECT_EQ(good({"-oUser=x"}).ssh_options, (std::vector<std::string>{"User=x"}));
+}
+
+TEST(Options, LastValueCounts) {
+  EXPECT_EQ(good({"--streams=4", "--streams", "8"}).streams, 8u);
+}
+
+TEST(Options, SshOptionsKeepTheirOrderAndTakeOneWordEach) {
+  const Options options = good({"-i", "k1", "-o", "A=1", "-i", "k2", "-o", "B=[2,3]", "-F", "conf"});
+  EXPECT_EQ(options.identity_files, (std::vector<std::string>{"k1", "k2"}));
+  EXPECT_EQ(options.ssh_options, (std::vector<std::string>{"A=1", "B=[2,3]"}));
+  EXPECT_EQ(options.ssh_config, "conf");
+}
+
+TEST(Options, RshIsSplitIntoWords) {
+  EXPECT_EQ(good({"-e", "ssh -J 'a b'"}).rsh, (std::vector<std::string>{"ssh", "-J", "a b"}));
+  expect_usage_error({"-e", "ssh 'a", "a", "b"}, "a quote is not closed");
+  expect_usage_error({"-e", " ", "a", "b"}, "names no command");
+}
+
+TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
+  EXPECT_TRUE(runs_ssh(good({"-e", "/opt/bin/ssh -4", "-P", "22"})));
+  EXPECT_FALSE(runs_ssh(good({"-e", "kubectl-exec"})));
+  expect_usage_error({"-e", "sshpass ssh", "-P", "22", "a", "b"}, "they are ssh's");
+  expect_usage_error({"-e", "rsh", "-o", "X=y", "a", "b"}, "they are ssh's");
+}
+
+TEST(Options, PathsAndNamesAreKept) {
+  EXPECT_EQ(good({"--rdcp-path", "~/bin/rdcp"}).rdcp_path, "~/bin/rdcp");
+  EXPECT_EQ(good({"--via", "eth0"}).via, "eth0");
+  EXPECT_EQ(good({"--congestion", "cubic"}).congestion, "cubic");
+  expect_usage_error({"--congestion", "sixteen_letters_", "a", "b"}, "--congestion sixteen_letters_");
+}
+
+TEST(Options, StreamsHaveARange) {
+  EXPECT_EQ(good({"--streams", "1"}).streams, 1u);
+  EXPECT_EQ(good({"--streams", "64"}).streams, 64u);
+  for (const char* count : {"0", "65", "-1", "x", "4x"}) {
+    expect_usage_error({"--streams", count, "a", "b"}, "must be a whole number from 1 to 64");
+  }
+}
+
+TEST(Options, PortsHaveARange) {
+  EXPECT_EQ(good({"-P", "65535"}).ssh_port, 65535);
+  for (const char* port : {"0", "65536", "ssh"})
+    expect_usage_error({"-P", port, "a", "b"}, "from 1 to 65535");
+}
+
+TEST(Options, ChunkSizesAreWholePagesWithinLimits) {
+  EXPECT_EQ(good({"--chunk-size", "64K"}).chunk_bytes, 65536u);
+  EXPECT_EQ(good({"--chunk-size", "16MiB"}).chunk_bytes, 16u << 20);
+  EXPECT_EQ(good({"--chunk-size", "69632"}).chunk_bytes, 69632u);
+  for (const char* size : {"0", "60K", "65535", "16777217", "17M", "1G"}) {
+    expect_usage_error({"--chunk-size", size, "a", "b"}, "must be from 64K to 16M");
+  }
+  for (const char* size : {"65537", "1MB"})
+    expect_usage_error({"--chunk-size", size, "a", "b"}, "multiple of 4K");
+}
+
+TEST(Options, BandwidthLimitIsARate) {
+  EXPECT_EQ(good({"--bwlimit", "100MB"}).bwlimit, 100'000'000u);
+  EXPECT_EQ(good({"--bwlimit", "0"}).bwlimit, 0u);
+  expect_usage_error({"--bwlimit=-5", "a", "b"}, "--bwlimit -5: not a size");
+}
+
+TEST(Options, ChoicesAreNamedInErrors) {
+  EXPECT_EQ(good({"--cache=keep"}).cache, io::CacheMode::keep);
+  EXPECT_EQ(good({"--cache", "bypass"}).cache, io::CacheMode::bypass);
+  EXPECT_EQ(good({"--ring=io_uring"}).ring, io::RingChoice::io_uring);
+  EXPECT_EQ(good({"--ring=threads"}).ring, io::RingChoice::thread_pool);
+  EXPECT_EQ(good({"--transport=tcp"}).transport, TransportChoice::tcp);
+  EXPECT_EQ(good({"--transport=auto"}).transport, TransportChoice::automatic);
+  expect_usage_error({"--cache=no", "a", "b"}, "must be one of auto, keep, bypass");
+  expect_usage_error({"--ring=uring", "a", "b"}, "must be one of auto, io_uring, threads");
+  expect_usage_error({"--transport=udp", "a", "b"}, "must be one of auto, tcp");
+}
+
+TEST(Options, RdmaIsNotBuiltIn) {
+  expect_usage_error({"--transport", "rdma", "a", "b"}, "RDMA is not built into this");
+}
+
+TEST(Options, UnknownOptionsAreNamed) {
+  expect_usage_error({"--frobnicate", "a", "b"}, "unknown option --frobnicate");
+  expect_usage_error({"-rZ", "a", "b"}, "unknown option -Z");
+  expect_usage_error({"-5", "a", "b"}, "unknown option -5");
+  expect_usage_error({"a", "b", "--x=y"}, "unknown option --x=y");
+}
+
+TEST(Options, MissingValuesAreErrors) {
+  expect_usage_error({"a", "b", "--streams"}, "--streams");
+  expect_usage_error({"a", "b", "-i"}, "--identity");
+}
+
+TEST(Options, EmptyValueDoesNotEatTheNextWord) {
+  expect_usage_error({"--via=", "a", "b", "c"}, "--via: needs a value");
+  expect_usage_error({"--via", "", "a", "b"}, "--via: needs a value");
+  expect_usage_error({"-i", "", "a", "b"}, "--identity: needs a value");
+}
+
+TEST(Options, FlagsTakeNoValue) {
+  expect_usage_error({"--recursive=no", "a", "b"}, "--recursive: takes no value");
+}
+
+TEST(Options, QuietContradictsVerboseAndProgress) {
+  expect_usage_error({"-q", "-v", "a", "b"}, "-q: contradicts -v");
+  expect_usage_error({"-q", "--progress", "a", "b"}, "-q: contradicts --progress");
+}
+
+TEST(Options, OperandsAreNeeded) {
+  expect_usage_error({}, "SRC and DST are missing");
+  expect_usage_error({"a"}, "DST is missing");
+  expect_usage_error({"-v", "a"}, "DST is missing");
+}
+
+TEST(Options, NoArgumentVectorIsAUsageError) {
+  EXPECT_EQ(parse_options(0, nullptr).exit_status, kExitUsage);
+}
+
+TEST(Options, BadLocationsAreUsageErrors) {
+  expect_usage_error({"--", "-evil:a", "b"}, "begins with a dash");
+  expect_usage_error({"a", ""}, "is empty");
+}
+
+TEST(Options, StandardStreamsHoldOneFile) {
+  EXPECT_FALSE(parse({"-", "host:a"}).exit_status);
+  EXPECT_FALSE(parse({"host:a", "-"}).exit_status);
+  expect_usage_error({"-", "a", "b"}, "one SRC only");
+  expect_usage_error({"a", "b", "-"}, "one SRC only");
+  expect_usage_error({"-r", "-", "a"}, "-r");
+  expect_usage_error({"-r", "a", "-"}, "-r");
+  expect_usage_error({"-", "-"}, "both SRC and DST");
+}
+
+TEST(Options, AgentTakesNoOperands) {
+  const Parsed parsed = parse({"--agent"});
+  EXPECT_FALSE(parsed.exit_status);
+  EXPECT_TRUE(parsed.options.agent);
+  expect_usage_error({"--agent", "a", "b"}, "--agent");
+}
+
+TEST(Options, HelpAndVersionGoToStandardOutput) {
+  for (const char* option : {"-h", "--help"}) {
+    const Parsed parsed = parse({option});
+    EXPECT_EQ(parsed.exit_status, kExitOk);
+    EXPECT_TRUE(parsed.text_out.starts_with("Usage: rdcp "));
+    EXPECT_EQ(parsed.text_err, "");
+  }
+  const Parsed version = parse({"--version"});
+  EXPECT_EQ(version.exit_status, kExitOk);
+  EXPECT_EQ(version.text_out, std::string("rdcp ") + kVersion + "\n");
+}
+
+TEST(Options, ErrorsCannotWriteToTheTerminal) {
+  const Parsed parsed = parse({"--\x1b[31m\nevil", "a", "b"});
+  EXPECT_EQ(parsed.text_err.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::count(parsed.text_err.begin(), parsed.text_err.end(), '\n'), 2);
+}
+
+}  // namespace
+}  // namespace rdcp::cli

@@ -1,0 +1,94 @@
+#include "cli/report.h"
+
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include "cli/exit_status.h"
+
+namespace rdcp::cli {
+namespace {
+
+Summary two_gigabytes() {
+  Summary summary;
+  summary.files = 5678;
+  summary.directories = 12;
+  summary.others = 1;
+  summary.bytes = 2'147'483'648;
+  summary.seconds = 0.5;
+  summary.streams = 2;
+  summary.transport = "tcp";
+  summary.ring = "io_uring";
+  summary.limited_by = "target writes (3.7 GB/s)";
+  return summary;
+}
+
+TEST(Report, SummaryEndsWithTheBandwidthAlone) {
+  EXPECT_EQ(summary_lines(two_gigabytes()),
+            "rdcp: copied 5,678 files, 12 directories, 1 other entry, 2.15 GB in 0.500 s\n"
+            "rdcp: 2 streams over tcp; files by io_uring\n"
+            "rdcp: limited by target writes (3.7 GB/s)\n"
+            "Bandwidth 4.295 GB/s\n");
+}
+
+TEST(Report, SummaryLeavesOutWhatWasNot) {
+  Summary summary;
+  summary.files = 1;
+  summary.seconds = 0.25;
+  EXPECT_EQ(summary_lines(summary), "rdcp: copied 1 file, 0 B in 0.250 s\nBandwidth 0.000 GB/s\n");
+}
+
+TEST(Report, NoTimeIsNoInfiniteBandwidth) {
+  Summary summary = two_gigabytes();
+  summary.seconds = 0;
+  EXPECT_TRUE(summary_lines(summary).ends_with("\nBandwidth 0.000 GB/s\n"));
+}
+
+TEST(Report, RetriedChunksAreTold) {
+  Summary summary = two_gigabytes();
+  summary.retried_chunks = 2;
+  EXPECT_NE(summary_lines(summary).find("rdcp: 2 chunks sent again"), std::string::npos);
+}
+
+TEST(Report, EachKindOfLossIsOneLineWithItsCountAndFirstCase) {
+  Summary summary;
+  summary.losses = {{"owner or group", 1234,
+                     "a/\x1b"
+                     "b",
+                     "Operation not permitted"},
+                    {"times", 0, "", ""},
+                    {"device nodes", 1, "dev/null", "not root"}};
+  EXPECT_EQ(
+      warning_lines(summary),
+      "rdcp: warning: not kept: owner or group (1,234 entries; first a/\\x1bb: Operation not permitted)\n"
+      "rdcp: warning: not kept: device nodes (1 entry; first dev/null: not root)\n");
+}
+
+TEST(Report, WarningsAreOneSafeLineEach) {
+  Summary summary;
+  summary.warnings = {"a\nb", "c"};
+  EXPECT_EQ(warning_lines(summary), "rdcp: warning: a\\nb\nrdcp: warning: c\n");
+  EXPECT_EQ(warning_lines(Summary{}), "");
+}
+
+TEST(Report, ErrorsNameProgramAndCause) {
+  EXPECT_EQ(error_line(io::errno_error("open", "/a", EACCES)), "rdcp: open /a: Permission denied\n");
+}
+
+TEST(ExitStatus, FollowsTheKindOfError) {
+  EXPECT_EQ(exit_status(io::ErrorKind::file), 1);
+  EXPECT_EQ(exit_status(io::ErrorKind::usage), 2);
+  EXPECT_EQ(exit_status(io::ErrorKind::unreachable), 3);
+  EXPECT_EQ(exit_status(io::ErrorKind::connection), 4);
+  EXPECT_EQ(exit_status(io::ErrorKind::protocol), 4);
+  EXPECT_EQ(exit_status(io::ErrorKind::digest), 5);
+}
+
+TEST(ExitStatus, InterruptedRunsNameTheirSignal) {
+  EXPECT_EQ(exit_status(io::ErrorKind::interrupted, SIGINT), 130);
+  EXPECT_EQ(exit_status(io::ErrorKind::interrupted, SIGTERM), 143);
+  EXPECT_EQ(exit_status(io::ErrorKind::interrupted), 4);
+}
+
+}  // namespace
+}  // namespace rdcp::cli

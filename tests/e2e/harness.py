@@ -1,0 +1,206 @@
+"""What every end-to-end test needs: the program, an sshd, folders, and a way to say "the same tree"."""
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parent.parent
+sys.path[:0] = [str(REPO / "scripts" / "lib"), str(HERE)]
+
+from snapshot import differences, snapshot  # noqa: E402
+from sshd import LocalSshd  # noqa: E402
+from trees import KIB, MIB, Noise  # noqa: E402
+
+BUILD = Path(os.environ.get("RDCP_BUILD_DIR", REPO / "build" / "release")).resolve()
+RDCP = BUILD / "rdcp"
+MEMORY = Path("/dev/shm")
+DEFAULT_CHUNK = MIB  # of rdcp itself
+CHUNK = 64 * KIB  # a chunk size for tests, so that "several chunks" stays small
+
+EXIT_OK, EXIT_FILES, EXIT_USAGE, EXIT_HOST, EXIT_DATA, EXIT_DIGEST = range(6)
+
+is_root = os.geteuid() == 0
+needs_root = unittest.skipUnless(is_root, "needs root")
+
+
+def make_file(path: Path, size: int, seed: int = 7) -> Path:
+    Noise(seed, 2 * MIB).write(path, size)
+    return path
+
+
+@dataclass
+class Finished:
+    status: int  # negative: ended by that signal
+    out: bytes
+    err: str
+    seconds: float
+
+    def __str__(self):
+        return f"exit {self.status} after {self.seconds:.1f} s; stderr:\n{self.err}"
+
+
+class Running:
+    """A process in a group of its own."""
+
+    def __init__(self, command, **options):
+        self.started = time.monotonic()
+        self.process = subprocess.Popen([os.fspath(word) for word in command], start_new_session=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        **{"stdin": subprocess.DEVNULL, **options})
+        self.pid = self.process.pid
+
+    def finish(self, timeout: float, stdin: bytes | None = None) -> Finished:
+        try:
+            out, err = self.process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"still running after {timeout} s; stderr so far:\n{err.decode(errors='replace')}")
+        return Finished(self.process.returncode, out, err.decode(errors="replace"), time.monotonic() - self.started)
+
+    def kill(self):
+        for pid in session_of(self.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+_sshd: LocalSshd | None = None
+
+
+def shared_sshd() -> LocalSshd:
+    """One sshd for all tests of this process."""
+    global _sshd
+    if _sshd is None:
+        folder = Path(tempfile.mkdtemp(prefix="rdcp-sshd-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        daemon = LocalSshd(folder)
+        atexit.register(daemon.__exit__)
+        _sshd = daemon.__enter__()
+    return _sshd
+
+
+def session_of(leader: int) -> list[int]:
+    """Living processes of a session, orphans too."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{entry}/stat").read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) == leader and fields[0] != "Z":
+                found.append(int(entry))
+    return found
+
+
+def remote_agents() -> list[int]:
+    """Living `rdcp --agent` processes beneath our sshd, the oldest first."""
+    found = []
+    for pid in shared_sshd().descendants():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"--agent" in words and os.path.basename(words[0]) == b"rdcp":
+                found.append(pid)
+    return sorted(found)
+
+
+def wait_for(condition, timeout: float = 10.0, interval: float = 0.005):
+    """Polls until condition() is true and returns what it gave; None when the time is over."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(interval)
+    return None
+
+
+class CopyTest(unittest.TestCase):
+    """Has a folder on disk (self.disk), one in memory (self.memory), both removed afterwards, and an sshd."""
+
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(RDCP, os.X_OK):
+            raise RuntimeError(f"no program at {RDCP}: build it, or set RDCP_BUILD_DIR")
+        cls.sshd = shared_sshd()
+
+    def setUp(self):
+        self.disk = self._folder("/var/tmp")
+        self.memory = self._folder(MEMORY if os.access(MEMORY, os.W_OK) else "/var/tmp")
+        self.source, self.target = self.disk / "source", self.memory / "target"
+        self.source.mkdir()
+        self.target.mkdir()
+
+    def _folder(self, where) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="rdcp-test-", dir=where))
+        # By rm, not rmtree: paths beyond PATH_MAX must be walked by descriptor.
+        self.addCleanup(subprocess.run, ["rm", "-rf", folder], check=False)
+        return folder
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def command(self, *words) -> list[str]:
+        return [os.fspath(word) for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *words)]
+
+    def start(self, *words, **options) -> Running:
+        running = Running(self.command(*words), **{"cwd": self.disk, **options})
+        self.addCleanup(_end, running)
+        return running
+
+    def rdcp(self, *words, timeout: float = 60, stdin: bytes | None = None, **options) -> Finished:
+        if stdin is not None:
+            options["stdin"] = subprocess.PIPE
+        return self.start(*words, **options).finish(timeout, stdin)
+
+    def copy(self, *words, **options) -> Finished:
+        """A copy that must succeed."""
+        done = self.rdcp(*words, **options)
+        self.assertEqual(done.status, EXIT_OK, f"rdcp {' '.join(map(str, words))}: {done}")
+        return done
+
+    def fails(self, status: int, *words, says: tuple = (), **options) -> Finished:
+        """A copy that must fail with this exit status, and whose stderr has each of these texts."""
+        done = self.rdcp(*words, **options)
+        self.assertEqual(done.status, status, f"rdcp {' '.join(map(str, words))}: {done}")
+        for text in says:
+            self.assertIn(text, done.err)
+        return done
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    make_file = staticmethod(make_file)
+
+    def assert_same_tree(self, wanted, found, ignore: tuple = ()):
+        lines = differences(snapshot(wanted), snapshot(found), ignore)
+        self.assertFalse(lines, f"{found} differs from {wanted}:\n" + "\n".join(lines[:40]))
+
+    def assert_same_file(self, wanted: Path, found: Path):
+        self.assertEqual(found.stat().st_size, wanted.stat().st_size, found)
+        self.assertEqual(subprocess.run(["cmp", wanted, found], capture_output=True, check=False).stdout, b"")
+
+    def assert_no_litter(self, folder: Path):
+        litter = [path for path in folder.rglob("*") if ".rdcp-" in path.name]
+        self.assertEqual(litter, [])
+
+    def assert_nothing_lives(self, running: Running, timeout: float = 3.0):
+        """Nothing that this run started lives on, neither here nor beneath the sshd."""
+        def left():
+            return session_of(running.pid) + remote_agents()
+        self.assertTrue(wait_for(lambda: not left(), timeout), f"processes left: {left()}")
+
+
+def _end(running: Running):
+    running.kill()
+    running.process.wait()
+    for pipe in (running.process.stdout, running.process.stderr, running.process.stdin):
+        if pipe:
+            pipe.close()

@@ -1,0 +1,251 @@
+"""Single files and simple trees, in every direction, and where they land."""
+
+import os
+import stat
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, CopyTest, needs_root
+
+SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
+         "chunk+1": CHUNK + 1, "several chunks": 37 * CHUNK + 123}
+
+
+class EverySize(CopyTest):
+    """direction x size x ring: each direction copies all sizes at once, and the far file size by size."""
+
+    def setUp(self):
+        super().setUp()
+        for name, size in SIZES.items():
+            self.make_file(self.source / name, size, seed=size)
+
+    def check(self, source: str, target: str):
+        for ring in ("io_uring", "threads"):
+            landing = self.target / ring
+            landing.mkdir()
+            with self.subTest(ring=ring):
+                done = self.copy("-v", "--ring", ring, "--chunk-size", "64K", "--streams", "2",
+                                 *[f"{source}{self.source}/{name}" for name in SIZES], f"{target}{landing}")
+                self.assertIn("io_uring" if ring == "io_uring" else "thread pool", done.err)
+                for name in SIZES:
+                    self.assert_same_file(self.source / name, landing / name)
+        with self.subTest("one file at a time, default chunks"):
+            for name in ("0", "4097", "several chunks"):
+                alone = self.target / f"alone {name}"
+                self.copy(f"{source}{self.source}/{name}", f"{target}{alone}")
+                self.assert_same_file(self.source / name, alone)
+
+    def test_local_to_remote(self):
+        self.check("", "dest:")
+
+    def test_remote_to_local(self):
+        self.check("dest:", "")
+
+    def test_remote_to_remote(self):
+        self.check("dest:", "other:")
+
+    def test_local_to_local(self):
+        self.check("", "")
+
+    def test_the_default_chunk_size(self):
+        for size in (DEFAULT_CHUNK - 1, DEFAULT_CHUNK, DEFAULT_CHUNK + 1, 24 * DEFAULT_CHUNK + 4097):
+            file = self.make_file(self.source / f"big-{size}", size)
+            self.copy(file, f"dest:{self.target}")
+            self.assert_same_file(file, self.target / file.name)
+
+    def test_to_disk_past_the_page_cache(self):
+        for size in (4097, 5 * DEFAULT_CHUNK + 4097):
+            file = self.make_file(self.disk / f"file-{size}", size)
+            self.copy("--cache", "bypass", file, f"dest:{self.disk}/copy-{size}")
+            self.assert_same_file(file, self.disk / f"copy-{size}")
+
+
+class Landing(CopyTest):
+    """The README's table of where a copy lands."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.source / "tree"
+        (self.tree / "sub").mkdir(parents=True)
+        self.make_file(self.tree / "one", 10)
+        self.make_file(self.tree / "sub" / "two", 5000)
+        self.file = self.make_file(self.source / "file", 100)
+
+    def test_a_tree_becomes_a_missing_dst(self):
+        self.copy("-r", self.tree, f"dest:{self.target}/new")
+        self.assert_same_tree(self.tree, self.target / "new")
+
+    def test_a_tree_goes_into_an_existing_dst(self):
+        self.copy("-r", self.tree, f"dest:{self.target}")
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_a_slash_means_the_contents(self):
+        self.copy("-r", f"{self.tree}/", f"dest:{self.target}")
+        self.assert_same_tree(self.tree, self.target)
+
+    def test_a_slash_into_a_missing_dst(self):
+        self.copy("-r", f"{self.tree}/", f"dest:{self.target}/new")
+        self.assert_same_tree(self.tree, self.target / "new")
+
+    def test_a_rerun_with_slash_never_nests(self):
+        for _ in range(2):
+            self.copy("-r", f"{self.tree}/", f"dest:{self.target}/new")
+        self.assert_same_tree(self.tree, self.target / "new")
+
+    def test_a_rerun_into_an_existing_dst_overwrites(self):
+        for _ in range(2):
+            self.copy("-r", self.tree, f"dest:{self.target}")
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_dot_means_the_contents(self):
+        self.copy("-r", ".", f"dest:{self.target}", cwd=self.tree)
+        self.assert_same_tree(self.tree, self.target)
+
+    def test_dot_as_dst(self):
+        self.copy("-r", f"dest:{self.tree}", ".", cwd=self.target)
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_a_relative_remote_path_starts_at_home(self):
+        relative = os.path.relpath(self.target, Path.home())
+        self.copy(self.file, f"dest:{relative}")
+        self.assert_same_file(self.file, self.target / "file")
+
+    def test_a_file_becomes_a_missing_dst(self):
+        self.copy(self.file, f"dest:{self.target}/renamed")
+        self.assert_same_file(self.file, self.target / "renamed")
+
+    def test_a_file_replaces_a_file(self):
+        self.make_file(self.target / "old", 9000)
+        self.copy(self.file, f"dest:{self.target}/old")
+        self.assert_same_file(self.file, self.target / "old")
+
+    def test_a_missing_dst_with_a_slash_is_not_a_file_name(self):
+        done = self.rdcp(self.file, f"dest:{self.target}/missing/")
+        self.assertNotEqual(done.status, 0)
+        self.assertFalse((self.target / "missing").is_file())
+
+    def test_several_into_a_directory(self):
+        self.copy("-r", self.file, self.tree, f"dest:{self.target}")
+        self.assert_same_file(self.file, self.target / "file")
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_several_into_a_file_is_an_error(self):
+        other = self.make_file(self.source / "other", 3)
+        self.make_file(self.target / "plain", 50)
+        done = self.rdcp(self.file, other, f"dest:{self.target}/plain")
+        self.assertIn(done.status, (EXIT_FILES, EXIT_USAGE), done)
+        self.assertEqual((self.target / "plain").stat().st_size, 50)
+
+    def test_a_tree_onto_a_file_is_an_error(self):
+        self.make_file(self.target / "plain", 50)
+        done = self.rdcp("-r", self.tree, f"dest:{self.target}/plain")
+        self.assertIn(done.status, (EXIT_FILES, EXIT_USAGE), done)
+        self.assertIn("plain", done.err)
+        self.assertEqual((self.target / "plain").stat().st_size, 50)
+
+    def test_a_directory_without_r_says_so(self):
+        done = self.rdcp(self.tree, f"dest:{self.target}")
+        self.assertNotEqual(done.status, 0)
+        self.assertIn("-r", done.err)
+        self.assertEqual(list(self.target.iterdir()), [])
+
+    def test_a_missing_source(self):
+        self.fails(EXIT_FILES, self.source / "missing", f"dest:{self.target}", says=("missing",))
+
+    def test_a_missing_source_among_others_leaves_the_others(self):
+        self.fails(EXIT_FILES, self.source / "missing", self.file, f"dest:{self.target}", says=("missing",))
+        self.assert_same_file(self.file, self.target / "file")
+
+    def test_colons(self):
+        odd = self.make_file(self.source / "a:b", 10)
+        self.copy("./a:b", f"dest:{self.target}", cwd=self.source)
+        self.copy(odd, f"dest:{self.target}/c:d")
+        self.copy(f"dest:{self.target}/c:d", "./e:f", cwd=self.target)
+        for name in ("a:b", "c:d", "e:f"):
+            self.assert_same_file(odd, self.target / name)
+
+    def test_the_source_itself_is_not_destroyed(self):
+        before = self.file.read_bytes()
+        self.rdcp(self.file, self.file)
+        self.assertEqual(self.file.read_bytes(), before)
+
+
+class Streams(CopyTest):
+    """'-' and things that are no regular files."""
+
+    def test_stdin_to_remote(self):
+        for size in (0, 1, CHUNK + 1, 5 * DEFAULT_CHUNK + 17):
+            data = self.make_file(self.source / "data", size)
+            self.copy("-", f"dest:{self.target}/from-stdin", stdin=data.read_bytes())
+            self.assert_same_file(data, self.target / "from-stdin")
+
+    def test_remote_to_stdout(self):
+        for size in (0, 1, CHUNK + 1, 5 * DEFAULT_CHUNK + 17):
+            data = self.make_file(self.source / "data", size)
+            done = self.copy(f"dest:{data}", "-")
+            self.assertTrue(done.out == data.read_bytes(), f"{size} bytes arrived as {len(done.out)}")
+
+    def test_a_local_file_to_stdout_of_a_closed_pipe(self):
+        data = self.make_file(self.source / "data", 8 * DEFAULT_CHUNK)
+        shell = '"$@" | head -c 10 >/dev/null; exit ${PIPESTATUS[0]}'
+        done = subprocess.run(["bash", "-c", shell, "bash", *self.command(f"dest:{data}", "-")],
+                              capture_output=True, timeout=60, check=False)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_a_symlink_named_as_source_is_kept(self):
+        (self.source / "link").symlink_to("nowhere")
+        self.copy("-r", self.source / "link", f"dest:{self.target}")
+        self.assertEqual(os.readlink(self.target / "link"), "nowhere")
+
+    @needs_root
+    def test_dev_null_stays_a_device(self):
+        null = self.target / "null"  # a node of our own: a failure must not harm the machine
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        big = self.make_file(self.source / "big", 3 * DEFAULT_CHUNK)
+        done = self.copy("-v", big, f"dest:{null}")
+        self.assertTrue(stat.S_ISCHR(null.stat().st_mode), "the device was replaced")
+        self.assertRegex(done.err, r"(?m)^Bandwidth \d+\.\d{3} GB/s$")
+
+    @needs_root
+    def test_a_device_as_source_is_read(self):
+        zero = self.source / "null"
+        os.mknod(zero, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        self.copy(zero, f"dest:{self.target}/empty")
+        self.assertTrue((self.target / "empty").is_file())
+
+
+class Words(CopyTest):
+    """What it says, and where."""
+
+    def test_verbose_ends_with_the_bandwidth(self):
+        file = self.make_file(self.source / "file", DEFAULT_CHUNK)
+        done = self.copy("-v", file, f"dest:{self.target}")
+        self.assertEqual(done.out, b"")
+        self.assertRegex(done.err.splitlines()[-1], r"^Bandwidth \d+\.\d{3} GB/s$")
+        self.assertNotIn("\r", done.err)
+
+    def test_silence_is_the_default(self):
+        file = self.make_file(self.source / "file", DEFAULT_CHUNK)
+        for options in ((), ("-q",)):
+            done = self.copy(*options, file, f"dest:{self.target}")
+            self.assertEqual((done.out, done.err), (b"", ""))
+
+    def test_progress_can_be_forced(self):
+        file = self.make_file(self.source / "file", 4 * DEFAULT_CHUNK)
+        self.assertIn("\r", self.copy("--progress", file, f"dest:{self.target}").err)
+
+    def test_usage_errors(self):
+        for words in ((), ("one",), ("--no-such-option", "a", "b"), ("--chunk-size", "5", "a", "b"),
+                      ("--transport", "rdma", "a", "b"), ("-", "-")):
+            with self.subTest(words=words):
+                self.assertEqual(self.rdcp(*words).status, EXIT_USAGE)
+
+    def test_help_fits_a_screen(self):
+        text = self.rdcp("--help").out.decode()
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertLessEqual(len(text.splitlines()), 55)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,235 @@
+"""What cannot be read, written or reached: each is named, the rest is copied, and nothing is left lying about."""
+
+import contextlib
+import os
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from harness import CHUNK, EXIT_FILES, EXIT_HOST, MIB, RDCP, CopyTest, needs_root, wait_for
+from snapshot import snapshot
+
+
+class Mounted(CopyTest):
+    """Small filesystems, mounted for one test."""
+
+    def mount(self, kind: str, size: int, options: str = "") -> Path:
+        point = self.disk / f"mount-{kind}"
+        point.mkdir()
+        if kind == "tmpfs":
+            command = ["mount", "-t", "tmpfs", "-o", f"size={size}{options}", "none", point]
+        else:
+            image = self.disk / "image"
+            with open(image, "wb") as file:
+                file.truncate(size)
+            subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+            command = ["mount", "-o", f"loop{options}", image, point]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f"cannot mount a {kind} here: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", point], check=False)
+        return point
+
+    def check_full(self, target: Path):
+        precious = self.make_file(target / "precious", 300_000, seed=1)
+        before = precious.read_bytes()
+        with self.subTest("one large file"):
+            big = self.make_file(self.source / "big", 24 * MIB)
+            done = self.fails(EXIT_FILES, big, f"dest:{target}", says=("No space left on device", "big"))
+            self.assertEqual(len(done.err.splitlines()), 1, done.err)
+            self.assertEqual(sorted(path.name for path in target.iterdir() if path.name != "lost+found"), ["precious"])
+        with self.subTest("over an existing file"):
+            replacement = self.make_file(self.disk / "precious", 24 * MIB)
+            self.fails(EXIT_FILES, replacement, f"dest:{target}", says=("No space left on device",))
+            self.assertEqual(precious.read_bytes(), before)
+        with self.subTest("small files"):
+            many = self.source / "many"
+            many.mkdir()
+            for i in range(1500):
+                self.make_file(many / f"file-{i}", 20_000, seed=1)
+            self.fails(EXIT_FILES, "-r", many, f"dest:{target}", says=("No space left on device",))
+            for path in (target / "many").iterdir():
+                self.assert_same_file(many / path.name, path)
+        self.assertEqual(precious.read_bytes(), before)
+        self.assert_no_litter(target)
+
+    @needs_root
+    def test_a_full_ext4(self):
+        self.check_full(self.mount("ext4", 20 * MIB))
+
+    @needs_root
+    def test_a_full_tmpfs(self):
+        self.check_full(self.mount("tmpfs", 16 * MIB))
+
+    @needs_root
+    def test_no_more_inodes(self):
+        target = self.mount("tmpfs", 64 * MIB, ",nr_inodes=100")
+        many = self.source / "many"
+        many.mkdir()
+        for i in range(200):
+            (many / str(i)).touch()
+        self.fails(EXIT_FILES, "-r", many, f"dest:{target}", says=("No space left on device",))
+
+    @needs_root
+    def test_a_read_only_target(self):
+        target = self.mount("tmpfs", MIB, ",ro")
+        for size in (10, 3 * CHUNK):
+            file = self.make_file(self.source / "file", size)
+            done = self.fails(EXIT_FILES, file, f"dest:{target}", says=("Read-only file system",))
+            self.assertEqual(len(done.err.splitlines()), 1, done.err)
+
+
+class InTheWay(CopyTest):
+    def setUp(self):
+        super().setUp()
+        self.tree = self.source / "tree"
+        (self.tree / "sub").mkdir(parents=True)
+        self.make_file(self.tree / "sub" / "inner", 10)
+        self.make_file(self.tree / "other", 10)
+
+    def test_a_file_where_a_directory_should_be(self):
+        self.make_file(self.target / "sub", 77)
+        self.fails(EXIT_FILES, "-r", f"{self.tree}/", f"dest:{self.target}", says=("sub",))
+        self.assertEqual((self.target / "sub").stat().st_size, 77)
+        self.assert_same_file(self.tree / "other", self.target / "other")
+
+    def test_a_directory_where_a_file_should_be(self):
+        self.make_file(self.tree / "large", 3 * CHUNK)
+        for name in ("other", "large"):
+            (self.target / name).mkdir()
+        self.fails(EXIT_FILES, "-r", "--chunk-size", "64K", f"{self.tree}/", f"dest:{self.target}",
+                   says=("other", "large"))
+        self.assertTrue((self.target / "other").is_dir())
+        self.assert_same_tree(self.tree / "sub", self.target / "sub")
+        self.assert_no_litter(self.target)
+
+    def test_a_target_whose_parent_is_missing(self):
+        self.fails(EXIT_FILES, self.tree / "other", f"dest:{self.target}/no/such/place", says=("no/such",))
+
+
+class MovingSources(CopyTest):
+    """Files that change while they are read; the rate is limited so that there is a while."""
+
+    def test_a_growing_file(self):
+        file = self.make_file(self.source / "growing", 20 * MIB)
+        running = self.start("--bwlimit", "20MiB", file, f"dest:{self.target}")
+        with open(file, "ab", buffering=0) as writer:
+            while running.process.poll() is None:
+                writer.write(b"more" * 1024)
+                time.sleep(0.005)
+        done = running.finish(30)
+        self.assertEqual(done.status, EXIT_FILES, done)
+        self.assertIn("growing", done.err)
+
+    def test_a_file_cut_short(self):
+        file = self.make_file(self.source / "shrinking", 20 * MIB)
+        running = self.start("--bwlimit", "20MiB", file, f"dest:{self.target}")
+        self.assertTrue(wait_for(lambda: self.bytes_under_way() or running.process.poll() is not None))
+        time.sleep(0.1)  # no matter where exactly: any moment of the copy will do
+        os.truncate(file, 5 * MIB + 3)
+        done = running.finish(30)
+        self.assertEqual(done.status, EXIT_FILES, done)
+        self.assertIn("shrinking", done.err)
+        self.assert_no_litter(self.target)
+
+    def test_vanishing_files(self):
+        for i in range(200):
+            self.make_file(self.source / f"file-{i:03}", 200_000, seed=1)
+        running = self.start("-r", "--bwlimit", "20MiB", f"{self.source}/", f"dest:{self.target}")
+        wait_for(lambda: any(self.target.iterdir()) or running.process.poll() is not None)
+        gone = [path for path in self.source.iterdir() if not (self.target / path.name).exists()][::2]
+        for path in gone:
+            path.unlink()
+        done = running.finish(30)
+        self.assertIn(done.status, (0, EXIT_FILES), done)
+        for path in self.source.iterdir():
+            self.assert_same_file(path, self.target / path.name)
+        missing = [path.name for path in gone if not (self.target / path.name).exists()]
+        for name in missing:  # those that the walk had not seen yet are nobody's loss
+            if done.status == 0:
+                self.assertNotIn(name, done.err)
+        self.assert_no_litter(self.target)
+
+    def bytes_under_way(self) -> bool:
+        """True when an agent beneath our sshd has a file open that is being written."""
+        for pid in self.sshd.descendants():
+            with contextlib.suppress(OSError):
+                for fd in Path(f"/proc/{pid}/fd").iterdir():
+                    if os.readlink(fd).startswith(str(self.target) + "/"):
+                        return True
+        return False
+
+
+class Unreachable(CopyTest):
+    def setUp(self):
+        super().setUp()
+        self.file = self.make_file(self.source / "file", 10)
+
+    def wrapper(self, text: str) -> Path:
+        path = self.disk / "wrapper"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def test_no_rdcp_there(self):
+        self.fails(EXIT_HOST, "--rdcp-path", "/no/such/rdcp", self.file, f"dest:{self.target}",
+                   says=("dest", "install"))
+
+    def test_something_else_there(self):
+        self.fails(EXIT_HOST, "--rdcp-path", "/bin/true", self.file, f"dest:{self.target}", says=("dest",))
+
+    def test_a_file_that_cannot_be_executed(self):
+        path = self.wrapper("exit 0\n")
+        path.chmod(0o644)
+        self.fails(EXIT_HOST, "--rdcp-path", path, self.file, f"dest:{self.target}", says=("dest",))
+
+    def test_an_unknown_host(self):
+        done = self.fails(EXIT_HOST, self.file, "no-such-host.invalid:x", says=("no-such-host.invalid",))
+        self.assertLess(done.seconds, 20)
+
+    def test_nobody_listens(self):
+        self.fails(EXIT_HOST, "-P", "1", self.file, f"dest:{self.target}", says=("dest",))
+
+    def test_a_noisy_profile(self):
+        path = self.wrapper(f"echo 'Welcome to the machine!'\nexec {RDCP} \"$@\"\n")
+        done = self.fails(EXIT_HOST, "--rdcp-path", path, self.file, f"dest:{self.target}",
+                          says=("dest", "Welcome to the machine!"))
+        self.assertLess(done.seconds, 10)
+        self.assertFalse((self.target / "file").exists())
+
+    def test_endless_noise(self):
+        done = self.fails(EXIT_HOST, "--rdcp-path", self.wrapper("exec yes\n"), self.file, f"dest:{self.target}")
+        self.assertLess(done.seconds, 20)
+
+    def test_noise_on_stderr_is_nobodys_business(self):
+        path = self.wrapper(f"echo 'Welcome!' >&2\nexec {RDCP} \"$@\"\n")
+        self.copy("--rdcp-path", path, self.file, f"dest:{self.target}")
+        self.assert_same_file(self.file, self.target / "file")
+
+    def test_another_remote_shell(self):
+        shell = self.disk / "shell"
+        shell.write_text('#!/bin/sh\n[ "$1" = dest ] || exit 9\nshift\nexec sh -c "$*"\n')
+        shell.chmod(0o755)
+        done = subprocess.run([RDCP, "-e", shell, "--rdcp-path", RDCP, self.file,
+                               f"dest:{self.target}"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same_file(self.file, self.target / "file")
+
+
+class Unwritable(CopyTest):
+    @needs_root
+    def test_an_immutable_target_file(self):
+        victim = self.make_file(self.disk / "target-file", 50)
+        if subprocess.run(["chattr", "+i", victim], capture_output=True, check=False).returncode:
+            self.skipTest("no immutable files on this filesystem")
+        self.addCleanup(subprocess.run, ["chattr", "-i", victim], check=False)
+        before = snapshot(victim)
+        file = self.make_file(self.source / "target-file", 3 * CHUNK)
+        self.fails(EXIT_FILES, file, f"dest:{self.disk}", says=("target-file",))
+        self.assertEqual(snapshot(victim), before)
+        self.assert_no_litter(self.disk)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,196 @@
+#include "net/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tests/net/raw_frame.h"
+
+namespace rdcp::net {
+namespace {
+
+io::Digest digest_with(unsigned char first) {
+  io::Digest digest;
+  for (std::size_t i = 0; i < digest.bytes.size(); ++i) digest.bytes[i] = static_cast<std::byte>(first + i);
+  return digest;
+}
+
+// One frame of each kind with every field that the kind uses.
+std::vector<Frame> full_frames() {
+  const io::Digest digest = digest_with(1);
+  const io::Digest extra = digest_with(101);
+  return {
+      {.kind = FrameKind::archive, .slot = 7, .length = 5, .digest = digest},
+      {.kind = FrameKind::open,
+       .flags = kFlagSparse,
+       .slot = 1,
+       .length = 300,
+       .file_id = 9,
+       .offset = 1u << 31,
+       .digest = digest},
+      {.kind = FrameKind::data,
+       .slot = ~0u,
+       .length = ~0u,
+       .file_id = ~0ull,
+       .offset = 1ull << 62,
+       .digest = digest},
+      {.kind = FrameKind::commit,
+       .slot = 2,
+       .length = 1,
+       .file_id = 3,
+       .offset = 4,
+       .digest = digest,
+       .extra = extra},
+      {.kind = FrameKind::copy_range, .slot = 2, .file_id = 3, .offset = 4, .extra = extra},
+      {.kind = FrameKind::abandon, .slot = 2, .file_id = 3},
+      {.kind = FrameKind::end},
+      {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
+  };
+}
+
+TEST(Frame, ComesBackAsItWasEncoded) {
+  for (const Frame& frame : full_frames()) {
+    const auto decoded = decode(encode(frame));
+    ASSERT_TRUE(decoded) << decoded.error().message();
+    EXPECT_EQ(*decoded, frame);
+  }
+}
+
+TEST(Frame, EveryStatusComesBack) {
+  for (std::uint8_t status = 1; status <= 5; ++status) {
+    const Frame frame{.kind = FrameKind::credit, .status = static_cast<AckStatus>(status), .slot = 1};
+    const auto decoded = decode(encode(frame));
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(*decoded, frame);
+  }
+}
+
+TEST(Frame, StandsOnTheWireAsDocumented) {
+  const FrameBytes bytes = encode({.kind = FrameKind::data,
+                                   .slot = 0x04030201,
+                                   .length = 0x08070605,
+                                   .file_id = 0x1817161514131211,
+                                   .offset = 0x2827262524232221,
+                                   .digest = digest_with(0x31)});
+  FrameBytes expected{};
+  const auto put = [&expected](std::size_t at, std::initializer_list<int> values) {
+    for (int value : values) expected[at++] = static_cast<std::byte>(value);
+  };
+  put(0, {'R', 'D', 'F', 'R', 3, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8});
+  put(16, {0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28});
+  for (int i = 0; i < 16; ++i) put(32 + i, {0x31 + i});
+  reseal(expected);
+  EXPECT_EQ(bytes, expected);
+}
+
+TEST(Frame, RefusesEverySingleFlippedBit) {
+  for (const Frame& frame : full_frames()) {
+    const FrameBytes good = encode(frame);
+    for (std::size_t bit = 0; bit < 8 * kFrameBytes; ++bit) {
+      FrameBytes bad = good;
+      bad[bit / 8] ^= std::byte{1} << (bit % 8);
+      const auto decoded = decode(bad);
+      ASSERT_FALSE(decoded) << "kind " << int(frame.kind) << " bit " << bit;
+      EXPECT_EQ(decoded.error().kind, io::ErrorKind::protocol);
+    }
+  }
+}
+
+// The combinations below have a right check, as a hostile peer would make them.
+struct Forbidden {
+  const char* name;
+  FrameKind kind;
+  std::size_t at;  // this byte is set to 1
+};
+
+class ForbiddenField : public testing::TestWithParam<Forbidden> {};
+
+TEST_P(ForbiddenField, IsRefused) {
+  const Forbidden& forbidden = GetParam();
+  for (const Frame& frame : full_frames()) {
+    if (frame.kind != forbidden.kind) continue;
+    FrameBytes bytes = encode(frame);
+    bytes[forbidden.at] = std::byte{1};
+    reseal(bytes);
+    EXPECT_FALSE(decode(bytes));
+  }
+}
+
+constexpr std::size_t kFlags = 5, kStatus = 6, kZero = 7, kSlot = 8, kLength = 12, kFile = 16, kOffset = 24,
+                      kDigest = 32, kExtra = 48, kReserved = 64, kReservedEnd = 87;
+
+INSTANTIATE_TEST_SUITE_P(, ForbiddenField,
+                         testing::Values(Forbidden{"FlagsOnArchive", FrameKind::archive, kFlags},
+                                         Forbidden{"FlagsOnData", FrameKind::data, kFlags},
+                                         Forbidden{"FlagsOnCommit", FrameKind::commit, kFlags},
+                                         Forbidden{"FlagsOnEnd", FrameKind::end, kFlags},
+                                         Forbidden{"FlagsOnCredit", FrameKind::credit, kFlags},
+                                         Forbidden{"StatusOnData", FrameKind::data, kStatus},
+                                         Forbidden{"StatusOnEnd", FrameKind::end, kStatus},
+                                         Forbidden{"ZeroByte", FrameKind::data, kZero},
+                                         Forbidden{"ReservedFirst", FrameKind::data, kReserved},
+                                         Forbidden{"ReservedLast", FrameKind::end, kReservedEnd},
+                                         Forbidden{"SlotOnEnd", FrameKind::end, kSlot},
+                                         Forbidden{"LengthOnEnd", FrameKind::end, kLength},
+                                         Forbidden{"LengthOnCredit", FrameKind::credit, kLength},
+                                         Forbidden{"LengthOnCopyRange", FrameKind::copy_range, kLength},
+                                         Forbidden{"LengthOnAbandon", FrameKind::abandon, kLength},
+                                         Forbidden{"FileOnArchive", FrameKind::archive, kFile},
+                                         Forbidden{"FileOnEnd", FrameKind::end, kFile},
+                                         Forbidden{"FileOnCredit", FrameKind::credit, kFile},
+                                         Forbidden{"OffsetOnArchive", FrameKind::archive, kOffset},
+                                         Forbidden{"OffsetOnAbandon", FrameKind::abandon, kOffset},
+                                         Forbidden{"OffsetOnCredit", FrameKind::credit, kOffset},
+                                         Forbidden{"OffsetOnEnd", FrameKind::end, kOffset},
+                                         Forbidden{"DigestOnCopyRange", FrameKind::copy_range, kDigest},
+                                         Forbidden{"DigestOnAbandon", FrameKind::abandon, kDigest},
+                                         Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
+                                         Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
+                                         Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
+                                         Forbidden{"ExtraOnOpen", FrameKind::open, kExtra},
+                                         Forbidden{"ExtraOnData", FrameKind::data, kExtra},
+                                         Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
+                                         Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
+                                         Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Frame, RefusesPayloadKindsWithoutPayload) {
+  for (const Frame& frame : full_frames()) {
+    if (!has_payload(frame.kind)) continue;
+    FrameBytes bytes = encode(frame);
+    for (std::size_t i = 0; i < 4; ++i) bytes[kLength + i] = std::byte{0};
+    reseal(bytes);
+    EXPECT_FALSE(decode(bytes)) << int(frame.kind);
+  }
+}
+
+TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
+  const auto with = [](Frame frame, std::size_t at, unsigned value) {
+    FrameBytes bytes = encode(frame);
+    bytes[at] = static_cast<std::byte>(value);
+    reseal(bytes);
+    return decode(bytes).ok();
+  };
+  const Frame open{.kind = FrameKind::open, .length = 1};
+  const Frame credit{.kind = FrameKind::credit};
+  EXPECT_TRUE(with(open, kFlags, 1));
+  for (unsigned value = 2; value < 256; ++value) EXPECT_FALSE(with(open, kFlags, value)) << value;
+  for (unsigned value : {0u, 9u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
+  for (unsigned value : {0u, 6u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
+}
+
+TEST(Frame, OffsetsReachTheLastByteOfTheLargestFileAndNoFurther) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const Frame last{.kind = FrameKind::data, .length = 10, .offset = kMax - 10};
+  EXPECT_TRUE(decode(encode(last)));
+  for (std::uint64_t offset : {kMax - 9, kMax, kMax + 1, ~std::uint64_t{0}}) {
+    FrameBytes bytes = encode(last);
+    for (std::size_t i = 0; i < 8; ++i) bytes[kOffset + i] = static_cast<std::byte>(offset >> (8 * i));
+    reseal(bytes);
+    EXPECT_FALSE(decode(bytes)) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace rdcp::net

@@ -1,0 +1,176 @@
+#include "net/handshake.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rdcp::net {
+namespace {
+
+SessionKey key_of(unsigned char first) {
+  SessionKey key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(first + i);
+  return key;
+}
+
+template <std::size_t N>
+std::string hex(const std::array<std::byte, N>& bytes) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::byte b : bytes) {
+    text += kDigits[std::to_integer<unsigned>(b) >> 4];
+    text += kDigits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+const SessionKey kKey = key_of(0);
+
+TEST(Handshake, BothSidesProveTheSameKey) {
+  const Connector connector(kKey, 3);
+  Listener listener(kKey);
+  const auto challenge = listener.challenge(connector.hello(), 4);
+  ASSERT_TRUE(challenge) << challenge.error().message();
+  EXPECT_EQ(listener.stream_index(), 3);
+  const auto proof = connector.answer(*challenge);
+  ASSERT_TRUE(proof) << proof.error().message();
+  EXPECT_TRUE(listener.check(*proof));
+}
+
+TEST(Handshake, SessionKeysDiffer) {
+  const auto one = make_session_key();
+  const auto other = make_session_key();
+  ASSERT_TRUE(one && other);
+  EXPECT_NE(*one, *other);
+}
+
+TEST(Handshake, NoncesAreFreshOnBothSides) {
+  EXPECT_NE(Connector(kKey, 0).hello(), Connector(kKey, 0).hello());
+  const auto hello = Connector(kKey, 0).hello();
+  Listener one(kKey);
+  Listener other(kKey);
+  EXPECT_NE(*one.challenge(hello, 1), *other.challenge(hello, 1));
+}
+
+TEST(Handshake, ConnectorRefusesAListenerWithAnotherKey) {
+  const Connector connector(kKey, 0);
+  Listener listener(key_of(1));
+  const auto proof = connector.answer(*listener.challenge(connector.hello(), 1));
+  ASSERT_FALSE(proof);
+  EXPECT_EQ(proof.error().kind, io::ErrorKind::connection);
+  EXPECT_NE(proof.error().message().find("does not hold this job's key"), std::string::npos);
+}
+
+TEST(Handshake, ListenerRefusesAConnectorWithAnotherKey) {
+  const Connector connector(key_of(1), 0);
+  Listener listener(kKey);
+  Listener same_key_as_connector(key_of(1));
+  ASSERT_TRUE(listener.challenge(connector.hello(), 1));
+  const auto proof = connector.answer(*same_key_as_connector.challenge(connector.hello(), 1));
+  EXPECT_FALSE(listener.check(*proof));
+}
+
+TEST(Handshake, EveryChangedBitOfAChallengeOrProofIsRefused) {
+  const Connector connector(kKey, 0);
+  Listener listener(kKey);
+  const auto challenge = *listener.challenge(connector.hello(), 1);
+  const auto proof = *connector.answer(challenge);
+  for (std::size_t bit = 0; bit < 8 * kChallengeBytes; ++bit) {
+    auto changed = challenge;
+    changed[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_FALSE(connector.answer(changed)) << bit;
+  }
+  for (std::size_t bit = 0; bit < 8 * kProofBytes; ++bit) {
+    auto changed = proof;
+    changed[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_FALSE(listener.check(changed)) << bit;
+  }
+}
+
+// A listener without the key can only send back what it got; so can a connector.
+TEST(Handshake, ReflectedMessagesProveNothing) {
+  const Connector connector(kKey, 0);
+  Listener listener(kKey);
+  const auto hello = connector.hello();
+  const auto challenge = *listener.challenge(hello, 1);
+  std::array<std::byte, kProofBytes> listeners_mac;
+  std::ranges::copy(std::span(challenge).last<kMacBytes>(), listeners_mac.begin());
+  EXPECT_FALSE(listener.check(listeners_mac));
+
+  std::array<std::byte, kChallengeBytes> reflected = challenge;
+  const auto proof = *connector.answer(challenge);
+  std::ranges::copy(proof, reflected.begin() + kNonceBytes);
+  EXPECT_FALSE(connector.answer(reflected));
+}
+
+TEST(Handshake, AProofForOneConnectionIsNoneForAnother) {
+  const Connector connector(kKey, 0);
+  Listener first(kKey);
+  Listener second(kKey);
+  const auto proof = *connector.answer(*first.challenge(connector.hello(), 1));
+  ASSERT_TRUE(second.challenge(connector.hello(), 1));
+  EXPECT_FALSE(second.check(proof));
+}
+
+TEST(Handshake, TheStreamIndexCannotBeSwappedOnTheWay) {
+  const Connector connector(kKey, 0);
+  Listener listener(kKey);
+  auto hello = connector.hello();
+  hello[6] = std::byte{1};
+  const auto challenge = listener.challenge(hello, 2);
+  ASSERT_TRUE(challenge);
+  EXPECT_FALSE(connector.answer(*challenge));
+}
+
+TEST(Handshake, IndexesStopAtTheStreamCount) {
+  Listener listener(kKey);
+  EXPECT_TRUE(listener.challenge(Connector(kKey, 7).hello(), 8));
+  EXPECT_FALSE(listener.challenge(Connector(kKey, 8).hello(), 8));
+  EXPECT_FALSE(listener.challenge(Connector(kKey, 0xffff).hello(), 8));
+}
+
+TEST(Handshake, AnotherVersionIsNamedBesideOurs) {
+  Listener listener(kKey);
+  auto hello = Connector(kKey, 0).hello();
+  hello[4] = std::byte{0x39};
+  hello[5] = std::byte{0x05};
+  const auto challenge = listener.challenge(hello, 1);
+  ASSERT_FALSE(challenge);
+  EXPECT_NE(challenge.error().message().find("speaks stream protocol 1337, this side speaks 1"),
+            std::string::npos);
+}
+
+TEST(Handshake, OtherProtocolsAreRefused) {
+  Listener listener(kKey);
+  auto hello = Connector(kKey, 0).hello();
+  hello[0] = std::byte{'G'};
+  const auto challenge = listener.challenge(hello, 1);
+  ASSERT_FALSE(challenge);
+  EXPECT_EQ(challenge.error().kind, io::ErrorKind::protocol);
+}
+
+TEST(Handshake, NothingIsProvenWithoutAChallenge) {
+  Listener listener(kKey);
+  Transcript guessed;  // what a listener that never heard a hello would hold but for its nonce
+  EXPECT_FALSE(listener.check(*connector_mac(kKey, guessed)));
+  ASSERT_TRUE(listener.challenge(Connector(kKey, 0).hello(), 1));
+  ASSERT_FALSE(listener.challenge(Connector(kKey, 9).hello(), 1));
+  EXPECT_FALSE(listener.check(*connector_mac(kKey, guessed)));
+}
+
+// Made with Python's hmac module from the description in handshake.h.
+TEST(Handshake, MacsAreAsDocumented) {
+  Transcript transcript;
+  transcript.version = 1;
+  transcript.stream_index = 0x0203;
+  std::ranges::fill(transcript.connector_nonce, std::byte{0xaa});
+  std::ranges::fill(transcript.listener_nonce, std::byte{0xbb});
+  EXPECT_EQ(hex(*listener_mac(kKey, transcript)),
+            "fe328bee368c8d7cc70f72d8799300e7e8054e18100b959d50719a0d12f13e87");
+  EXPECT_EQ(hex(*connector_mac(kKey, transcript)),
+            "bc09173101958d5de7ad2318f80af8f8c37fd3625bde6469916e96f8abf2a850");
+}
+
+}  // namespace
+}  // namespace rdcp::net

@@ -1,0 +1,137 @@
+"""Facts about the sources that a reader relies on."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent.parent
+LAYERS = ("io", "net", "tree", "cli")  # each may include itself and what stands before it
+
+# Files that may be longer than LINES_MOST (sources) or HEADER_LINES_MOST (headers), each with its reason.
+LINES_MOST = 400
+HEADER_LINES_MOST = 150
+LONGER = {
+    "src/io/ring.h": "the ring's whole interface with its awaitables; half of it is comments",
+    "src/net/stream.h": "the stream's whole interface with its accounts; half of it is comments",
+}
+SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
+
+
+def files(*patterns: str) -> list[Path]:
+    found = []
+    for folder, folders, names in os.walk(REPO):
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("build")]
+        found += [Path(folder, name) for name in names if any(Path(name).match(pattern) for pattern in patterns)]
+    return sorted(found)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(REPO))
+
+
+def sources(*tops: str) -> list[Path]:
+    return [path for path in files("*.cpp", "*.h") if name_of(path).split("/")[0] in (tops or ("src", "tests"))]
+
+
+def shell_scripts() -> list[Path]:
+    found = []
+    for path in files("*"):
+        if path.suffix == ".sh":
+            found.append(path)
+        elif not path.suffix and path.is_file() and os.access(path, os.X_OK):
+            with open(path, "rb") as file:
+                if re.match(rb"#!.*\b(ba)?sh\b", file.readline()):
+                    found.append(path)
+    return found
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def matches(paths: list[Path], pattern: str) -> list[str]:
+    expression = re.compile(pattern)
+    return [f"{name_of(path)}:{number}: {line.strip()}" for path in paths
+            for number, line in enumerate(lines_of(path), 1) if expression.search(line)]
+
+
+class Style(unittest.TestCase):
+    def assert_none(self, findings: list[str], what: str):
+        self.assertFalse(findings, f"{what}:\n" + "\n".join(findings))
+
+    def test_there_is_something_to_look_at(self):
+        self.assertGreater(len(sources("src")), 20)
+        self.assertGreater(len(shell_scripts()), 2)
+
+    def test_includes_point_down(self):
+        findings = []
+        for path in sources("src"):
+            layer = name_of(path).split("/")[1]
+            for number, line in enumerate(lines_of(path), 1):
+                included = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                if not included:
+                    continue
+                top = included[1].split("/")[0]
+                if top not in LAYERS or LAYERS.index(top) > LAYERS.index(layer):
+                    findings.append(f"{name_of(path)}:{number}: {line.strip()}")
+        self.assert_none(findings, "includes that point up, or do not name their layer")
+
+    def test_files_can_be_held_in_the_head(self):
+        findings = []
+        for path in sources("src"):
+            most = HEADER_LINES_MOST if path.suffix == ".h" else LINES_MOST
+            count = len(lines_of(path))
+            if count > most and name_of(path) not in LONGER:
+                findings.append(f"{name_of(path)}: {count} lines, {most} at most")
+        self.assert_none(findings, "too long")
+        stale = [name for name in LONGER if len(lines_of(REPO / name)) <= HEADER_LINES_MOST]
+        self.assert_none(stale, "listed as longer, but they are not")
+
+    def test_architecture_is_short(self):
+        path = REPO / "ARCHITECTURE.md"
+        self.assertTrue(path.exists(), "ARCHITECTURE.md is missing")
+        self.assertLessEqual(len(lines_of(path)), 200)
+
+    def test_headers_have_their_guard(self):
+        findings = [name_of(path) for path in sources() if path.suffix == ".h" and "#pragma once" not in lines_of(path)]
+        self.assert_none(findings, "without #pragma once")
+
+    def test_nothing_is_left_for_later(self):
+        paths = sources() + files("*.py", "*.sh", "CMakeLists.txt", "*.cmake") + shell_scripts()
+        self.assert_none(matches(paths, r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b"), "promises in the code")
+
+    def test_tests_do_not_sleep_and_none_is_switched_off(self):
+        self.assert_none(matches(sources("tests"), r"DISABLE[D]_|\bslee[p]_for\(|\busl[e]ep\("), "in unit tests")
+
+    def test_no_macros_of_our_own(self):
+        # Feature tests of libc and of a header must be macros.
+        self.assert_none(matches(sources("src"), r"^\s*#\s*define\s+(?!_GNU_SOURCE|XXH_)"), "macros")
+
+    def test_the_build_downloads_nothing(self):
+        paths = files("CMakeLists.txt", "*.cmake", "CMakePresets.json", "*.sh") + shell_scripts()
+        downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone"
+        self.assert_none(matches(paths, downloads), "downloads")
+
+    def test_shell_scripts_parse(self):
+        for path in shell_scripts():
+            with self.subTest(name_of(path)):
+                done = subprocess.run(["bash", "-n", path], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_python_parses(self):
+        for path in files("*.py") + [REPO / "scripts" / "bench"]:
+            with self.subTest(name_of(path)):
+                compile(path.read_bytes(), str(path), "exec")
+
+    @unittest.skipUnless(shutil.which("clang-format"), "no clang-format here")
+    def test_clang_format(self):
+        done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources()], capture_output=True, text=True,
+                              check=False, cwd=REPO)
+        self.assertEqual(done.returncode, 0, done.stderr[:4000])
+
+
+if __name__ == "__main__":
+    unittest.main()
