@@ -46,7 +46,8 @@ class SignalsBlocked {
 
 // The child stays in the terminal's foreground process group, since from a background one ssh could not read
 // a password from /dev/tty. So Ctrl-C reaches it, too; it ignores SIGINT, because the coordinator ends the
-// agents in order: they remove their temporary files first. ssh leaves an ignored SIGINT ignored
+// agents in order: they remove their temporary files first. Nor does Ctrl-Z stop it, or the word that the
+// coordinator sleeps would not reach the agent. ssh leaves an ignored SIGINT ignored
 // (clientloop.c, as rsh did), and so does what it starts in turn (ProxyCommand); while it asks for a password
 // it has handlers of its own, and SIGTERM, which end_agent() sends, makes it put the terminal's echo back.
 void set_child_signals() {
@@ -57,6 +58,7 @@ void set_child_signals() {
     if (handled || number == SIGPIPE) ::signal(number, SIG_DFL);
   }
   ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTSTP, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
+#include "cli/command_line.h"
 #include "cli/exit_status.h"
 #include "cli/help_text.h"
 #include "cli/size.h"
@@ -26,97 +26,6 @@ using std::string_view;
 
 io::Error refuse(string_view what, string_view why) {
   return plain_error(ErrorKind::usage, what, "", why);
-}
-
-// Raw words only: CLI11's conversions give "{}", "[a,b]" and an empty "--x=" meanings of their own, and its
-// error messages name types instead of what is wanted. It finds options and their words; what they mean is
-// said here.
-class CommandLine {
- public:
-  using Take = std::function<Result<void>(const string& word)>;
-
-  CommandLine() {
-    app_.set_help_flag();
-    app_.allow_extras();  // operands and unknown options; operands() tells them apart
-  }
-
-  void flag(const char* names, std::function<void()> set) {
-    flags_.emplace_back(app_.add_flag(names), std::move(set));
-  }
-  // The last one counts.
-  void value(const char* names, const char* shown_as, Take take) {
-    add_value(names, shown_as, CLI::MultiOptionPolicy::TakeLast, std::move(take));
-  }
-  void values(const char* names, const char* shown_as, Take take) {
-    add_value(names, shown_as, CLI::MultiOptionPolicy::TakeAll, std::move(take));
-  }
-
-  // Sets the flags, then takes the values in the order in which they were added.
-  Result<void> parse(int argc, const char* const* argv);
-  // What is neither an option nor its value; after parse().
-  Result<std::vector<string>> operands() const;
-
- private:
-  Result<void> check_attached_values(int argc, const char* const* argv) const;
-  void add_value(const char* names, const char* shown_as, CLI::MultiOptionPolicy policy, Take take) {
-    CLI::Option* option = app_.add_option(names)->type_name(shown_as)->multi_option_policy(policy);
-    values_.emplace_back(option, std::move(take));
-  }
-
-  CLI::App app_;
-  std::vector<std::pair<CLI::Option*, std::function<void()>>> flags_;
-  std::vector<std::pair<CLI::Option*, Take>> values_;
-};
-
-// CLI11 takes "--via= SRC" as "--via SRC", and has words of its own for "--recursive=no".
-Result<void> CommandLine::check_attached_values(int argc, const char* const* argv) const {
-  for (int i = 1; i < argc && string_view(argv[i]) != "--"; ++i) {
-    const string_view word = argv[i];
-    const std::size_t sign = word.find('=');
-    if (!word.starts_with("--") || sign == word.npos) continue;
-    const string name(word.substr(0, sign));
-    const auto is_named = [&](const auto& flag) { return flag.first->check_name(name); };
-    if (std::any_of(flags_.begin(), flags_.end(), is_named)) return refuse(name, "takes no value");
-    if (sign + 1 == word.size()) return refuse(name, "needs a value");
-  }
-  return {};
-}
-
-Result<void> CommandLine::parse(int argc, const char* const* argv) {
-  if (auto checked = check_attached_values(argc, argv); !checked) return checked;
-  try {
-    if (argc > 0) app_.parse(argc, argv);
-  } catch (const CLI::Error& error) {
-    return refuse("options", error.what());
-  }
-  for (const auto& [option, set] : flags_) {
-    if (option->count() > 0) set();
-  }
-  for (const auto& [option, take] : values_) {
-    const std::vector<string>& words = option->results();
-    const bool last_only = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
-    for (std::size_t i = last_only && !words.empty() ? words.size() - 1 : 0; i < words.size(); ++i) {
-      if (words[i].empty()) return refuse(option->get_name(), "needs a value");
-      if (auto taken = take(words[i]); !taken) return taken;
-    }
-  }
-  return {};
-}
-
-Result<std::vector<string>> CommandLine::operands() const {
-  std::vector<string> operands;
-  bool options_ended = false;
-  for (const string& word : app_.remaining()) {
-    if (!options_ended && word == "--") {
-      options_ended = true;
-    } else if (!options_ended && word.size() > 1 && word.front() == '-') {
-      return plain_error(ErrorKind::usage, "unknown option", word,
-                         "a file of that name is written ./" + word);
-    } else {
-      operands.push_back(word);
-    }
-  }
-  return operands;
 }
 
 // Hands a parsed value on to where it belongs.
@@ -187,39 +96,38 @@ void add_host_options(CommandLine& line, Options& options) {
       return Result<void>();
     };
   };
-  line.value("-e,--rsh", "CMD",
-             [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
-  line.value("-P,--port", "PORT", [&](const string& word) {
+  line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
+  line.value("-P,--port", [&](const string& word) {
     return assign(options.ssh_port, parse_count("--port", word, 1, 65535));
   });
-  line.values("-i,--identity", "FILE", append(options.identity_files));
-  line.value("-F,--ssh-config", "FILE", keep(options.ssh_config));
-  line.values("-o,--ssh-option", "OPT", append(options.ssh_options));
-  line.value("--rdcp-path", "PATH", keep(options.rdcp_path));
-  line.value("--via", "ADDR", keep(options.via));
+  line.values("-i,--identity", append(options.identity_files));
+  line.value("-F,--ssh-config", keep(options.ssh_config));
+  line.values("-o,--ssh-option", append(options.ssh_options));
+  line.value("--rdcp-path", keep(options.rdcp_path));
+  line.value("--via", keep(options.via));
 }
 
 void add_data_options(CommandLine& line, Options& options) {
   using io::CacheMode;
   using io::RingChoice;
-  line.value("--streams", "N", [&](const string& word) {
+  line.value("--streams", [&](const string& word) {
     return assign(options.streams, parse_count("--streams", word, 1, kStreamsMax));
   });
-  line.value("--chunk-size", "SIZE",
+  line.value("--chunk-size",
              [&](const string& word) { return assign(options.chunk_bytes, parse_chunk_size(word)); });
-  line.value("--transport", "NAME",
+  line.value("--transport",
              [&](const string& word) { return assign(options.transport, parse_transport(word)); });
-  line.value("--bwlimit", "RATE",
+  line.value("--bwlimit",
              [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
-  line.value("--congestion", "NAME",
+  line.value("--congestion",
              [&](const string& word) { return assign(options.congestion, parse_congestion(word)); });
-  line.value("--cache", "MODE", [&](const string& word) {
+  line.value("--cache", [&](const string& word) {
     return assign(options.cache, parse_choice<CacheMode>("--cache", word,
                                                          {{"auto", CacheMode::automatic},
                                                           {"keep", CacheMode::keep},
                                                           {"bypass", CacheMode::bypass}}));
   });
-  line.value("--ring", "NAME", [&](const string& word) {
+  line.value("--ring", [&](const string& word) {
     return assign(options.ring, parse_choice<RingChoice>("--ring", word,
                                                          {{"auto", RingChoice::automatic},
                                                           {"io_uring", RingChoice::io_uring},

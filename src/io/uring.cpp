@@ -156,8 +156,8 @@ Result<void> Uring::fill_queue() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     if (sqe == nullptr) {
       const int result = io_uring_submit(&ring_);
-      if (result >= 0) continue;
-      if (is_transient(result)) return {};
+      if (result > 0) continue;
+      if (result == 0 || is_transient(result)) return {};
       return errno_error("io_uring_enter", "", -result);
     }
     if (!wake_poll_armed_) {
@@ -191,7 +191,8 @@ void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) cons
   std::byte* data = operation.rest();
   const auto bytes = static_cast<unsigned>(std::min(operation.rest_bytes(), kLargestTransferBytes));
   const std::uint64_t offset = operation.rest_offset();
-  const int buffer = buffer_index(data, bytes);
+  // Registered buffers spare the pinning for direct I/O; not every pipe-like file takes them.
+  const int buffer = offset == kNoOffset ? -1 : buffer_index(data, bytes);
   const bool read = operation.kind() == Operation::Kind::read;
   if (buffer >= 0 && read) {
     io_uring_prep_read_fixed(sqe, fd, data, bytes, offset, buffer);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -285,8 +286,9 @@ void MemoryTarget::take_tapped(const MemoryChannel::ToTarget& item) {
 void MemoryTarget::place(const Frame& frame, std::span<const std::byte> payload) {
   if (!accept(frame)) return;
   if (has_payload(frame.kind)) {
-    std::ranges::copy(payload.first(std::min<std::size_t>(payload.size(), frame.length)),
-                      arena_.slot(frame.slot).begin());
+    // Not std::ranges::copy, which g++ 12 compiles to a loop over single bytes here, ten times slower.
+    std::memcpy(arena_.slot(frame.slot).data(), payload.data(),
+                std::min<std::size_t>(payload.size(), frame.length));
   }
   deliver(frame);
 }

@@ -1,7 +1,10 @@
 // What writer and reader of archive chunks agree on beyond the pax format itself.
 #pragma once
 
+#include <archive_entry.h>
+
 #include <cstddef>
+#include <memory>
 
 namespace rdcp::tree {
 
@@ -12,5 +15,10 @@ inline constexpr char kRootPath[] = ".";
 inline constexpr char kSocketXattr[] = "rdcp.socket";
 // libarchive (3.6) reads no longer pax header than this.
 inline constexpr std::size_t kPaxRecordsMax = 1 << 20;
+
+struct FreeEntry {
+  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
+};
+using OwnedEntry = std::unique_ptr<archive_entry, FreeEntry>;
 
 }  // namespace rdcp::tree

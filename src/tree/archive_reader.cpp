@@ -14,9 +14,6 @@
 namespace rdcp::tree {
 namespace {
 
-struct FreeEntry {
-  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-};
 struct FreeReader {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
@@ -152,7 +149,7 @@ Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
 }  // namespace
 
 struct ArchiveReader::State {
-  std::unique_ptr<archive_entry, FreeEntry> entry{archive_entry_new()};
+  OwnedEntry entry{archive_entry_new()};
   std::unique_ptr<archive, FreeReader> reader;
   std::span<const std::byte> chunk;
   std::string path;               // of the current entry, for messages

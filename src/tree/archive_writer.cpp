@@ -16,9 +16,6 @@ constexpr std::size_t round_up_block(std::size_t bytes) {
   return (bytes + kTarBlockBytes - 1) / kTarBlockBytes * kTarBlockBytes;
 }
 
-struct FreeEntry {
-  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-};
 struct FreeWriter {
   void operator()(archive* writer) const { archive_write_free(writer); }
 };
@@ -101,7 +98,7 @@ std::size_t content_bound(const Entry& entry) {
 }  // namespace
 
 struct ArchiveWriter::State {
-  std::unique_ptr<archive_entry, FreeEntry> entry{archive_entry_new()};
+  OwnedEntry entry{archive_entry_new()};
   std::unique_ptr<archive, FreeWriter> writer;
   std::span<std::byte> slot;
   std::size_t used = 0;

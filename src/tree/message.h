@@ -18,8 +18,8 @@
 
 namespace rdcp::tree {
 
-// Raised with every change of messages, frames or the handshake; two agents of different versions do not talk.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+// One number for messages, frames and the handshake; two agents of different versions do not talk.
+inline constexpr std::uint32_t kProtocolVersion = net::kProtocolVersion;
 
 // An open frame's size when nobody knows it beforehand (standard input, a FIFO).
 inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;

@@ -55,7 +55,7 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   if (!driven) fail(driven.error());
   source_.plan_.unsubscribe(ring_.get());
   const net::StreamTimes& waited = stream_->counters().times;
-  std::lock_guard lock(source_.mutex_);
+  const std::lock_guard lock(source_.mutex_);
   StageTimes& sum = source_.done_.times;
   sum.read_ns += times_.read_ns;
   sum.digest_ns += times_.digest_ns;
@@ -64,7 +64,10 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   sum.send_ns += waited.send_ns;
   source_.done_.ring = ring_->description();
   source_.done_.transport = stream_->description();
+  // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
+  stream_.reset();
+  ring_.reset();
   return !failed_;
 }
 

@@ -81,7 +81,10 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_ns += times_.write_ns;
   target_.done_.ring = ring_->description();
   target_.done_.transport = stream_->description();
+  // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
+  stream_.reset();
+  ring_.reset();
   return !failed_;
 }
 

@@ -37,7 +37,6 @@ ssize_t fill(std::string& buffer, Call call) {
   constexpr std::size_t kUsual = 512;
   buffer.resize(kUsual);
   ssize_t length = call(buffer.data(), buffer.size());
-  // What it holds may grow between the question for its size and the next try.
   while (length < 0 && errno == ERANGE && buffer.size() <= XATTR_LIST_MAX) {
     buffer.resize(std::min<std::size_t>(buffer.size() * 8, XATTR_LIST_MAX + 1));
     length = call(buffer.data(), buffer.size());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/shell.h"
+#include "tests/cli/shell.h"
 
 namespace rdcp::cli {
 namespace {

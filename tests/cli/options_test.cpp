@@ -204,8 +204,8 @@ TEST(Options, UnknownOptionsAreNamed) {
 }
 
 TEST(Options, MissingValuesAreErrors) {
-  expect_usage_error({"a", "b", "--streams"}, "--streams");
-  expect_usage_error({"a", "b", "-i"}, "--identity");
+  expect_usage_error({"a", "b", "--streams"}, "--streams: needs a value");
+  expect_usage_error({"a", "b", "-i"}, "--identity: needs a value");
 }
 
 TEST(Options, EmptyValueDoesNotEatTheNextWord) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/shell.h"
+#include "tests/cli/shell.h"
 
 namespace rdcp::cli {
 namespace {

@@ -205,7 +205,8 @@ TEST_F(TcpConnectTest, ASilentConnectionIsClosedAfterTheHandshakeTimeout) {
   accept(1);
   const auto before = io::Clock::now();
   const io::Fd silent = raw_connection(here());
-  ASSERT_TRUE(send_whole(silent.get(), std::span(Connector(key_, 0).hello()).first<5>()));
+  const auto hello = Connector(key_, 0).hello();
+  ASSERT_TRUE(send_whole(silent.get(), std::span(hello).first<5>()));
   std::byte more;
   EXPECT_EQ(::recv(silent.get(), &more, 1, 0), 0);
   EXPECT_GE(io::Clock::now() - before, kHandshakeTimeout - seconds(1));

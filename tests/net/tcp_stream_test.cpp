@@ -70,7 +70,7 @@ TEST_P(TcpStreamTest, ChunksOfEverySizeArriveWhole) {
 
 TEST_P(TcpStreamTest, ManyChunksArriveWhole) {
   std::vector<std::size_t> lengths;
-  for (std::size_t i = 0; i < 1000; ++i) lengths.push_back(1 + i * 7919 % kShape.slot_bytes);
+  for (std::size_t i = 0; i < 200; ++i) lengths.push_back(1 + i * 7919 % kShape.slot_bytes);
   start(lengths);
   expect_whole(lengths.size());
   EXPECT_EQ(source_stream_->counters().payload_bytes, target_stream_->counters().payload_bytes);

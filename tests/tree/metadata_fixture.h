@@ -60,7 +60,7 @@ class Metadata : public testing::Test {
   io::Fd hold(const std::string& name) const {
     return io::Fd(::open(path(name).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   }
-  // Skips the test where the scratch directory's filesystem has no such attribute.
+  // Whether the scratch directory's filesystem takes such attributes; tests that need them skip otherwise.
   bool has_xattrs(int fd, const char* name = "user.probe") const {
     return ::fsetxattr(fd, name, "", 0, 0) == 0 && ::fremovexattr(fd, name) == 0;
   }

@@ -2,19 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "scratch_directory.h"
+#include "target_tree_fixture.h"
 #include "tree/acl.h"
-#include "tree/archive.h"
 
 namespace rdcp::tree {
 namespace {
@@ -25,100 +20,16 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Tag = AclLine::Tag;
 
-constexpr Timestamp kTime{1'600'000'000, 123'456'789};
-
-Entry entry_of(EntryType type, std::string path, std::uint32_t mode = 0644) {
-  Entry entry;
-  entry.type = type;
-  entry.path = std::move(path);
-  entry.mode = mode;
-  entry.uid = ::geteuid();
-  entry.gid = ::getegid();
-  entry.mtime = kTime;
-  return entry;
-}
-
-Entry symlink_of(std::string path, std::string link_target) {
-  Entry entry = entry_of(EntryType::symlink, std::move(path), 0777);
-  entry.link_target = std::move(link_target);
-  return entry;
-}
-
-Entry hard_link_of(std::string path, std::string link_target) {
-  Entry entry = entry_of(EntryType::hard_link, std::move(path));
-  entry.link_target = std::move(link_target);
-  return entry;
-}
-
-std::uint32_t mode_of(const std::string& path) {
-  return status_of(path).st_mode & 07777;
-}
-
-Timestamp time_of(const std::string& path) {
-  const struct stat status = status_of(path);
-  return {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
-}
-
-// An archive that holds one file, read up to its content.
-class OneFile {
- public:
-  OneFile(const Entry& entry, std::string_view content) : slot_(ArchiveWriter::bound(entry) + (1 << 16)) {
-    ArchiveWriter writer;
-    writer.begin(slot_);
-    EXPECT_TRUE(writer.add(entry, std::as_bytes(std::span(content))).value());
-    const std::size_t length = writer.finish().value();
-    EXPECT_TRUE(reader_.open(std::span(slot_).first(length)).ok());
-    EXPECT_TRUE(reader_.next(entry_).value());
-  }
-  Entry& entry() { return entry_; }
-  ArchiveReader& content() { return reader_; }
-
- private:
-  std::vector<std::byte> slot_;
-  ArchiveReader reader_;
-  Entry entry_;
-};
-
 // Both ways in which a file gets its name: by a link, and by a rename.
-class TargetTreeTest : public testing::TestWithParam<Naming> {
+class TargetTreeTest : public TargetTreeFixture, public testing::TestWithParam<Naming> {
  protected:
-  TargetTree tree_at(int root) { return TargetTree(root, "ROOT", policy_, names_, losses_, GetParam()); }
-  io::Result<void> put(Entry entry, std::string_view content) {
-    entry.size = content.size();
-    OneFile file(entry, content);
-    return tree_.put_file(file.entry(), file.content());
-  }
-  io::Result<void> put(const std::string& path, std::string_view content) {
-    return put(entry_of(EntryType::file, path), content);
-  }
-
-  ScratchDirectory root_;
-  ScratchDirectory outside_;
-  MetadataPolicy policy_;
-  NameTable names_;
-  Losses losses_;
-  TargetTree tree_ = tree_at(root_.fd());
+  TargetTreeTest() : TargetTreeFixture(GetParam()) {}
 };
 
 INSTANTIATE_TEST_SUITE_P(Namings, TargetTreeTest, testing::Values(Naming::automatic, Naming::rename),
                          [](const testing::TestParamInfo<Naming>& info) {
                            return std::string(info.param == Naming::rename ? "Rename" : "Automatic");
                          });
-
-void expect_ok(const io::Result<void>& result) {
-  EXPECT_TRUE(result.ok()) << result.error().message();
-}
-
-void expect_error(const io::Result<void>& result, int code, std::string_view subject) {
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code, code) << result.error().message();
-  EXPECT_EQ(result.error().subject, subject);
-}
-
-void expect_protocol_error(const io::Result<void>& result) {
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().kind, io::ErrorKind::protocol) << result.error().message();
-}
 
 TEST_P(TargetTreeTest, FileHasContentModeAndTime) {
   for (const std::uint32_t mode : {0400u, 0640u, 0777u, 04755u, 02711u}) {
@@ -369,152 +280,26 @@ TEST_P(TargetTreeTest, AbandonedLargeFileLeavesNothing) {
   EXPECT_THAT(names_in(root_ / "a"), IsEmpty());
 }
 
-// The rest has nothing to do with how a file gets its name.
-class TargetTreeSpecialTest : public TargetTreeTest {};
-INSTANTIATE_TEST_SUITE_P(Namings, TargetTreeSpecialTest, testing::Values(Naming::automatic),
-                         [](const auto&) { return std::string("Automatic"); });
-
-TEST_P(TargetTreeSpecialTest, SymlinkKeepsItsBytesAndTime) {
-  const std::string target = std::string(4000, 'x') + "/..//\xFF\n";
-  expect_ok(tree_.put_special(symlink_of("a/s", target)));
-  EXPECT_EQ(fs::read_symlink(root_ / "a/s").string(), target);
-  EXPECT_EQ(time_of(root_ / "a/s"), kTime);
-}
-
-TEST_P(TargetTreeSpecialTest, EqualSymlinkIsNotReplaced) {
-  fs::create_symlink("target", root_ / "s");
-  const ino_t inode = status_of(root_ / "s").st_ino;
-  expect_ok(tree_.put_special(symlink_of("s", "target")));
-  EXPECT_EQ(status_of(root_ / "s").st_ino, inode);
-  EXPECT_EQ(time_of(root_ / "s"), kTime);
-}
-
-TEST_P(TargetTreeSpecialTest, OtherSymlinkIsReplaced) {
-  for (const char* old : {"targe", "target2", "x"}) {
-    fs::remove(root_ / "s");
-    fs::create_symlink(old, root_ / "s");
-    expect_ok(tree_.put_special(symlink_of("s", "target")));
-    EXPECT_EQ(fs::read_symlink(root_ / "s"), "target");
-  }
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("s"));
-}
-
-TEST_P(TargetTreeSpecialTest, SymlinkWithNulIsAProtocolError) {
-  expect_protocol_error(tree_.put_special(symlink_of("s", std::string("a\0b", 3))));
-  EXPECT_THAT(names_in(root_.path()), IsEmpty());
-}
-
-TEST_P(TargetTreeSpecialTest, NodesHaveTypeModeAndTime) {
-  for (const auto& [type, bits] : {std::pair{EntryType::fifo, S_IFIFO}, {EntryType::socket, S_IFSOCK}}) {
-    for (int round = 0; round < 2; ++round) {  // the second one replaces the first
-      expect_ok(tree_.put_special(entry_of(type, "node", round == 0 ? 0666 : 0640)));
-      EXPECT_EQ(status_of(root_ / "node").st_mode & S_IFMT, static_cast<mode_t>(bits));
-      EXPECT_EQ(mode_of(root_ / "node"), round == 0 ? 0666u : 0640u);
-      EXPECT_EQ(time_of(root_ / "node"), kTime);
-    }
-  }
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("node"));
-}
-
-TEST_P(TargetTreeSpecialTest, FileIsReplacedByANode) {
-  write_file(root_ / "f", "old");
-  expect_ok(tree_.put_special(entry_of(EntryType::fifo, "f")));
-  EXPECT_TRUE(S_ISFIFO(status_of(root_ / "f").st_mode));
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("f"));
-}
-
-TEST_P(TargetTreeSpecialTest, DeviceNodeHasItsNumbers) {
-  Entry entry = entry_of(EntryType::char_device, "null", 0666);
-  entry.device = makedev(1, 3);
-  if (::mknodat(root_.fd(), "probe", S_IFCHR | 0600, entry.device) != 0)
-    GTEST_SKIP() << "may not make devices";
-  fs::remove(root_ / "probe");
-  expect_ok(tree_.put_special(entry));
-  EXPECT_TRUE(S_ISCHR(status_of(root_ / "null").st_mode));
-  EXPECT_EQ(status_of(root_ / "null").st_rdev, entry.device);
-  EXPECT_EQ(mode_of(root_ / "null"), 0666u);
-}
-
-TEST_P(TargetTreeSpecialTest, DeviceNodeWithoutPrivilegeIsALoss) {
-  root_.give_to_scoped_user();
-  write_file(root_ / "taken", "kept");
-  const ScopedUser user;
-  for (const char* name : {"free", "taken"}) {
-    Entry entry = entry_of(EntryType::block_device, name, 0600);
-    entry.device = makedev(7, 0);
-    expect_ok(tree_.put_special(entry));
-  }
-  ASSERT_THAT(losses_.items(), SizeIs(1));
-  EXPECT_EQ(losses_.items()[0].kind, LossKind::device_node);
-  EXPECT_EQ(losses_.items()[0].count, 2u);
-  EXPECT_EQ(losses_.items()[0].first_path, "ROOT/free");
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("taken"));
-  EXPECT_EQ(content_of(root_ / "taken"), "kept");
-}
-
-TEST_P(TargetTreeSpecialTest, HardLinkIsTheSameInode) {
-  expect_ok(put("a/f", "content"));
-  expect_ok(tree_.put_special(hard_link_of("b/c/link", "a/f")));
-  expect_ok(tree_.put_special(hard_link_of("top", "a/f")));
-  EXPECT_EQ(status_of(root_ / "b/c/link").st_ino, status_of(root_ / "a/f").st_ino);
-  EXPECT_EQ(status_of(root_ / "a/f").st_nlink, 3u);
-}
-
-TEST_P(TargetTreeSpecialTest, HardLinkReplacesWhatIsThere) {
-  expect_ok(put("f", "content"));
-  write_file(root_ / "link", "old");
-  for (int round = 0; round < 2; ++round) {  // the second time it is there already
-    expect_ok(tree_.put_special(hard_link_of("link", "f")));
-    EXPECT_EQ(status_of(root_ / "link").st_ino, status_of(root_ / "f").st_ino);
-  }
-  EXPECT_EQ(status_of(root_ / "f").st_nlink, 2u);
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("f", "link"));
-}
-
-TEST_P(TargetTreeSpecialTest, HardLinkToItselfIsKept) {
-  expect_ok(put("f", "content"));
-  expect_ok(tree_.put_special(hard_link_of("f", "f")));
-  EXPECT_EQ(content_of(root_ / "f"), "content");
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("f"));
-}
-
-TEST_P(TargetTreeSpecialTest, HardLinkFollowsNoSymlink) {
-  write_file(outside_ / "secret", "secret");
-  fs::create_symlink(outside_ / "secret", root_ / "planted");
-  fs::create_directory_symlink(outside_.path(), root_ / "out");
-  expect_ok(tree_.put_special(hard_link_of("link", "planted")));
-  EXPECT_TRUE(S_ISLNK(status_of(root_ / "link").st_mode));
-  expect_error(tree_.put_special(hard_link_of("link2", "out/secret")), ELOOP, "ROOT/out");
-  EXPECT_EQ(status_of(outside_ / "secret").st_nlink, 1u);
-  EXPECT_THAT(names_in(root_.path()), ElementsAre("link", "out", "planted"));
-}
-
-TEST_P(TargetTreeSpecialTest, HardLinkToNothingIsAnError) {
-  expect_error(tree_.put_special(hard_link_of("link", "missing")), ENOENT, "ROOT/link");
-  expect_error(tree_.put_special(hard_link_of("link", "no/where")), ENOENT, "ROOT/no");
-  EXPECT_THAT(names_in(root_.path()), IsEmpty());
-}
-
-TEST_P(TargetTreeSpecialTest, DirectoryGetsItsMetadataLast) {
+TEST_P(TargetTreeTest, DirectoryGetsItsMetadataLast) {
   expect_ok(put("a/f", "content"));
   expect_ok(tree_.finish_directory(entry_of(EntryType::directory, "a", 01755)));
   EXPECT_EQ(mode_of(root_ / "a"), 01755u);
   EXPECT_EQ(time_of(root_ / "a"), kTime);
 }
 
-TEST_P(TargetTreeSpecialTest, MissingDirectoryIsMade) {
+TEST_P(TargetTreeTest, MissingDirectoryIsMade) {
   expect_ok(tree_.finish_directory(entry_of(EntryType::directory, "a/empty", 0750)));
   EXPECT_EQ(mode_of(root_ / "a/empty"), 0750u);
   EXPECT_EQ(mode_of(root_ / "a"), 0700u);
 }
 
-TEST_P(TargetTreeSpecialTest, EmptyPathIsTheRootItself) {
+TEST_P(TargetTreeTest, EmptyPathIsTheRootItself) {
   expect_ok(tree_.finish_directory(entry_of(EntryType::directory, "", 0751)));
   EXPECT_EQ(mode_of(root_.path()), 0751u);
   EXPECT_EQ(time_of(root_.path()), kTime);
 }
 
-TEST_P(TargetTreeSpecialTest, MessagesNameTheRootToo) {
+TEST_P(TargetTreeTest, MessagesNameTheRootToo) {
   EXPECT_EQ(tree_.subject("a/b"), "ROOT/a/b");
   EXPECT_EQ(tree_.subject(""), "ROOT");
 }

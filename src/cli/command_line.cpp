@@ -1,0 +1,88 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace rdcp::cli {
+namespace {
+
+io::Error refuse(std::string_view option, std::string_view why) {
+  return io::plain_error(io::ErrorKind::usage, option, "", why);
+}
+
+}  // namespace
+
+CommandLine::CommandLine() {
+  app_.set_help_flag();  // none: --help is a flag like others
+  app_.allow_extras();   // operands and unknown options; operands() tells them apart
+}
+
+void CommandLine::flag(const char* names, std::function<void()> set) {
+  flags_.emplace_back(app_.add_flag(names), std::move(set));
+}
+
+void CommandLine::value(const char* names, Take take) {
+  CLI::Option* option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  values_.push_back({option, true, std::move(take)});
+}
+
+void CommandLine::values(const char* names, Take take) {
+  CLI::Option* option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  values_.push_back({option, false, std::move(take)});
+}
+
+// CLI11 takes "--via= SRC" as "--via SRC", and has words of its own for "--recursive=no".
+io::Result<void> CommandLine::check_attached_values(int argc, const char* const* argv) const {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t sign = word.find('=');
+    if (!word.starts_with("--") || sign == word.npos) continue;
+    const std::string name(word.substr(0, sign));
+    const auto is_named = [&](const auto& flag) { return flag.first->check_name(name); };
+    if (std::any_of(flags_.begin(), flags_.end(), is_named)) return refuse(name, "takes no value");
+    if (sign + 1 == word.size()) return refuse(name, "needs a value");
+  }
+  return {};
+}
+
+io::Result<void> CommandLine::parse(int argc, const char* const* argv) {
+  if (auto checked = check_attached_values(argc, argv); !checked) return checked;
+  try {
+    if (argc > 0) app_.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();  // "--port: 1 required ... missing"
+    return refuse(text.substr(0, text.find(':')), "needs a value");
+  } catch (const CLI::Error& error) {
+    return refuse("options", error.what());
+  }
+  for (const auto& [option, set] : flags_) {
+    if (option->count() > 0) set();
+  }
+  for (const auto& [option, last_only, take] : values_) {
+    const std::vector<std::string>& words = option->results();
+    const std::size_t first = last_only && !words.empty() ? words.size() - 1 : 0;
+    for (std::size_t i = first; i < words.size(); ++i) {
+      if (words[i].empty()) return refuse(option->get_name(), "needs a value");
+      if (auto taken = take(words[i]); !taken) return taken;
+    }
+  }
+  return {};
+}
+
+io::Result<std::vector<std::string>> CommandLine::operands() const {
+  std::vector<std::string> operands;
+  bool options_ended = false;
+  for (const std::string& word : app_.remaining()) {
+    if (!options_ended && word == "--") {
+      options_ended = true;
+    } else if (!options_ended && word.size() > 1 && word.front() == '-') {
+      return io::plain_error(io::ErrorKind::usage, "unknown option", word,
+                             "a file of that name is written ./" + word);
+    } else {
+      operands.push_back(word);
+    }
+  }
+  return operands;
+}
+
+}  // namespace rdcp::cli

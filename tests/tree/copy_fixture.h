@@ -1,0 +1,122 @@
+// A whole copy in one process: a real Source and a real Target, joined by memory streams.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/memory_stream.h"
+#include "tests/tree/scratch_directory.h"
+#include "tree/landing.h"
+#include "tree/source.h"
+#include "tree/target.h"
+
+namespace rdcp::tree {
+
+// Problems as a coordinator would get them.
+class Heard {
+ public:
+  Heard() : reporter([this](const Problem& problem) { take(problem); }) {}
+  std::vector<Problem> problems() {
+    std::lock_guard lock(mutex_);
+    return problems_;
+  }
+  std::string text() {
+    std::string all;
+    for (const Problem& problem : problems()) all += problem.text + "\n";
+    return all;
+  }
+  Reporter reporter;
+
+ private:
+  void take(const Problem& problem) {
+    std::lock_guard lock(mutex_);
+    problems_.push_back(problem);
+  }
+  std::mutex mutex_;
+  std::vector<Problem> problems_;
+};
+
+struct CopyResult {
+  Done source;
+  Done target;
+  bool complete() const { return source.complete && target.complete; }
+};
+
+// Settings small enough that small data takes every turn.
+struct CopyCase {
+  std::vector<std::string> sources;
+  std::string destination;
+  std::uint32_t chunk_bytes = 64 << 10;
+  std::uint16_t streams = 2;
+  std::uint32_t depth = 3;
+  io::RingChoice ring = io::RingChoice::automatic;
+  bool recursive = true;
+  bool kernel_copies = false;  // as local copies do; else as if over a network
+  net::MemoryTap tap;          // of every stream
+  std::uint64_t bytes_per_second = 0;
+};
+
+inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
+  SourceJob source_job;
+  source_job.settings.chunk_bytes = copy.chunk_bytes;
+  source_job.settings.ring = copy.ring;
+  source_job.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
+  source_job.paths = copy.sources;
+  source_job.recursive = copy.recursive;
+  source_job.bytes_per_second = copy.bytes_per_second;
+  TargetJob target_job;
+  target_job.settings = source_job.settings;
+  target_job.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
+  target_job.path = copy.destination;
+
+  Source source(source_job, heard.reporter);
+  Target target(target_job, heard.reporter);
+  const std::vector<PathFacts> facts = source.open();
+  source.start_walk();
+  const auto landing = land(copy.sources, facts, copy.destination, target.open(), true);
+  if (!landing) {
+    heard.reporter.problem(landing.error());
+    return {};
+  }
+  Begin begin;
+  begin.beneath_parent = landing->beneath_parent;
+  begin.in_place = landing->in_place;
+  source.set_landings(landing->landings);
+  const auto begun = target.begin(begin);
+  if (!begun) {
+    heard.reporter.problem(begun.error());
+    return {};
+  }
+  const net::StreamShape shape{.target_slots = copy.depth, .slot_bytes = copy.chunk_bytes};
+  std::vector<StreamMaker> from, to;
+  for (int i = 0; i < copy.streams; ++i) {
+    auto channel = net::make_memory_channel();
+    if (copy.tap) net::set_tap(*channel, copy.tap);
+    from.push_back([=](io::Ring& ring, io::Arena&) { return net::make_memory_source(ring, channel, shape); });
+    to.push_back([=](io::Ring& ring, io::Arena& arena) {
+      return net::make_memory_target(ring, channel, shape, arena);
+    });
+  }
+  std::thread receiving([&] { target.copy(to, copy.depth); });
+  source.copy(from, copy.depth);
+  receiving.join();
+  return {source.result(), target.result()};
+}
+
+// Bytes that differ at each place and for each seed.
+inline std::string test_bytes(std::size_t size, std::uint64_t seed = 1) {
+  std::string bytes(size, '\0');
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
+  for (char& c : bytes) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    c = static_cast<char>(state >> 56);
+  }
+  return bytes;
+}
+
+}  // namespace rdcp::tree

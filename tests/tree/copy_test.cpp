@@ -1,0 +1,212 @@
+// Source and target together, over memory streams that can be tampered with.
+#include <atomic>
+#include <filesystem>
+
+#include "tests/tree/copy_fixture.h"
+
+namespace rdcp::tree {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CopyTest : testing::Test {
+  ScratchDirectory scratch;
+  Heard heard;
+  CopyCase copy_of(const std::string& source, const std::string& destination) {
+    CopyCase copy;
+    copy.sources = {scratch / source};
+    copy.destination = scratch / destination;
+    return copy;
+  }
+};
+
+TEST_F(CopyTest, EverySizeAroundAChunkArrivesWhole) {
+  constexpr std::size_t kChunk = 64 << 10;
+  fs::create_directory(scratch / "from");
+  std::size_t count = 0;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4096}, std::size_t{4097},
+                                 kChunk / 4, kChunk / 4 + 1, kChunk - 1, kChunk, kChunk + 1, 5 * kChunk + 77}) {
+    write_file(scratch / ("from/f" + std::to_string(size)), test_bytes(size, size));
+    ++count;
+  }
+  for (const io::RingChoice ring : {io::RingChoice::automatic, io::RingChoice::thread_pool}) {
+    CopyCase copy = copy_of("from/", ring == io::RingChoice::automatic ? "to1" : "to2");
+    copy.ring = ring;
+    const CopyResult result = run_copy(copy, heard);
+    EXPECT_TRUE(result.complete());
+    EXPECT_EQ(heard.text(), "");
+    EXPECT_EQ(result.source.files, count);
+    for (const auto& entry : fs::directory_iterator(scratch / "from")) {
+      EXPECT_EQ(content_of(copy.destination + "/" + entry.path().filename().string()), content_of(entry.path()));
+    }
+  }
+}
+
+TEST_F(CopyTest, ADirectoryGetsItsOwnTimesAfterAllThatIsInIt) {
+  fs::create_directories(scratch / "from/a/b");
+  for (int i = 0; i < 700; ++i) write_file(scratch / ("from/a/b/f" + std::to_string(i)), test_bytes(300));
+  write_file(scratch / "from/a/large", test_bytes(500'000));
+  const timespec old[2] = {{1'000'000'000, 7}, {1'000'000'000, 7}};
+  for (const char* name : {"from/a/b", "from/a", "from"}) {
+    ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / name).c_str(), old, 0), 0);
+    ASSERT_EQ(::chmod((scratch / name).c_str(), 0555), 0);
+  }
+  EXPECT_TRUE(run_copy(copy_of("from", "to"), heard).complete());
+  EXPECT_EQ(heard.text(), "");
+  for (const char* name : {"to/a/b", "to/a", "to"}) {
+    EXPECT_EQ(status_of(scratch / name).st_mtim.tv_sec, 1'000'000'000) << name;
+    EXPECT_EQ(status_of(scratch / name).st_mtim.tv_nsec, 7) << name;
+    EXPECT_EQ(status_of(scratch / name).st_mode & 07777, 0555u) << name;
+  }
+  EXPECT_EQ(names_in(scratch / "to/a/b").size(), 700u);
+}
+
+TEST_F(CopyTest, HardLinksAreMadeOnce) {
+  fs::create_directories(scratch / "from/x");
+  write_file(scratch / "from/one", test_bytes(200'000));
+  fs::create_hard_link(scratch / "from/one", scratch / "from/x/two");
+  fs::create_hard_link(scratch / "from/one", scratch / "from/x/three");
+  EXPECT_TRUE(run_copy(copy_of("from", "to"), heard).complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_EQ(status_of(scratch / "to/one").st_ino, status_of(scratch / "to/x/two").st_ino);
+  EXPECT_EQ(status_of(scratch / "to/one").st_nlink, 3u);
+}
+
+TEST_F(CopyTest, HolesStayHoles) {
+  const int fd = ::open((scratch / "sparse").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  ASSERT_EQ(::pwrite(fd, "begin", 5, 0), 5);
+  ASSERT_EQ(::pwrite(fd, "end", 3, 8 << 20), 3);
+  ASSERT_EQ(::ftruncate(fd, 16 << 20), 0);
+  ::close(fd);
+  CopyCase copy = copy_of("sparse", "to");
+  copy.recursive = false;
+  EXPECT_TRUE(run_copy(copy, heard).complete());
+  EXPECT_EQ(content_of(scratch / "to"), content_of(scratch / "sparse"));
+  EXPECT_LT(status_of(scratch / "to").st_blocks * 512, 1 << 20);
+}
+
+TEST_F(CopyTest, KernelCopiesNeedNoChunks) {
+  write_file(scratch / "file", test_bytes(3'000'001));
+  CopyCase copy = copy_of("file", "to");
+  copy.recursive = false;
+  copy.kernel_copies = true;
+  std::atomic<int> data_frames{0};
+  copy.tap = [&](net::Frame& frame, std::span<std::byte>) {
+    if (frame.kind == net::FrameKind::data) ++data_frames;
+    return true;
+  };
+  EXPECT_TRUE(run_copy(copy, heard).complete());
+  EXPECT_EQ(content_of(scratch / "to"), content_of(scratch / "file"));
+  EXPECT_EQ(data_frames, 0);
+}
+
+TEST_F(CopyTest, AKernelThatCannotCopyIsHelpedWithChunks) {
+  // /proc files and the like cannot be cloned; from one filesystem type to another copy_file_range says EXDEV.
+  write_file("/dev/shm/rdcp-copy-test", test_bytes(700'000));
+  CopyCase copy;
+  copy.sources = {"/dev/shm/rdcp-copy-test"};
+  copy.destination = scratch / "to";
+  copy.recursive = false;
+  copy.kernel_copies = true;
+  EXPECT_TRUE(run_copy(copy, heard).complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_EQ(content_of(scratch / "to"), test_bytes(700'000));
+  ::unlink("/dev/shm/rdcp-copy-test");
+}
+
+TEST_F(CopyTest, ADamagedChunkIsSentAgain) {
+  fs::create_directory(scratch / "from");
+  write_file(scratch / "from/large", test_bytes(1'000'000));
+  for (int i = 0; i < 20; ++i) write_file(scratch / ("from/small" + std::to_string(i)), test_bytes(2000, i));
+  CopyCase copy = copy_of("from/", "to");
+  std::atomic<int> seen{0};
+  copy.tap = [&](net::Frame&, std::span<std::byte> payload) {
+    if (!payload.empty() && seen++ % 5 == 0) payload[payload.size() / 2] ^= std::byte{4};
+    return true;
+  };
+  const CopyResult result = run_copy(copy, heard);
+  EXPECT_TRUE(result.complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_GT(result.source.resent_chunks, 0u);
+  EXPECT_EQ(content_of(scratch / "to/large"), content_of(scratch / "from/large"));
+  EXPECT_EQ(content_of(scratch / "to/small7"), content_of(scratch / "from/small7"));
+}
+
+TEST_F(CopyTest, AChunkThatIsAlwaysDamagedEndsTheRun) {
+  write_file(scratch / "file", test_bytes(1'000'000));
+  write_file(scratch / "to", "what was there before");
+  CopyCase copy = copy_of("file", "to");
+  copy.recursive = false;
+  copy.tap = [](net::Frame& frame, std::span<std::byte> payload) {
+    if (frame.kind == net::FrameKind::data) payload[0] ^= std::byte{1};
+    return true;
+  };
+  EXPECT_FALSE(run_copy(copy, heard).complete());
+  ASSERT_FALSE(heard.problems().empty());
+  EXPECT_EQ(heard.problems()[0].kind, io::ErrorKind::digest);
+  EXPECT_EQ(content_of(scratch / "to"), "what was there before");
+  EXPECT_EQ(names_in(scratch.path()), (std::vector<std::string>{"file", "to"}));
+}
+
+TEST_F(CopyTest, ACutConnectionLeavesTheTargetAsItWas) {
+  fs::create_directory(scratch / "from");
+  for (int i = 0; i < 6; ++i) write_file(scratch / ("from/f" + std::to_string(i)), test_bytes(400'000, i));
+  for (int cut_after = 0; cut_after < 40; cut_after += 3) {
+    const std::string to = "to" + std::to_string(cut_after);
+    CopyCase copy = copy_of("from/", to);
+    std::atomic<int> left{cut_after};
+    copy.tap = [&](net::Frame&, std::span<std::byte>) { return left-- > 0; };
+    Heard said;
+    EXPECT_FALSE(run_copy(copy, said).complete());
+    ASSERT_FALSE(said.problems().empty());
+    EXPECT_EQ(said.problems()[0].kind, io::ErrorKind::connection) << said.text();
+    if (!fs::exists(scratch / to)) continue;
+    for (const std::string& name : names_in(scratch / to)) {
+      EXPECT_EQ(content_of(scratch / (to + "/" + name)), content_of(scratch / ("from/" + name))) << cut_after;
+    }
+  }
+}
+
+TEST_F(CopyTest, AnUnreadableSourceIsNamedAndTheRestIsCopied) {
+  fs::create_directories(scratch / "from/closed");
+  write_file(scratch / "from/good", "good");
+  write_file(scratch / "from/bad", "bad");
+  ASSERT_EQ(::chmod((scratch / "from/bad").c_str(), 0), 0);
+  ASSERT_EQ(::chmod((scratch / "from/closed").c_str(), 0), 0);
+  fs::create_directory(scratch / "to");
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chown((scratch / "to").c_str(), kNobody, kNobody), 0) << "needs root";
+  {
+    ScopedUser user;
+    run_copy(copy_of("from/", "to"), heard);
+  }
+  EXPECT_NE(heard.text().find("from/bad: Permission denied"), std::string::npos) << heard.text();
+  EXPECT_NE(heard.text().find("from/closed: Permission denied"), std::string::npos) << heard.text();
+  EXPECT_EQ(content_of(scratch / "to/good"), "good");
+}
+
+TEST_F(CopyTest, AManyLevelledTreeIsFinishedUpToItsTop) {
+  std::string path = "from";
+  for (int i = 0; i < 150; ++i) path += "/d";
+  fs::create_directories(scratch / path);
+  write_file(scratch / (path + "/leaf"), "leaf");
+  const timespec old[2] = {{5, 0}, {5, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / "from").c_str(), old, 0), 0);
+  EXPECT_TRUE(run_copy(copy_of("from", "to"), heard).complete());
+  EXPECT_EQ(content_of(scratch / ("to" + path.substr(4) + "/leaf")), "leaf");
+  EXPECT_EQ(status_of(scratch / "to").st_mtim.tv_sec, 5);
+}
+
+TEST_F(CopyTest, ARateIsKept) {
+  write_file(scratch / "file", test_bytes(512 << 10));
+  CopyCase copy = copy_of("file", "to");
+  copy.recursive = false;
+  copy.bytes_per_second = 1 << 20;
+  const auto before = io::Clock::now();
+  EXPECT_TRUE(run_copy(copy, heard).complete());
+  // A lower bound only: seven chunks of 64 KiB must have waited for their turn.
+  EXPECT_GE(io::Clock::now() - before, std::chrono::milliseconds(400));
+}
+
+}  // namespace
+}  // namespace rdcp::tree
