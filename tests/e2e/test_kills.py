@@ -18,12 +18,13 @@ SOON = 2.5  # "within a second or two", and a little for a busy machine
 
 
 def catches(pid: int, number: int) -> bool:
-    """True once the process, which has to start first, has a handler for the signal."""
+    """True once the process, which has to start first, has a handler for the signal, or waits for it blocked."""
+    masks = 0
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("SigCgt:"):
-                return bool(int(line.split()[1], 16) >> (number - 1) & 1)
-    return False
+            if line.startswith(("SigCgt:", "SigBlk:")):
+                masks |= int(line.split()[1], 16)
+    return bool(masks >> (number - 1) & 1)
 
 
 class KillTest(CopyTest):

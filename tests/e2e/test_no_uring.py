@@ -1,18 +1,16 @@
 """Where io_uring is forbidden, as in most containers, the thread pool does the work and says so."""
 
-import shutil
 import subprocess
 import unittest
 
-from harness import CHUNK, HERE, RDCP, CopyTest
+from harness import BUILD, CHUNK, RDCP, CopyTest
 
 
-@unittest.skipUnless(shutil.which("cc"), "needs a C compiler for the program that forbids io_uring")
 class NoUring(CopyTest):
     def setUp(self):
         super().setUp()
-        self.forbid = self.disk / "no_uring"
-        subprocess.run(["cc", "-O1", "-o", self.forbid, HERE / "no_uring.c"], check=True)
+        self.forbid = BUILD / "no_uring"
+        self.assertTrue(self.forbid.exists(), f"{self.forbid} is not built")
         self.agent = self.disk / "rdcp-there"
         self.agent.write_text(f"#!/bin/sh\nexec {self.forbid} {RDCP} \"$@\"\n")
         self.agent.chmod(0o755)

@@ -33,7 +33,12 @@ class Sink : public Stream {
     if (length > 0) std::memcpy(arena.slot(frame.slot).first(frame.length).data(), input.data(), length);
     input = input.subspan(length);
     deliver(frame);
-    // Half of the slots come back at once, the others never.
+    // Without a coroutine: what was delivered is there for the next who asks.
+    ReceiveAwaiter next = receive();
+    require(next.await_ready());
+    const auto received = next.await_resume();
+    require(received.ok() && received->has_value() == takes_slot(frame.kind));
+    // Half of the slots are given back, the others never.
     if (takes_slot(frame.kind) && frame.slot % 2 == 0) release(frame.slot, AckStatus::done);
     return true;
   }

@@ -23,8 +23,9 @@ std::vector<std::byte> chunk_bytes(std::uint64_t file_id, std::uint32_t slot, st
   std::vector<std::byte> payload(length);
   fill_chunk(file_id, payload);
   const FrameBytes header = encode(data_frame(file_id, slot, payload));
-  std::vector<std::byte> bytes(header.begin(), header.end());
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  std::vector<std::byte> bytes(header.size() + payload.size());
+  std::ranges::copy(header, bytes.begin());
+  std::ranges::copy(payload, bytes.begin() + kFrameBytes);
   return bytes;
 }
 
