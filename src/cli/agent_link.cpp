@@ -21,7 +21,8 @@ namespace {
 constexpr std::chrono::milliseconds kFinishGrace{3000};
 
 template <class Message>
-Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& raw, std::optional<Message>& into) {
+Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& raw,
+                   std::optional<Message>& into) {
   auto message = control.decode<Message>(raw);
   if (!message) return message.error();
   into = std::move(*message);
@@ -50,7 +51,8 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::LocalStreams& st
   link->name_ = "this host";
   link->control_.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), link->name_);
   link->thread_ = std::thread([end = ends[1], &streams] {
-    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), {.program_version = kVersion, .local = &streams});
+    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)),
+                    {.program_version = kVersion, .local = &streams});
   });
   return link;
 }
@@ -79,14 +81,20 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       if (!tree::Decoder(raw.body).get(protocol) || protocol != tree::kProtocolVersion) {
         return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
                                "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
-                                   std::to_string(tree::kProtocolVersion) + ": install the same version on both");
+                                   std::to_string(tree::kProtocolVersion) +
+                                   ": install the same version on both");
       }
       return store(*control_, raw, hello);
     }
-    case MessageType::pong: pong = true; return {};
-    case MessageType::source_ready: return store(*control_, raw, source_ready);
-    case MessageType::target_ready: return store(*control_, raw, target_ready);
-    case MessageType::done: return store(*control_, raw, done);
+    case MessageType::pong:
+      pong = true;
+      return {};
+    case MessageType::source_ready:
+      return store(*control_, raw, source_ready);
+    case MessageType::target_ready:
+      return store(*control_, raw, target_ready);
+    case MessageType::done:
+      return store(*control_, raw, done);
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();

@@ -19,7 +19,8 @@ namespace rdcp::cli {
 class AgentLink {
  public:
   // `ssh HOST rdcp --agent` and the like.
-  static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options, const Location& location);
+  static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options,
+                                                             const Location& location);
   // A thread of this process.
   static io::Result<std::unique_ptr<AgentLink>> start_local(tree::LocalStreams& streams);
   ~AgentLink() { end(true); }

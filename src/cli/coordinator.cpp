@@ -28,8 +28,12 @@ constexpr unsigned kStreamsAutomaticMax = 8;
 constexpr double kBytesPerSecond = 5e9;
 constexpr std::chrono::milliseconds kAbortGrace{1500};
 
-bool is_stream(const Location& location) { return location.kind == Location::Kind::standard_stream; }
-bool is_remote(const Location& location) { return location.kind == Location::Kind::remote; }
+bool is_stream(const Location& location) {
+  return location.kind == Location::Kind::standard_stream;
+}
+bool is_remote(const Location& location) {
+  return location.kind == Location::Kind::remote;
+}
 
 }  // namespace
 
@@ -75,7 +79,8 @@ bool Coordinator::start_agents() {
 }
 
 tree::CopySettings Coordinator::settings() const {
-  return {.chunk_bytes = options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
+  return {.chunk_bytes =
+              options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
           .cache = options_.cache,
           .ring = options_.ring,
           .keep_owner = options_.owner,
@@ -92,7 +97,8 @@ Connect Coordinator::source_connects() const {
   return target_remote ? Connect::connect : Connect::listen;
 }
 
-// Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking hands.
+// Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
+// hands.
 bool Coordinator::send_jobs() {
   auto key = net::make_session_key();
   if (!key) return fail(key.error()), false;
@@ -147,14 +153,17 @@ bool Coordinator::begin() {
   const tree::SourceReady& source = *source_->source_ready;
   const tree::TargetReady& target = *target_->target_ready;
   if (source.sources.size() != sources.size()) {
-    return fail(io::plain_error(ErrorKind::protocol, "talk to", source_->name(), "it lost count of the sources")),
+    return fail(io::plain_error(ErrorKind::protocol, "talk to", source_->name(),
+                                "it lost count of the sources")),
            false;
   }
-  const bool any = std::any_of(source.sources.begin(), source.sources.end(), [](const tree::PathFacts& facts) {
-    return facts.kind != tree::PathKind::missing && facts.kind != tree::PathKind::unusable;
-  });
+  const bool any =
+      std::any_of(source.sources.begin(), source.sources.end(), [](const tree::PathFacts& facts) {
+        return facts.kind != tree::PathKind::missing && facts.kind != tree::PathKind::unusable;
+      });
   if (!any) return false;  // each has been reported
-  const bool same_kernel = source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
+  const bool same_kernel =
+      source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
   const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel);
   if (!landing) return fail(landing.error()), false;
 
@@ -190,11 +199,13 @@ Summary Coordinator::summary() const {
   result.seconds = seconds;
   result.streams = streams_;
   result.transport = source.transport;
-  result.ring = source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
+  result.ring =
+      source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds);
   result.retried_chunks = source.resent_chunks;
   for (const tree::Loss& loss : target.losses) {
-    result.losses.push_back({std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});
+    result.losses.push_back(
+        {std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});
   }
   return result;
 }
@@ -209,7 +220,8 @@ void Coordinator::abort_agents() {
     std::array<pollfd, 2> watched{};
     nfds_t count = 0;
     for (AgentLink* link : {source_.get(), target_.get()}) {
-      if (link != nullptr && !link->gone && link->remote()) watched[count++] = {link->control().fd(), POLLIN, 0};
+      if (link != nullptr && !link->gone && link->remote())
+        watched[count++] = {link->control().fd(), POLLIN, 0};
     }
     if (count == 0) return;
     ::poll(watched.data(), count, 100);

@@ -1,4 +1,5 @@
-// The process that the user started: starts agents, tells them what to do, shows progress, gives the exit status.
+// The process that the user started: starts agents, tells them what to do, shows progress, gives the exit
+// status.
 #pragma once
 
 #include <array>
@@ -57,6 +58,7 @@ class Coordinator {
   Progress progress_;
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;
+  bool run_ended_ = false;  // by a problem that ends it
   Clock::time_point pinged_;
   Clock::duration round_trip_{};
   Clock::time_point begun_;

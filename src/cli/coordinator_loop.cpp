@@ -38,6 +38,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     if (watched[i].fd < 0 || watched[i].revents == 0) continue;
     const auto received = links[i]->receive();
     take_problems(*links[i]);
+    if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
   }
   for (AgentLink* link : links) {
@@ -75,9 +76,10 @@ void Coordinator::take_signal() {
 
 void Coordinator::take_problems(AgentLink& link) {
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
-    if (problem.warning && options_.quiet) continue;
+    if ((problem.warning && options_.quiet) || run_ended_) continue;
     print("rdcp: " + (problem.warning ? "warning: " + problem.text : problem.text) + "\n");
     if (!problem.warning) status_ = std::max(status_, exit_status(problem.kind));
+    run_ended_ = problem.ends_run;
   }
 }
 

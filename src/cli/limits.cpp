@@ -12,7 +12,8 @@ std::string limited_by(const tree::Done& source, const tree::Done& target, doubl
   if (source.bytes == 0 || seconds <= 0) return {};
   const tree::StageTimes& from = source.times;
   const tree::StageTimes& to = target.times;
-  // At the source a chunk that waits for the network or for the target looks alike; the target knows its own part.
+  // At the source a chunk that waits for the network or for the target looks alike; the target knows its own
+  // part.
   const std::uint64_t away = from.send_ns + from.credit_ns;
   const std::uint64_t at_target = to.write_ns + to.digest_ns;
   const std::array<std::pair<std::uint64_t, const char*>, 5> stages{{

@@ -1,6 +1,7 @@
 // rdcp: copies files and trees between hosts. See rdcp(1).
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,14 @@ int signals_as_descriptor() {
   return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+// Large trees need more descriptors than the soft limit of 1024 that shells start with.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,9 +44,11 @@ int main(int argc, char** argv) {
 
   const int signal_fd = signals_as_descriptor();
   ::umask(0);  // modes come from the source
+  raise_descriptor_limit();
   if (parsed.options.agent) {
-    const bool ended = rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-                                             {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd});
+    const bool ended =
+        rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+                              {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd});
     if (!ended) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }

@@ -106,9 +106,12 @@ int Agent::next_timeout_ms() const {
 }
 
 // An agent that waits for its first job may wait long: the other host's password is being typed.
-bool Agent::coordinator_silent() const { return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax; }
+bool Agent::coordinator_silent() const {
+  return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
+}
 
-// One round: waits for a message, the end of the copy, a signal or the time for a word of progress. False: over.
+// One round: waits for a message, the end of the copy, a signal or the time for a word of progress. False:
+// over.
 bool Agent::serve() {
   if (!control_.buffered()) {
     std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_fd_.get(), POLLIN, 0},
@@ -147,9 +150,14 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 
 bool Agent::handle(const RawMessage& raw) {
   switch (raw.type) {
-    case MessageType::ping: tell(Pong()); return true;
-    case MessageType::beat: return true;
-    case MessageType::suspend: suspended_ = true; return true;
+    case MessageType::ping:
+      tell(Pong());
+      return true;
+    case MessageType::beat:
+      return true;
+    case MessageType::suspend:
+      suspended_ = true;
+      return true;
     case MessageType::source_job: {
       const auto job = expect<SourceJob>(raw);
       if (job && !source_ && !target_) start_source(*job);
@@ -165,8 +173,11 @@ bool Agent::handle(const RawMessage& raw) {
       if (begin && (source_ || target_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
-    case MessageType::abort: reporter_.silence(); return false;
-    case MessageType::finish: return false;
+    case MessageType::abort:
+      reporter_.silence();
+      return false;
+    case MessageType::finish:
+      return false;
     default:
       reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
                                       "is of a kind unknown here"));
@@ -246,8 +257,9 @@ std::optional<std::vector<StreamMaker>> Agent::make_streams(const Begin& begin) 
   const net::TcpOptions options{.congestion = settings_.congestion};
   std::vector<net::Address> addresses;
   for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
-  auto sockets = listener_ ? listener_->accept_all(key_, begin.streams, kConnectDeadline, stopping_, options)
-                           : net::connect_all(addresses, key_, begin.streams, kConnectDeadline, stopping_, options);
+  auto sockets = listener_
+                     ? listener_->accept_all(key_, begin.streams, kConnectDeadline, stopping_, options)
+                     : net::connect_all(addresses, key_, begin.streams, kConnectDeadline, stopping_, options);
   if (!sockets) {
     reporter_.fatal(sockets.error());
     return std::nullopt;

@@ -1,5 +1,5 @@
-// One side of a copy on one host: obeys a coordinator over a control channel. Runs as `rdcp --agent` behind ssh, or as
-// a thread of the coordinator's own process.
+// One side of a copy on one host: obeys a coordinator over a control channel. Runs as `rdcp --agent` behind
+// ssh, or as a thread of the coordinator's own process.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ class LocalStreams {
 
 struct AgentPlace {
   std::string program_version;
-  int signal_fd = -1;              // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
-  LocalStreams* local = nullptr;   // in the coordinator's process only
+  int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
+  LocalStreams* local = nullptr;  // in the coordinator's process only
 };
 
 // A peer that says nothing for this long is taken for dead.
@@ -38,9 +38,9 @@ inline constexpr std::chrono::seconds kSilenceMax{25};
 inline constexpr std::chrono::milliseconds kProgressInterval{200};
 inline constexpr std::chrono::seconds kBeatInterval{5};
 
-// Serves one job: until the coordinator says finish, goes away, stays silent for kSilenceMax, or a signal comes. All
-// that the job holds is given back before it returns; false: something of the job hangs in the kernel (a dead network
-// filesystem), and only the end of the process can help.
+// Serves one job: until the coordinator says finish, goes away, stays silent for kSilenceMax, or a signal
+// comes. All that the job holds is given back before it returns; false: something of the job hangs in the
+// kernel (a dead network filesystem), and only the end of the process can help.
 bool run_agent(io::Fd in, io::Fd out, const AgentPlace& place);
 
 }  // namespace rdcp::tree

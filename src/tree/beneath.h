@@ -11,9 +11,10 @@
 
 namespace rdcp::tree {
 
-// Opens path (components separated by single slashes; empty: the directory itself) beneath root by openat2(2) with
-// RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS (Linux 5.6). Paths beyond PATH_MAX are walked in
-// pieces. -1 with errno set on failure: ELOOP where a component is a symlink, EXDEV where the path would leave root.
+// Opens path (components separated by single slashes; empty: the directory itself) beneath root by openat2(2)
+// with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS (Linux 5.6). Paths beyond PATH_MAX are
+// walked in pieces. -1 with errno set on failure: ELOOP where a component is a symlink, EXDEV where the path
+// would leave root.
 io::Fd open_beneath(int root, std::string_view path, int flags, mode_t mode = 0);
 
 // "a" + "b" -> "a/b"; an empty part adds nothing.

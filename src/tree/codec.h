@@ -66,8 +66,8 @@ class Decoder {
       if (rest_.size() < sizeof(T)) return false;
       std::make_unsigned_t<T> bits = 0;
       for (std::size_t i = 0; i < sizeof(T); ++i) {
-        bits |= static_cast<std::make_unsigned_t<T>>(std::make_unsigned_t<T>{static_cast<std::uint8_t>(rest_[i])}
-                                                     << (8 * i));
+        bits |= static_cast<std::make_unsigned_t<T>>(
+            std::make_unsigned_t<T>{static_cast<std::uint8_t>(rest_[i])} << (8 * i));
       }
       value = static_cast<T>(bits);
       rest_.remove_prefix(sizeof(T));

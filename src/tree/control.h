@@ -1,8 +1,9 @@
-// The control channel: messages over a pair of descriptors (ssh's pipes, or a socket pair to an agent in this process).
+// The control channel: messages over a pair of descriptors (ssh's pipes, or a socket pair to an agent in this
+// process).
 //
-// The first bytes in each direction are a fixed greeting, so that noise from a login shell is told from an agent; then
-// each message is type (u8), length (u32, little-endian), fields. Integers are little-endian, strings and lists have a
-// u32 count before them.
+// The first bytes in each direction are a fixed greeting, so that noise from a login shell is told from an
+// agent; then each message is type (u8), length (u32, little-endian), fields. Integers are little-endian,
+// strings and lists have a u32 count before them.
 #pragma once
 
 #include <chrono>
@@ -41,8 +42,8 @@ class ControlChannel {
 
   // What poll(2) must watch before receive() is called.
   int fd() const { return in_.get(); }
-  // Reads what is there (one read(2), so it does not block after poll) and takes it apart: a message, nothing yet, or
-  // an error: closed, noise instead of the greeting (with its beginning), a message that is too long.
+  // Reads what is there (one read(2), so it does not block after poll) and takes it apart: a message, nothing
+  // yet, or an error: closed, noise instead of the greeting (with its beginning), a message that is too long.
   io::Result<std::optional<RawMessage>> receive();
   // Waits for one message until the deadline; error: unreachable, "no answer for N s".
   io::Result<RawMessage> wait(std::chrono::steady_clock::time_point deadline);

@@ -33,14 +33,14 @@ bool swallows(const PathFacts& source, const TargetReady& target) {
 }
 
 Result<Landing> land_in_place(const std::vector<PathFacts>& facts, const std::string& destination) {
-  const bool bytes = facts.size() == 1 &&
-                     (facts[0].kind == PathKind::file || facts[0].kind == PathKind::byte_stream);
+  const bool bytes =
+      facts.size() == 1 && (facts[0].kind == PathKind::file || facts[0].kind == PathKind::byte_stream);
   if (!bytes) return refuse(destination, "is not a directory");
   return Landing{.landings = {"file"}, .beneath_parent = false, .in_place = true};
 }
 
-Result<Landing> land_in_directory(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
-                                  const std::string& destination) {
+Result<Landing> land_in_directory(const std::vector<std::string>& sources,
+                                  const std::vector<PathFacts>& facts, const std::string& destination) {
   Landing landing;
   std::set<std::string> taken;
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -58,7 +58,8 @@ Result<Landing> land_in_directory(const std::vector<std::string>& sources, const
 }  // namespace
 
 bool means_contents(std::string_view source) {
-  return source.ends_with('/') || source == "." || source == ".." || source.ends_with("/.") || source.ends_with("/..");
+  return source.ends_with('/') || source == "." || source == ".." || source.ends_with("/.") ||
+         source.ends_with("/..");
 }
 
 Result<Landing> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
@@ -70,11 +71,15 @@ Result<Landing> land(const std::vector<std::string>& sources, const std::vector<
   }
   switch (target.kind) {
     case PathKind::byte_stream:
-    case PathKind::special: return land_in_place(facts, destination);
-    case PathKind::directory: return land_in_directory(sources, facts, destination);
+    case PathKind::special:
+      return land_in_place(facts, destination);
+    case PathKind::directory:
+      return land_in_directory(sources, facts, destination);
     case PathKind::missing:
-    case PathKind::file: break;
-    default: return refuse(destination, "is neither a file nor a directory");
+    case PathKind::file:
+      break;
+    default:
+      return refuse(destination, "is neither a file nor a directory");
   }
   const bool exists = target.kind == PathKind::file;
   if (sources.size() > 1) return refuse(destination, exists ? "is not a directory" : "no such directory");

@@ -20,9 +20,9 @@ struct Landing {
   bool in_place = false;
 };
 
-// sources and facts are in the same order. same_kernel: both agents run on one host, so that inode numbers can be
-// compared and a directory is not copied into itself. Errors (file) name SRC or DST: DST is no directory for several
-// SRC or for a directory, a name that would be taken twice, a directory into itself.
+// sources and facts are in the same order. same_kernel: both agents run on one host, so that inode numbers
+// can be compared and a directory is not copied into itself. Errors (file) name SRC or DST: DST is no
+// directory for several SRC or for a directory, a name that would be taken twice, a directory into itself.
 io::Result<Landing> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
                          const std::string& destination, const TargetReady& target, bool same_kernel);
 

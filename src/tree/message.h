@@ -70,7 +70,9 @@ struct CopySettings {
   bool keep_xattrs = true;
   bool numeric_ids = false;
   std::string congestion;  // TCP congestion control; empty: the system's
-  auto fields() { return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion); }
+  auto fields() {
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+  }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
 };
@@ -84,7 +86,8 @@ struct SourceJob {
   Connect connect = Connect::connect;
   std::string via;
   net::SessionKey key{};
-  std::vector<std::string> paths;  // as the user gave them; "-" is standard input where standard_input says so
+  std::vector<std::string>
+      paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
@@ -102,7 +105,9 @@ struct TargetJob {
   net::SessionKey key{};
   std::string path;
   bool standard_output = false;
-  auto fields() { return std::tuple_cat(settings.fields(), std::tie(connect, via, key, path, standard_output)); }
+  auto fields() {
+    return std::tuple_cat(settings.fields(), std::tie(connect, via, key, path, standard_output));
+  }
 };
 
 // What a path given by the user is. `missing` and `unreadable` sources have been reported as problems.
@@ -140,12 +145,12 @@ struct TargetReady {
 struct Begin {
   static constexpr MessageType kType = MessageType::begin;
   std::uint16_t streams = 1;
-  std::uint32_t target_slots = 4;      // of each stream
-  std::vector<std::string> hosts;      // to whom connect() goes, best first
+  std::uint32_t target_slots = 4;  // of each stream
+  std::vector<std::string> hosts;  // to whom connect() goes, best first
   std::uint16_t port = 0;
-  std::vector<std::string> landings;   // source: Entry::path of each source's top; target: unused
-  bool beneath_parent = false;         // target: the root is DST's parent directory, not DST itself
-  bool in_place = false;               // target: DST itself is written (device, FIFO, standard output)
+  std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
+  bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
+  bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
   auto fields() { return std::tie(streams, target_slots, hosts, port, landings, beneath_parent, in_place); }
 };
 
@@ -155,8 +160,8 @@ struct Progress {
   std::uint64_t files_done = 0;
   std::uint64_t bytes_total = 0;  // so far
   std::uint64_t files_total = 0;
-  bool total_known = false;       // the walk is over
-  std::string path;               // one of those under way
+  bool total_known = false;  // the walk is over
+  std::string path;          // one of those under way
   auto fields() { return std::tie(bytes_done, files_done, bytes_total, files_total, total_known, path); }
 };
 
@@ -164,9 +169,10 @@ struct Progress {
 struct Problem {
   static constexpr MessageType kType = MessageType::problem;
   io::ErrorKind kind = io::ErrorKind::file;
-  bool warning = false;  // does not count against the exit status
+  bool warning = false;   // does not count against the exit status
+  bool ends_run = false;  // the coordinator ends both agents; what else they meet is only what follows
   std::string text;
-  auto fields() { return std::tie(kind, warning, text); }
+  auto fields() { return std::tie(kind, warning, ends_run, text); }
 };
 
 struct Loss {
@@ -179,7 +185,8 @@ struct Loss {
 
 // Where slots spent their time, in nanoseconds summed over an agent's coroutines.
 struct StageTimes {
-  std::uint64_t read_ns = 0, digest_ns = 0, credit_ns = 0, send_ns = 0, receive_ns = 0, write_ns = 0, idle_ns = 0;
+  std::uint64_t read_ns = 0, digest_ns = 0, credit_ns = 0, send_ns = 0, receive_ns = 0, write_ns = 0,
+                idle_ns = 0;
   auto fields() { return std::tie(read_ns, digest_ns, credit_ns, send_ns, receive_ns, write_ns, idle_ns); }
 };
 
@@ -192,8 +199,9 @@ struct Done {
   StageTimes times;
   std::vector<Loss> losses;
   auto fields() {
-    return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, transport, ring),
-                          times.fields(), std::tie(losses));
+    return std::tuple_cat(
+        std::tie(complete, files, directories, others, bytes, resent_chunks, transport, ring), times.fields(),
+        std::tie(losses));
   }
 };
 

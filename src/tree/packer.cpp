@@ -14,12 +14,14 @@ namespace {
 // How often a file that changes under our hands is read anew before it is copied as it was caught.
 constexpr int kReadTries = 3;
 
-bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
 
 // Nothing was written between the two looks (ctime moves with every write, mtime may be set back).
 bool unchanged(const struct stat& a, const struct stat& b) {
-  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim) &&
-         same_time(a.st_ctim, b.st_ctim);
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
+         same_time(a.st_mtim, b.st_mtim) && same_time(a.st_ctim, b.st_ctim);
 }
 
 // Up to `wanted` bytes from the start; -1 with errno on failure.
@@ -95,9 +97,15 @@ Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
   }
   if (!*added) return Outcome::full;
   switch (entry_.type) {
-    case EntryType::file: ++packed_.files; break;
-    case EntryType::directory: ++packed_.directories; break;
-    default: ++packed_.others; break;
+    case EntryType::file:
+      ++packed_.files;
+      break;
+    case EntryType::directory:
+      ++packed_.directories;
+      break;
+    default:
+      ++packed_.others;
+      break;
   }
   packed_.content_bytes += content.size();
   return Outcome::added;
@@ -136,7 +144,8 @@ void Packer::hand_back(const Item& item) {
 
 // Where a small file that takes less room than its size has its data.
 void Packer::note_holes(int fd, const struct stat& status) {
-  if (status.st_blocks * 512 >= status.st_size || static_cast<std::size_t>(status.st_size) < io::kPageBytes) return;
+  if (status.st_blocks * 512 >= status.st_size || static_cast<std::size_t>(status.st_size) < io::kPageBytes)
+    return;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   io::DataExtents extents(fd, size, true);
   std::uint64_t covered = 0;
@@ -198,7 +207,8 @@ std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot
   entry.type = EntryType::file;
   entry.path = file.item.entry_path();
   entry.size = 0;
-  const auto read = file.byte_stream ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
+  const auto read =
+      file.byte_stream ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
   if (!read) reporter_.problem(read.error());
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});
@@ -206,10 +216,11 @@ std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot
     const auto length = writer_.finish();
     if (length) return *length;
   }
-  reporter_.problem(added && !*added
-                        ? io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
-                                          "its metadata does not fit into a chunk; try a larger --chunk-size")
-                        : io::plain_error(io::ErrorKind::file, "copy", file.item.subject(), "cannot be archived"));
+  reporter_.problem(
+      added && !*added
+          ? io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+                            "its metadata does not fit into a chunk; try a larger --chunk-size")
+          : io::plain_error(io::ErrorKind::file, "copy", file.item.subject(), "cannot be archived"));
   return 0;
 }
 

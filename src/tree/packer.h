@@ -17,18 +17,20 @@
 
 namespace rdcp::tree {
 
-// One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are cached, and
-// then open, read, stat and close cost less than handing them to anyone.
+// One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are
+// cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
   Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
          Reporter& reporter);
 
-  // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the last one
-  // dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been reported).
+  // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
+  // last one dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been
+  // reported).
   std::size_t pack(Batch& batch, std::span<std::byte> slot);
 
-  // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and reported.
+  // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and
+  // reported.
   std::size_t pack_header(const LargeFile& file, std::span<std::byte> slot);
 
   // Of the last pack(): what to count when it is settled.

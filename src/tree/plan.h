@@ -1,4 +1,5 @@
-// What is still to be done, shared by the walker's threads and the workers: the only thing on the data path that is.
+// What is still to be done, shared by the walker's threads and the workers: the only thing on the data path
+// that is.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,8 @@ class Plan {
   // The listing of a directory is over, and not all of its children went into one batch with it.
   void listed(const DirectoryRef& directory);
 
-  // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was stopped.
+  // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was
+  // stopped.
   Next take(Work& work);
   // Every piece of work that was taken comes back through exactly one of these.
   void settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last);
@@ -59,8 +61,8 @@ class Plan {
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
   // A read met the end of the file earlier than its size promised.
   void ended_early(LargeFile& file, std::uint64_t end);
-  // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the file's
-  // commit or abandon, to be done by the caller.
+  // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the
+  // file's commit or abandon, to be done by the caller.
   bool settle_extent(Work& work, bool failed, const net::Frame* data);
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
@@ -70,7 +72,8 @@ class Plan {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   PlanTotals totals() const;
 
-  // A worker's ring, woken when a take() that said wait may now say something else: changes() is another then.
+  // A worker's ring, woken when a take() that said wait may now say something else: changes() is another
+  // then.
   void subscribe(io::Ring* ring);
   void unsubscribe(io::Ring* ring);
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }

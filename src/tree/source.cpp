@@ -16,11 +16,14 @@ namespace rdcp::tree {
 
 namespace {
 
-// Files up to this size travel in archive chunks, if a chunk holds several; see "Small files" in ARCHITECTURE.md.
+// Files up to this size travel in archive chunks, if a chunk holds several; see "Small files" in
+// ARCHITECTURE.md.
 constexpr std::uint64_t kSmallFileMax = 128 << 10;
-// About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side waiting.
+// About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side
+// waiting.
 constexpr std::uint64_t kBatchBytes = 512 << 10;
-// How much of a file one copy_range covers: enough to be worth the call, not so much that a signal has to wait.
+// How much of a file one copy_range covers: enough to be worth the call, not so much that a signal has to
+// wait.
 constexpr std::uint64_t kByKernelBytes = 16 << 20;
 constexpr unsigned kWalkThreadsMax = 2;
 
@@ -49,7 +52,9 @@ Source::Source(const SourceJob& job, Reporter& reporter)
   roots_.reserve(job_.paths.size());  // directories and items point to their roots
 }
 
-Source::~Source() { stop(); }
+Source::~Source() {
+  stop();
+}
 
 std::vector<PathFacts> Source::open() {
   std::vector<PathFacts> facts;
@@ -71,7 +76,8 @@ PathFacts Source::open_one(const std::string& path) {
     return facts_of(roots_.back().opened.get(), PathKind::byte_stream);
   }
   struct stat status {};
-  // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is followed.
+  // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is
+  // followed.
   const int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
   if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
     reporter_.problem(io::errno_error("open", path));
@@ -104,7 +110,8 @@ PathFacts Source::open_one(const std::string& path) {
 
 PathFacts Source::open_directory(const std::string& path) {
   if (!job_.recursive) {
-    reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
+    reporter_.problem(
+        io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
   Root root;
@@ -181,7 +188,10 @@ void Source::copy(const std::vector<StreamMaker>& streams, std::uint32_t depth) 
   done_.complete = finished == streams.size() && !plan_.stopped();
 }
 
-void Source::stop() { plan_.stop(); }
+void Source::stop() {
+  stopped_ = true;
+  plan_.stop();
+}
 
 Progress Source::progress() const {
   const PlanTotals totals = plan_.totals();

@@ -24,7 +24,8 @@ struct SourceCounters {
   std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
 };
 
-// Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any time.
+// Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any
+// time.
 class Source {
  public:
   Source(const SourceJob& job, Reporter& reporter);
@@ -40,8 +41,9 @@ class Source {
   // depth: how many chunks each worker has under way.
   void copy(const std::vector<StreamMaker>& streams, std::uint32_t depth);
 
-  // Any thread: the run is over; workers end soon.
+  // Any thread: the run is over; workers drop what is under way and end soon.
   void stop();
+  bool stopped() const { return stopped_; }
 
   Progress progress() const;
   // After copy().
@@ -68,6 +70,7 @@ class Source {
   SourceCounters counters_;
   std::unique_ptr<Walker> walker_;
   std::atomic<std::uint64_t> next_file_id_{1};
+  std::atomic<bool> stopped_{false};
 
   mutable std::mutex mutex_;  // of what follows
   std::string current_path_;

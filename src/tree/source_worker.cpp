@@ -17,11 +17,16 @@ SourceWorker::SourceWorker(Source& source, std::uint32_t depth)
       depth_(depth),
       packer_(source.plan_, source.small_file_max_, source.policy_, source.names_, source.reporter_) {}
 
-// Ends the run, with this as its cause unless there is one.
+// Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
+// in order, so that the target does not take a cut connection for the cause.
 void SourceWorker::fail(const io::Error& error) {
-  failed_ = true;
   source_.reporter_.fatal(error);
-  source_.stop();
+  source_.plan_.stop();
+}
+
+void SourceWorker::lose_stream(const io::Error& error) {
+  stream_lost_ = true;
+  fail(error);
 }
 
 bool SourceWorker::run(const StreamMaker& make_stream) {
@@ -48,11 +53,11 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
     const std::uint64_t changes = source_.plan_.changes();
     if (changes != seen || source_.plan_.stopped()) idle_->wake_all();
     seen = changes;
-    if (source_.plan_.stopped()) {
+    if (source_.stopped()) {
       stream_->shut(io::plain_error(io::ErrorKind::interrupted, "copy", "", "stopped"));
     }
   });
-  if (!driven) fail(driven.error());
+  if (!driven) lose_stream(driven.error());
   source_.plan_.unsubscribe(ring_.get());
   const net::StreamTimes& waited = stream_->counters().times;
   const std::lock_guard lock(source_.mutex_);
@@ -68,15 +73,15 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   files_.reset();
   stream_.reset();
   ring_.reset();
-  return !failed_;
+  return !stream_lost_;
 }
 
-// The life of a chunk at the source: take work, fill the slot, wait for a slot at the target, send, hear what became of
-// it. A batch may take several rounds, and a file's last extent is followed by its commit.
+// The life of a chunk at the source: take work, fill the slot, wait for a slot at the target, send, hear what
+// became of it. A batch may take several rounds, and a file's last extent is followed by its commit.
 io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
   bool again = false;
-  while (!failed_) {
+  while (!stream_lost_) {
     if (!again) {
       const Plan::Next next = source_.plan_.take(work);
       if (next == Plan::Next::none) break;
@@ -95,19 +100,30 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         const io::Clock::time_point before = io::Clock::now();
         io::RingFile file = work.file->file;
         const RegisteredFiles::Use use = files_->find(work.file->id, file);
-        const std::size_t wanted = file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
-        const io::IoResult read = co_await ring_->read(file, slot.first(wanted),
-                                                       work.file->byte_stream ? io::kNoOffset : work.extent.offset);
+        const std::size_t wanted =
+            file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
+        const io::IoResult read = co_await ring_->read(
+            file, slot.first(wanted), work.file->byte_stream ? io::kNoOffset : work.extent.offset);
         times_.read_ns += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
       } else if (tries == 0) {
         const Stopwatch watch(times_.read_ns);
         switch (work.kind) {
-          case Work::Kind::batch: chunk = pack_batch(work, slot); break;
-          case Work::Kind::open: chunk = open_file(work.file, slot); break;
-          case Work::Kind::extent: chunk = by_kernel(work); break;
-          case Work::Kind::commit: chunk = close_file(work, slot); break;
-          case Work::Kind::abandon: chunk.frame = bare_frame(FrameKind::abandon, work.file->id); break;
+          case Work::Kind::batch:
+            chunk = pack_batch(work, slot);
+            break;
+          case Work::Kind::open:
+            chunk = open_file(work.file, slot);
+            break;
+          case Work::Kind::extent:
+            chunk = by_kernel(work);
+            break;
+          case Work::Kind::commit:
+            chunk = close_file(work, slot);
+            break;
+          case Work::Kind::abandon:
+            chunk.frame = bare_frame(FrameKind::abandon, work.file->id);
+            break;
         }
       }
       if (chunk.state != Chunk::State::ready) {
@@ -118,37 +134,38 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       co_await ring_->sleep_until(turn);
       const auto credit = co_await stream_->credit();
       if (!credit) {
-        fail(credit.error());
+        lose_stream(credit.error());
         break;
       }
       chunk.frame.slot = *credit;
       const auto sent = co_await stream_->send(chunk.frame, slot.first(chunk.length));
       if (!sent) {
-        fail(sent.error());
+        lose_stream(sent.error());
         break;
       }
       const io::Clock::time_point sent_at = io::Clock::now();
       const auto answer = co_await stream_->acknowledged(*credit);
       times_.write_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
-        fail(answer.error());
+        lose_stream(answer.error());
         break;
       }
       status = *answer;
       if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
     }
-    if (failed_) break;
+    if (stream_lost_) break;
     again = settle(work, chunk, status, batch_begin);
   }
-  if (--running_slots_ == 0 && !failed_ && !source_.plan_.stopped()) {
+  if (--running_slots_ == 0 && !stream_lost_) {
     net::Frame end;
     end.kind = FrameKind::end;
     const auto sent = co_await stream_->send(end, {});
-    if (!sent) fail(sent.error());
+    if (!sent) lose_stream(sent.error());
   }
 }
 
-SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length) {
+SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::byte> slot,
+                                              std::size_t length) {
   const Stopwatch watch(times_.digest_ns);
   frame.length = static_cast<std::uint32_t>(length);
   frame.digest = io::digest_of(slot.first(length));
@@ -188,7 +205,8 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
     file->file.fd = file->fd.get();
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
-    if (!file->byte_stream) file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
+    if (!file->byte_stream)
+      file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
   } else {
     if (!S_ISREG(file->status.st_mode)) {
       source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
@@ -217,8 +235,10 @@ SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
   return Chunk(frame);
 }
 
-// A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at the end.
-SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read) {
+// A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at
+// the end.
+SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> slot,
+                                              const io::IoResult& read) {
   LargeFile& file = *work.file;
   const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
   if (file.byte_stream) {
@@ -229,7 +249,8 @@ SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> s
     source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
     return Chunk(Chunk::State::failed);
   }
-  if (bytes < work.extent.length && !file.byte_stream) source_.plan_.ended_early(file, work.extent.offset + bytes);
+  if (bytes < work.extent.length && !file.byte_stream)
+    source_.plan_.ended_early(file, work.extent.offset + bytes);
   if (bytes == 0) return Chunk(Chunk::State::nothing);
   work.extent.length = bytes;
   net::Frame frame = bare_frame(FrameKind::data, file.id);
@@ -245,11 +266,13 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   frame.extra = file.digest.value();
   struct stat now {};
   if (!file.item.directory->root->opened && ::fstat(file.fd.get(), &now) == 0) {
-    const bool changed = now.st_size != file.status.st_size || now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
+    const bool changed = now.st_size != file.status.st_size ||
+                         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
                          now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
     if (changed || file.end != file.size) {
-      source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
-                                                "the file changed while it was read; the copy may mix old and new"));
+      source_.reporter_.problem(
+          io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+                          "the file changed while it was read; the copy may mix old and new"));
     }
     file.status = now;
   }
@@ -262,8 +285,8 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
 
 bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::size_t batch_begin) {
   if (status == AckStatus::bad_digest) {
-    const std::string subject = work.kind == Work::Kind::batch ? work.batch.items[batch_begin].subject()
-                                                               : work.file->item.subject();
+    const std::string subject =
+        work.kind == Work::Kind::batch ? work.batch.items[batch_begin].subject() : work.file->item.subject();
     fail(io::plain_error(io::ErrorKind::digest, "copy", subject,
                          "a chunk arrived damaged each time it was sent; giving up"));
     return false;
@@ -271,10 +294,15 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
   switch (work.kind) {
     case Work::Kind::batch:
       return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed(), batch_begin);
-    case Work::Kind::open: settle_open(work, status == AckStatus::done); return false;
-    case Work::Kind::extent: return settle_extent(work, chunk, status);
+    case Work::Kind::open:
+      settle_open(work, status == AckStatus::done);
+      return false;
+    case Work::Kind::extent:
+      return settle_extent(work, chunk, status);
     case Work::Kind::commit:
-    case Work::Kind::abandon: settle_close(work, status); return false;
+    case Work::Kind::abandon:
+      settle_close(work, status);
+      return false;
   }
   return false;
 }
@@ -302,9 +330,11 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
     work.file.reset();
     return false;
   }
-  const bool failed = chunk.state == Chunk::State::failed || (chunk.state == Chunk::State::ready && status != AckStatus::done);
+  const bool failed = chunk.state == Chunk::State::failed ||
+                      (chunk.state == Chunk::State::ready && status != AckStatus::done);
   if (chunk.state == Chunk::State::ready && !failed) source_.counters_.bytes += work.extent.length;
-  const bool with_digest = chunk.state == Chunk::State::ready && chunk.frame.kind == FrameKind::data && !failed;
+  const bool with_digest =
+      chunk.state == Chunk::State::ready && chunk.frame.kind == FrameKind::data && !failed;
   if (source_.plan_.settle_extent(work, failed, with_digest ? &chunk.frame : nullptr)) return true;
   work.file.reset();
   return false;

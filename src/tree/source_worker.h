@@ -51,6 +51,7 @@ class SourceWorker {
   void settle_open(Work& work, bool usable);
   void settle_close(Work& work, net::AckStatus status);
   void fail(const io::Error& error);
+  void lose_stream(const io::Error& error);
 
   Source& source_;
   const std::uint32_t depth_;
@@ -61,7 +62,7 @@ class SourceWorker {
   Packer packer_;
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
-  bool failed_ = false;
+  bool stream_lost_ = false;
 };
 
 }  // namespace rdcp::tree

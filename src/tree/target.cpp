@@ -107,7 +107,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, std::uint32_t slots) 
   for (std::thread& thread : threads) thread.join();
   files_.clear();
   std::lock_guard lock(mutex_);
-  done_.complete = finished == streams.size() && !stopped_;
+  done_.complete = finished == streams.size() && !stopped_ && !refusing_;
 }
 
 Done Target::result() const {

@@ -1,4 +1,5 @@
-// The target of a copy: says what DST is, then takes chunks from the streams and puts files and names in place.
+// The target of a copy: says what DST is, then takes chunks from the streams and puts files and names in
+// place.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@ namespace rdcp::tree {
 // Life: open(), begin(), copy(); stop() any time from any thread.
 class Target {
  public:
-  Target(const TargetJob& job, Reporter& reporter) : job_(job), reporter_(reporter), policy_(job.settings.policy()) {}
+  Target(const TargetJob& job, Reporter& reporter)
+      : job_(job), reporter_(reporter), policy_(job.settings.policy()) {}
 
   // What stands at DST, and which directories are above it.
   TargetReady open();
@@ -31,6 +33,10 @@ class Target {
   void stop() { stopped_ = true; }
   // Wakes nobody; workers look every 500 ms, and their streams end with the source's.
   bool stopped() const { return stopped_; }
+  // Something went wrong that ends the run: what still comes is refused, until the coordinator has heard of
+  // it.
+  void refuse_all() { refusing_ = true; }
+  bool refusing() const { return refusing_; }
 
   // After copy().
   Done result() const;
@@ -50,6 +56,7 @@ class Target {
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> refusing_{false};
   std::atomic<std::uint64_t> bytes_{0};
 
   mutable std::mutex mutex_;

@@ -1,4 +1,5 @@
-// A large file on its way in: open, filled by chunks in any order from several streams, then committed or dropped.
+// A large file on its way in: open, filled by chunks in any order from several streams, then committed or
+// dropped.
 #pragma once
 
 #include <cstdint>

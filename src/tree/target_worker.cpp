@@ -19,24 +19,29 @@ namespace {
 
 // What one file met, all that follow would meet too.
 bool concerns_everything(const io::Error& error) {
-  return error.kind == ErrorKind::protocol || error.code == ENOSPC || error.code == EDQUOT || error.code == EROFS;
+  return error.kind == ErrorKind::protocol || error.code == ENOSPC || error.code == EDQUOT ||
+         error.code == EROFS;
 }
 
 }  // namespace
 
 TargetWorker::TargetWorker(Target& target, std::uint32_t slots) : target_(target), slots_(slots) {
   if (target_.root_) {
-    tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_, target_.names_,
-                                         target_.losses_);
+    tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
+                                         target_.names_, target_.losses_);
   }
 }
 
+// The connection stays: if it were cut here, the source would take that for the cause.
 void TargetWorker::fail(const io::Error& error) {
-  failed_ = true;
   target_.reporter_.fatal(error);
-  target_.stop();
-  stream_->shut(error);
+  target_.refuse_all();
   turns_->wake_all();
+}
+
+void TargetWorker::lose_stream(const io::Error& error) {
+  stream_lost_ = true;
+  fail(error);
 }
 
 void TargetWorker::report(const io::Error& error) {
@@ -56,7 +61,7 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
   auto arena = io::Arena::create(slots_, target_.job_.settings.chunk_bytes);
   if (!ring || !arena) {
     target_.reporter_.fatal(ring ? arena.error() : ring.error());
-    target_.stop();
+    target_.refuse_all();
     return false;
   }
   ring_ = std::move(*ring);
@@ -73,7 +78,7 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
     stream_->shut(io::plain_error(ErrorKind::interrupted, "copy", "", "stopped"));
     turns_->wake_all();
   });
-  if (!driven) fail(driven.error());
+  if (!driven) lose_stream(driven.error());
   std::lock_guard lock(target_.mutex_);
   StageTimes& sum = target_.done_.times;
   sum.receive_ns += stream_->counters().times.receive_ns;
@@ -85,7 +90,7 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
   files_.reset();
   stream_.reset();
   ring_.reset();
-  return !failed_;
+  return !stream_lost_;
 }
 
 // The life of a chunk at the target: it lies in its slot; check its digest, write it, give the slot back.
@@ -93,7 +98,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
   for (;;) {
     const auto received = co_await stream_->receive();
     if (!received) {
-      if (received.error().kind != ErrorKind::interrupted) fail(received.error());
+      lose_stream(received.error());
       break;
     }
     if (!*received) break;
@@ -104,24 +109,35 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       const Stopwatch watch(times_.digest_ns);
       if (io::digest_of(slot.first(frame.length)) != frame.digest) status = AckStatus::bad_digest;
     }
-    if (status == AckStatus::bad_digest) {
+    if (target_.refusing()) status = AckStatus::refused;
+    if (status != AckStatus::done) {
       stream_->release(frame.slot, status);
       continue;
     }
     const io::Clock::time_point before = io::Clock::now();
     switch (frame.kind) {
-      case FrameKind::archive: status = unpack(slot.first(frame.length)); break;
-      case FrameKind::open: status = open_file(frame, slot.first(frame.length)); break;
-      case FrameKind::copy_range: status = copy_range(frame); break;
-      case FrameKind::commit: status = commit(frame, slot.first(frame.length)); break;
-      case FrameKind::abandon: target_.files_.take(frame.file_id); break;
+      case FrameKind::archive:
+        status = unpack(slot.first(frame.length));
+        break;
+      case FrameKind::open:
+        status = open_file(frame, slot.first(frame.length));
+        break;
+      case FrameKind::copy_range:
+        status = copy_range(frame);
+        break;
+      case FrameKind::commit:
+        status = commit(frame, slot.first(frame.length));
+        break;
+      case FrameKind::abandon:
+        target_.files_.take(frame.file_id);
+        break;
       case FrameKind::data: {
         const TargetFileRef file = find_for_data(frame);
         if (file == nullptr || file->has_failed()) {
           status = AckStatus::refused;
           break;
         }
-        while (file->ordered && file->next_offset != frame.offset && !target_.stopped()) co_await turns_->wait();
+        while (file->ordered && file->next_offset != frame.offset && !giving_up()) co_await turns_->wait();
         io::RingFile place = file->file;
         const RegisteredFiles::Use use = files_->find(file->id, place);
         std::size_t bytes = frame.length;
@@ -134,10 +150,11 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         status = written(*file, frame, result, bytes);
         break;
       }
-      default: protocol_error("a frame that is none of a source's"); break;
+      default:
+        protocol_error("a frame that is none of a source's");
+        break;
     }
     times_.write_ns += static_cast<std::uint64_t>((io::Clock::now() - before).count());
-    if (failed_) break;
     stream_->release(frame.slot, status);
   }
 }
@@ -156,21 +173,26 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
   for (;;) {
     const auto more = reader_.next(entry_);
     if (!more) fail(more.error());
-    if (!more || !*more || target_.stopped()) break;
+    if (!more || !*more || giving_up()) break;
     io::Result<void> put;
     switch (entry_.type) {
-      case EntryType::file: put = tree_->put_file(entry_, reader_); break;
-      case EntryType::directory: put = tree_->finish_directory(entry_); break;
-      default: put = tree_->put_special(entry_); break;
+      case EntryType::file:
+        put = tree_->put_file(entry_, reader_);
+        break;
+      case EntryType::directory:
+        put = tree_->finish_directory(entry_);
+        break;
+      default:
+        put = tree_->put_special(entry_);
+        break;
     }
     if (!put) {
       report(put.error());
     } else {
       target_.bytes_ += entry_.size;
     }
-    if (failed_) break;
   }
-  return failed_ ? AckStatus::refused : AckStatus::done;
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 
 // The one entry of an open or commit frame. False: protocol error, reported.
@@ -238,7 +260,8 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
     return nullptr;
   }
   // Sums are checked before they are used: neither side of these comparisons can overflow.
-  if (frame.offset > file->size || frame.length > file->size - frame.offset || frame.offset % io::kPageBytes != 0) {
+  if (frame.offset > file->size || frame.length > file->size - frame.offset ||
+      frame.offset % io::kPageBytes != 0) {
     protocol_error("an extent outside its file");
     return nullptr;
   }
@@ -258,7 +281,8 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
   return AckStatus::done;
 }
 
-// Local copies only, where the source's descriptor is one of ours: clone the blocks, else let the kernel copy them.
+// Local copies only, where the source's descriptor is one of ours: clone the blocks, else let the kernel copy
+// them.
 AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   const TargetFileRef file = target_.files_.find(frame.file_id);
   std::int64_t from = -1;
@@ -272,8 +296,8 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   }
   if (!file->opened) return AckStatus::unsupported;
   const int to = file->opened->file.fd();
-  file_clone_range clone{.src_fd = from, .src_offset = frame.offset, .src_length = length,
-                         .dest_offset = frame.offset};
+  file_clone_range clone{
+      .src_fd = from, .src_offset = frame.offset, .src_length = length, .dest_offset = frame.offset};
   if (::ioctl(to, FICLONERANGE, &clone) == 0) {
     target_.bytes_ += length;
     return AckStatus::done;
@@ -306,7 +330,8 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
-    fail(io::plain_error(ErrorKind::digest, "write", file->subject, "the digest of the whole file does not match"));
+    fail(io::plain_error(ErrorKind::digest, "write", file->subject,
+                         "the digest of the whole file does not match"));
     return AckStatus::refused;
   }
   if (file->has_failed()) return AckStatus::refused;
@@ -324,7 +349,8 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
       ::ftruncate(unnamed.fd(), static_cast<off_t>(size)) != 0) {
     return io::errno_error("truncate", file.subject);
   }
-  auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_, file.subject);
+  auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_,
+                             file.subject);
   if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
   if (done) done = unnamed.close(file.subject);
   return done;

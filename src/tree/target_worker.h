@@ -18,7 +18,8 @@ namespace rdcp::tree {
 class TargetWorker {
  public:
   TargetWorker(Target& target, std::uint32_t slots);
-  // Until the source ends the stream or it fails. False: it failed, or the peer broke the protocol (reported).
+  // Until the source ends the stream or it fails. False: it failed, or the peer broke the protocol
+  // (reported).
   bool run(const StreamMaker& make_stream);
 
  private:
@@ -30,12 +31,15 @@ class TargetWorker {
   io::Result<void> put_in_place(TargetFile& file, const Entry& entry, std::uint64_t size);
   // Checks a data chunk against its file. Null: the run is over.
   TargetFileRef find_for_data(const net::Frame& frame);
-  net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result, std::size_t wanted);
+  net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
+                         std::size_t wanted);
   bool read_header(std::span<const std::byte> header, Entry& entry);
-  // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or read-only
-  // filesystem, a peer that breaks the protocol) ends the run.
+  // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
+  // read-only filesystem, a peer that breaks the protocol) ends the run.
   void report(const io::Error& error);
   void fail(const io::Error& error);
+  void lose_stream(const io::Error& error);
+  bool giving_up() const { return target_.stopped() || target_.refusing(); }
   void protocol_error(std::string_view what);
 
   Target& target_;
@@ -48,7 +52,7 @@ class TargetWorker {
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;
-  bool failed_ = false;
+  bool stream_lost_ = false;
 };
 
 }  // namespace rdcp::tree

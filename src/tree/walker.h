@@ -26,10 +26,10 @@ struct WalkLimits {
   std::size_t batch_items = 512;
 };
 
-// Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is opened
-// through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads nowhere. Memory is
-// bounded by the depth and one buffer of names at each level, plus what the plan holds. Directories deeper than
-// kHeldOpen keep their position, not their descriptor.
+// Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
+// opened through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads
+// nowhere. Memory is bounded by the depth and one buffer of names at each level, plus what the plan holds.
+// Directories deeper than kHeldOpen keep their position, not their descriptor.
 class Walker {
  public:
   Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits, const MetadataPolicy& policy,
@@ -65,7 +65,8 @@ class Walker {
   bool over_ = false;
 
   std::mutex links_mutex_;
-  std::map<std::pair<dev_t, ino_t>, std::pair<const Root*, std::string>> links_;  // bounded by the number of links
+  std::map<std::pair<dev_t, ino_t>, std::pair<const Root*, std::string>>
+      links_;  // bounded by the number of links
   std::vector<std::thread> threads_;
 };
 

@@ -30,9 +30,9 @@ struct Root {
 struct Directory;
 using DirectoryRef = std::shared_ptr<Directory>;
 
-// A directory under way. Its own metadata is sent ("finished") when everything in it has been settled, so that times
-// and modes are not disturbed by what is written into it; then it is forgotten. What is held of a tree at one time is
-// thus bounded by the walk's frontier and what is in flight.
+// A directory under way. Its own metadata is sent ("finished") when everything in it has been settled, so
+// that times and modes are not disturbed by what is written into it; then it is forgotten. What is held of a
+// tree at one time is thus bounded by the walk's frontier and what is in flight.
 struct Directory {
   const Root* root = nullptr;
   DirectoryRef parent;     // null for a root

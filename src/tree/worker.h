@@ -17,8 +17,8 @@ namespace rdcp::tree {
 // Makes a worker's stream on the worker's thread, from a connection made before.
 using StreamMaker = std::function<std::unique_ptr<net::Stream>(io::Ring&, io::Arena&)>;
 
-// A file's places in one ring's table of registered files, by file id. Small: the least recently used place is given
-// up when a new file comes, unless an operation on it is under way.
+// A file's places in one ring's table of registered files, by file id. Small: the least recently used place
+// is given up when a new file comes, unless an operation on it is under way.
 class RegisteredFiles {
  public:
   explicit RegisteredFiles(io::Ring& ring) : ring_(ring) {}

@@ -7,7 +7,8 @@ import unittest
 
 from every_kind import PARTS
 from harness import CHUNK, EXIT_FILES, RDCP, CopyTest, is_root, needs_root
-from snapshot import snapshot
+from snapshot import differences, snapshot
+from trees import make_node_modules
 
 NOBODY = 65534
 
@@ -70,6 +71,15 @@ class EveryKind(CopyTest):
             make(self.source / part)
         self.copy("-r", f"dest:{self.source}", f"other:{self.disk}/copy")
         self.assert_same_tree(self.source, self.disk / "copy")
+
+    def test_node_modules(self):
+        """Thousands of directories: the order in which they are finished differs from run to run."""
+        tree = make_node_modules(self.memory, 20_000)
+        wanted = snapshot(tree)
+        for run in range(4):
+            landing = self.memory / f"copy-{run}"
+            self.copy("-r", tree, f"{'dest:' if run % 2 else ''}{landing}")
+            self.assertEqual(differences(wanted, snapshot(landing)), [])
 
     def test_tmpfs(self):
         for part in ("names", "links", "sparse", "specials", "times"):

@@ -28,7 +28,9 @@ struct ControlTest : testing::Test {
   std::optional<ControlChannel> theirs;
 };
 
-std::string greeted(std::string_view rest) { return std::string(kGreeting) + std::string(rest); }
+std::string greeted(std::string_view rest) {
+  return std::string(kGreeting) + std::string(rest);
+}
 
 TEST_F(ControlTest, MessagesArriveAsTheyWereSent) {
   int ends[2];

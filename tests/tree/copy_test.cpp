@@ -24,8 +24,9 @@ TEST_F(CopyTest, EverySizeAroundAChunkArrivesWhole) {
   constexpr std::size_t kChunk = 64 << 10;
   fs::create_directory(scratch / "from");
   std::size_t count = 0;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4096}, std::size_t{4097},
-                                 kChunk / 4, kChunk / 4 + 1, kChunk - 1, kChunk, kChunk + 1, 5 * kChunk + 77}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4096}, std::size_t{4097}, kChunk / 4,
+        kChunk / 4 + 1, kChunk - 1, kChunk, kChunk + 1, 5 * kChunk + 77}) {
     write_file(scratch / ("from/f" + std::to_string(size)), test_bytes(size, size));
     ++count;
   }
@@ -37,7 +38,8 @@ TEST_F(CopyTest, EverySizeAroundAChunkArrivesWhole) {
     EXPECT_EQ(heard.text(), "");
     EXPECT_EQ(result.source.files, count);
     for (const auto& entry : fs::directory_iterator(scratch / "from")) {
-      EXPECT_EQ(content_of(copy.destination + "/" + entry.path().filename().string()), content_of(entry.path()));
+      EXPECT_EQ(content_of(copy.destination + "/" + entry.path().filename().string()),
+                content_of(entry.path()));
     }
   }
 }
@@ -101,7 +103,8 @@ TEST_F(CopyTest, KernelCopiesNeedNoChunks) {
 }
 
 TEST_F(CopyTest, AKernelThatCannotCopyIsHelpedWithChunks) {
-  // /proc files and the like cannot be cloned; from one filesystem type to another copy_file_range says EXDEV.
+  // /proc files and the like cannot be cloned; from one filesystem type to another copy_file_range says
+  // EXDEV.
   write_file("/dev/shm/rdcp-copy-test", test_bytes(700'000));
   CopyCase copy;
   copy.sources = {"/dev/shm/rdcp-copy-test"};

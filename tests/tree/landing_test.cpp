@@ -5,7 +5,9 @@
 namespace rdcp::tree {
 namespace {
 
-PathFacts facts(PathKind kind, std::uint64_t inode = 1) { return {.kind = kind, .device = 1, .inode = inode}; }
+PathFacts facts(PathKind kind, std::uint64_t inode = 1) {
+  return {.kind = kind, .device = 1, .inode = inode};
+}
 
 TargetReady target(PathKind kind, std::vector<PathFacts> ancestors = {}) {
   TargetReady ready;
@@ -17,7 +19,9 @@ TargetReady target(PathKind kind, std::vector<PathFacts> ancestors = {}) {
 std::string where(const std::string& source, PathKind kind, const std::string& destination, PathKind there) {
   const auto landing = land({source}, {facts(kind)}, destination, target(there), true);
   if (!landing) return "error";
-  return (landing->in_place ? "in place" : landing->beneath_parent ? "parent/" : "dst/") +
+  return (landing->in_place         ? "in place"
+          : landing->beneath_parent ? "parent/"
+                                    : "dst/") +
          (landing->in_place ? "" : landing->landings[0]);
 }
 
@@ -44,7 +48,8 @@ TEST(Landing, DotsMeanContents) {
     EXPECT_TRUE(means_contents(source)) << source;
     EXPECT_EQ(where(source, PathKind::directory, "dst", PathKind::directory), "dst/") << source;
   }
-  for (const char* source : {"a", "a/b", ".a", "a.", "...", "a/..."}) EXPECT_FALSE(means_contents(source)) << source;
+  for (const char* source : {"a", "a/b", ".a", "a.", "...", "a/..."})
+    EXPECT_FALSE(means_contents(source)) << source;
 }
 
 TEST(Landing, SeveralSourcesNeedADirectory) {
@@ -62,7 +67,8 @@ TEST(Landing, ANameIsNotTakenTwice) {
 }
 
 TEST(Landing, NoDirectoryIntoItself) {
-  const TargetReady beneath = target(PathKind::directory, {facts(PathKind::directory, 7), facts(PathKind::directory, 5)});
+  const TargetReady beneath =
+      target(PathKind::directory, {facts(PathKind::directory, 7), facts(PathKind::directory, 5)});
   EXPECT_FALSE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, true).ok());
   EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 6)}, "src/x", beneath, true).ok());
   // Inode numbers of two machines say nothing about each other.

@@ -113,7 +113,8 @@ struct HostileTest : testing::Test {
     };
     io::Task task = send_all();
     task.start();
-    while (!task.done() || !stream->idle()) ASSERT_TRUE((*ring)->run_once(std::chrono::milliseconds(100)).ok());
+    while (!task.done() || !stream->idle())
+      ASSERT_TRUE((*ring)->run_once(std::chrono::milliseconds(100)).ok());
     receiving.join();
     complete = target.result().complete;
   }
@@ -135,7 +136,8 @@ struct HostileTest : testing::Test {
 TEST_F(HostileTest, PathsThatLeaveTheRoot) {
   for (const char* path : {"../outside/x", "/etc/rdcp-test", "a/../../outside/x", "a/./b", "..", "a//b"}) {
     Heard said;
-    attack({frame_of(net::FrameKind::archive, raw_archive([&](archive* writer) { add_file(writer, path, "evil"); }))});
+    attack({frame_of(net::FrameKind::archive,
+                     raw_archive([&](archive* writer) { add_file(writer, path, "evil"); }))});
     EXPECT_FALSE(complete) << path;
     EXPECT_TRUE(names_in(scratch / "root").empty()) << path;
     EXPECT_TRUE(names_in(scratch / "outside").empty()) << path;
@@ -145,9 +147,9 @@ TEST_F(HostileTest, PathsThatLeaveTheRoot) {
 
 TEST_F(HostileTest, ASymlinkIsNotWrittenThrough) {
   attack({frame_of(net::FrameKind::archive, raw_archive([](archive* writer) {
-            add_link(writer, "link", "../outside", false);
-            add_file(writer, "link/x", "evil");
-          }))});
+                     add_link(writer, "link", "../outside", false);
+                     add_file(writer, "link/x", "evil");
+                   }))});
   ASSERT_FALSE(heard.problems().empty());
   EXPECT_TRUE(names_in(scratch / "outside").empty());
 }
@@ -166,9 +168,8 @@ TEST_F(HostileTest, ALargeFileIsNotOpenedThroughASymlink) {
 
 TEST_F(HostileTest, AHardLinkToTheOutside) {
   write_file(scratch / "secret", "secret");
-  attack({frame_of(net::FrameKind::archive, raw_archive([](archive* writer) {
-            add_link(writer, "mine", "../secret", true);
-          }))});
+  attack({frame_of(net::FrameKind::archive,
+                   raw_archive([](archive* writer) { add_link(writer, "mine", "../secret", true); }))});
   EXPECT_FALSE(complete);
   EXPECT_TRUE(names_in(scratch / "root").empty());
   EXPECT_EQ(status_of(scratch / "secret").st_nlink, 1u);
