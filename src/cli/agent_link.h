@@ -12,6 +12,7 @@
 #include "io/result.h"
 #include "tree/agent.h"
 #include "tree/control.h"
+#include "tree/job.h"
 
 namespace rdcp::cli {
 

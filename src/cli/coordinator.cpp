@@ -1,5 +1,6 @@
 #include "cli/coordinator.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -40,6 +41,7 @@ bool is_remote(const Location& location) {
 Coordinator::Coordinator(const Options& options, int signal_fd)
     : options_(options),
       signal_fd_(signal_fd),
+      has_terminal_(io::Fd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).get() >= 0),
       progress_(progress_wanted(options.progress, options.quiet, STDERR_FILENO)) {}
 
 int Coordinator::run() {
@@ -201,7 +203,7 @@ Summary Coordinator::summary() const {
   result.transport = source.transport;
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
-  result.limited_by = limited_by(source, target, seconds);
+  result.limited_by = limited_by(source, target, seconds, streams_, depth(streams_, settings().chunk_bytes));
   result.retried_chunks = source.resent_chunks;
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(

@@ -41,6 +41,7 @@ class Coordinator {
   // Turns the event loop until `done` holds. False: the run is over before (reported).
   bool turn_until(const std::function<bool()>& done);
   bool turn(std::chrono::milliseconds max_wait);
+  bool silent(const AgentLink& link);
   void take_signal();
   void take_problems(AgentLink& link);
   bool lost(AgentLink& link, const io::Error& error);
@@ -55,6 +56,7 @@ class Coordinator {
   tree::LocalStreams local_streams_;
   std::unique_ptr<AgentLink> source_;
   std::unique_ptr<AgentLink> target_;
+  const bool has_terminal_;  // on which ssh could ask for a password
   Progress progress_;
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -41,17 +42,24 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
   }
-  for (AgentLink* link : links) {
-    const bool started = link != nullptr && link->hello && !link->gone && !link->done;
-    if (started && Clock::now() - link->heard > tree::kSilenceMax) {
-      return fail(io::plain_error(ErrorKind::connection, "wait for", link->name(),
-                                  "its agent has given no sign of life for " +
-                                      std::to_string(tree::kSilenceMax.count()) + " s")),
-             false;
-    }
+  for (const AgentLink* link : links) {
+    if (link != nullptr && silent(*link)) return false;
   }
   send_beats();
   show_progress();
+  return true;
+}
+
+// True, and reported, when an agent has been silent for too long. Before its hello somebody may still be typing a
+// password, if there is a terminal to type it on.
+bool Coordinator::silent(const AgentLink& link) {
+  constexpr std::chrono::seconds kHelloMax{60};
+  constexpr std::chrono::seconds kPasswordMax{180};
+  if (link.gone || link.done) return false;
+  const std::chrono::seconds limit = link.hello ? tree::kSilenceMax : has_terminal_ ? kPasswordMax : kHelloMax;
+  if (Clock::now() - link.heard <= limit) return false;
+  fail(io::plain_error(link.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for", link.name(),
+                       "its agent has given no sign of life for " + std::to_string(limit.count()) + " s"));
   return true;
 }
 
@@ -71,6 +79,8 @@ void Coordinator::take_signal() {
     return;
   }
   interrupted_ = true;
+  print(std::string("rdcp: ended by SIG") + ::sigabbrev_np(static_cast<int>(info.ssi_signo)) +
+        "; what has its name is whole, the rest was not copied\n");
   status_ = kExitSignalBase + static_cast<int>(info.ssi_signo);
 }
 

@@ -8,24 +8,28 @@
 
 namespace rdcp::cli {
 
-std::string limited_by(const tree::Done& source, const tree::Done& target, double seconds) {
+std::string limited_by(const tree::Done& source, const tree::Done& target, double seconds, unsigned workers,
+                       unsigned slots) {
   if (source.bytes == 0 || seconds <= 0) return {};
+  const double threads_ns = seconds * 1e9 * workers;
+  const double slots_ns = threads_ns * slots;
   const tree::StageTimes& from = source.times;
   const tree::StageTimes& to = target.times;
-  // At the source a chunk that waits for the network or for the target looks alike; the target knows its own
-  // part.
-  const std::uint64_t away = from.send_ns + from.credit_ns;
-  const std::uint64_t at_target = to.write_ns + to.digest_ns;
-  const std::array<std::pair<std::uint64_t, const char*>, 5> stages{{
-      {to.write_ns, "target writes"},
-      {from.read_ns, "source reads"},
-      {away > at_target ? away - at_target : 0, "the network"},
-      {from.digest_ns + to.digest_ns, "digests"},
-      {from.idle_ns, "finding files"},
+  const auto share = [&](std::uint64_t busy_ns, std::uint64_t wait_ns) {
+    return static_cast<double>(busy_ns) / threads_ns + static_cast<double>(wait_ns) / slots_ns;
+  };
+  const std::array<std::pair<double, const char*>, 4> stages{{
+      {share(to.write_busy_ns, to.write_wait_ns), "target writes"},
+      {share(from.read_busy_ns, from.read_wait_ns), "source reads"},
+      {share(std::max(from.digest_ns, to.digest_ns), 0), "digests"},
+      {share(0, from.idle_ns), "finding files"},
   }};
-  const auto most = std::max_element(stages.begin(), stages.end(),
-                                     [](const auto& a, const auto& b) { return a.first < b.first; });
-  return std::string(most->second) + " (" + format_rate(static_cast<double>(source.bytes) / seconds) + ")";
+  const auto most = std::max_element(stages.begin(), stages.end());
+  // Chunks that are away, while nobody is at work on them, are on the network.
+  constexpr double kBusy = 0.4;
+  const bool network = most->first < kBusy && share(0, from.away_ns) > most->first;
+  return std::string(network ? "the network" : most->second) + " (" +
+         format_rate(static_cast<double>(source.bytes) / seconds) + ")";
 }
 
 }  // namespace rdcp::cli

@@ -16,6 +16,7 @@
 #include "net/tcp.h"
 #include "net/tcp_connect.h"
 #include "tree/control.h"
+#include "tree/job.h"
 #include "tree/reporter.h"
 #include "tree/source.h"
 #include "tree/target.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/result.h"
-#include "tree/message.h"
+#include "tree/job.h"
 
 namespace rdcp::tree {
 

@@ -160,16 +160,17 @@ bool Plan::take_finish(Work& work) {
     finishable_.pop_front();
     // A parent whose last open child is this very item follows it in the same archive, which spares a round
     // trip for each level. Its count stays: the child is settled with the batch, and then so is the parent.
-    while (directory != nullptr && work.batch.items.size() < kFinishBatch) {
+    while (directory != nullptr) {
       Item item;
       item.kind = Item::Kind::finish;
       item.directory = directory;
       work.batch.items.push_back(std::move(item));
       const DirectoryRef& parent = directory->parent;
-      const bool last = parent != nullptr && parent->readable && parent->pending.load() == 1;
-      if (last)
-        parent->pending.store(2);  // its own finish item is out: settling the child must not queue it again
-      directory = last ? parent : nullptr;
+      const bool follows = parent != nullptr && parent->readable && parent->pending.load() == 1 &&
+                           work.batch.items.size() < kFinishBatch;
+      if (follows)
+        parent->pending.store(2);  // its own item is out: settling the child must not queue it again
+      directory = follows ? parent : nullptr;
     }
   }
   return true;

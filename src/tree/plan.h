@@ -79,7 +79,7 @@ class Plan {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   // How much may wait, and how many large files are open at once.
-  static constexpr std::size_t kBatchesMax = 64;
+  static constexpr std::size_t kBatchesMax = 16;
   static constexpr std::size_t kLargeFilesMax = 1024;
   static constexpr std::size_t kOpenFilesMax = 16;
   static constexpr std::size_t kFinishBatch = 256;

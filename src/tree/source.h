@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tree/message.h"
+#include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/pacer.h"
 #include "tree/packer.h"

@@ -62,11 +62,11 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   const net::StreamTimes& waited = stream_->counters().times;
   const std::lock_guard lock(source_.mutex_);
   StageTimes& sum = source_.done_.times;
-  sum.read_ns += times_.read_ns;
+  sum.read_busy_ns += times_.read_busy_ns;
+  sum.read_wait_ns += times_.read_wait_ns;
   sum.digest_ns += times_.digest_ns;
   sum.idle_ns += times_.idle_ns;
-  sum.credit_ns += waited.credit_ns + times_.write_ns;
-  sum.send_ns += waited.send_ns;
+  sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
   source_.done_.ring = ring_->description();
   source_.done_.transport = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
@@ -104,10 +104,11 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
             file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
         const io::IoResult read = co_await ring_->read(
             file, slot.first(wanted), work.file->byte_stream ? io::kNoOffset : work.extent.offset);
-        times_.read_ns += static_cast<std::uint64_t>((io::Clock::now() - before).count());
+        std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
+        spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
       } else if (tries == 0) {
-        const Stopwatch watch(times_.read_ns);
+        const Stopwatch watch(times_.read_busy_ns);
         switch (work.kind) {
           case Work::Kind::batch:
             chunk = pack_batch(work, slot);
@@ -145,7 +146,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       }
       const io::Clock::time_point sent_at = io::Clock::now();
       const auto answer = co_await stream_->acknowledged(*credit);
-      times_.write_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
+      times_.away_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
         lose_stream(answer.error());
         break;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/fd.h"
-#include "tree/message.h"
+#include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/reporter.h"
 #include "tree/target_file.h"

@@ -81,9 +81,9 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
   if (!driven) lose_stream(driven.error());
   std::lock_guard lock(target_.mutex_);
   StageTimes& sum = target_.done_.times;
-  sum.receive_ns += stream_->counters().times.receive_ns;
   sum.digest_ns += times_.digest_ns;
-  sum.write_ns += times_.write_ns;
+  sum.write_busy_ns += times_.write_busy_ns;
+  sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
   target_.done_.transport = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
@@ -115,6 +115,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       continue;
     }
     const io::Clock::time_point before = io::Clock::now();
+    std::uint64_t& spent = frame.kind == FrameKind::data ? times_.write_wait_ns : times_.write_busy_ns;
     switch (frame.kind) {
       case FrameKind::archive:
         status = unpack(slot.first(frame.length));
@@ -137,7 +138,9 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
           status = AckStatus::refused;
           break;
         }
-        while (file->ordered && file->next_offset != frame.offset && !giving_up()) co_await turns_->wait();
+        while (file->ordered && file->next_offset != frame.offset && !file->has_failed() && !giving_up()) {
+          co_await turns_->wait();
+        }
         io::RingFile place = file->file;
         const RegisteredFiles::Use use = files_->find(file->id, place);
         std::size_t bytes = frame.length;
@@ -154,17 +157,13 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         protocol_error("a frame that is none of a source's");
         break;
     }
-    times_.write_ns += static_cast<std::uint64_t>((io::Clock::now() - before).count());
+    spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
     stream_->release(frame.slot, status);
   }
 }
 
 // A batch of small files. What goes wrong with one of them is told, and the others are put in place.
 AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
-  if (tree_ == nullptr) {
-    protocol_error("an archive for a target that is a single file");
-    return AckStatus::refused;
-  }
   const auto opened = reader_.open(chunk);
   if (!opened) {
     fail(opened.error());
@@ -174,18 +173,7 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
     const auto more = reader_.next(entry_);
     if (!more) fail(more.error());
     if (!more || !*more || giving_up()) break;
-    io::Result<void> put;
-    switch (entry_.type) {
-      case EntryType::file:
-        put = tree_->put_file(entry_, reader_);
-        break;
-      case EntryType::directory:
-        put = tree_->finish_directory(entry_);
-        break;
-      default:
-        put = tree_->put_special(entry_);
-        break;
-    }
+    const auto put = put_entry();
     if (!put) {
       report(put.error());
     } else {
@@ -193,6 +181,41 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
     }
   }
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+io::Result<void> TargetWorker::put_entry() {
+  if (target_.in_place_) return write_small_in_place();
+  switch (entry_.type) {
+    case EntryType::file:
+      return tree_->put_file(entry_, reader_);
+    case EntryType::directory:
+      return tree_->finish_directory(entry_);
+    default:
+      return tree_->put_special(entry_);
+  }
+}
+
+// A small file for a device, a FIFO or standard output.
+io::Result<void> TargetWorker::write_small_in_place() {
+  if (entry_.type != EntryType::file) {
+    return io::plain_error(ErrorKind::protocol, "receive from", "the source",
+                           "a tree for a target that is one file");
+  }
+  for (;;) {
+    const auto block = reader_.next_block();
+    if (!block) return block.error();
+    if (!*block) return {};
+    std::span<const std::byte> rest = (*block)->bytes;
+    while (!rest.empty()) {
+      const auto at = static_cast<off_t>((*block)->offset + ((*block)->bytes.size() - rest.size()));
+      const int fd = target_.in_place_.get();
+      const ssize_t n = target_.ordered_ ? ::write(fd, rest.data(), rest.size())
+                                         : ::pwrite(fd, rest.data(), rest.size(), at);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return io::errno_error("write", target_.root_name_);
+      rest = rest.subspan(static_cast<std::size_t>(n));
+    }
+  }
 }
 
 // The one entry of an open or commit frame. False: protocol error, reported.
@@ -272,6 +295,7 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
                                 std::size_t wanted) {
   if (result.error != 0 || result.bytes < wanted) {
     if (file.fail()) report(io::errno_error("write", file.subject, result.error != 0 ? result.error : EIO));
+    turns_->wake_all();
     return AckStatus::refused;
   }
   file.add(frame);

@@ -25,6 +25,8 @@ class TargetWorker {
  private:
   io::Task slot_loop(io::Arena& arena);
   net::AckStatus unpack(std::span<const std::byte> chunk);
+  io::Result<void> put_entry();
+  io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
   net::AckStatus copy_range(const net::Frame& frame);
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);

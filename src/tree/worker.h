@@ -10,7 +10,7 @@
 #include "io/arena.h"
 #include "io/ring.h"
 #include "net/stream.h"
-#include "tree/message.h"
+#include "tree/job.h"
 
 namespace rdcp::tree {
 

@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "tree/job.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -45,7 +47,7 @@ TEST_F(ControlTest, MessagesArriveAsTheyWereSent) {
   ASSERT_TRUE(sender.send(begin).ok());
   Done done;
   done.complete = true;
-  done.times.write_ns = 1ull << 60;
+  done.times.write_busy_ns = 1ull << 60;
   done.losses = {{LossKind::acl, 4, "p", "c"}};
   ASSERT_TRUE(sender.send(done).ok());
   const auto first = receiver.wait(Steady::now() + seconds(10));
@@ -59,7 +61,7 @@ TEST_F(ControlTest, MessagesArriveAsTheyWereSent) {
   ASSERT_TRUE(second.ok());
   const auto got_done = receiver.decode<Done>(*second);
   ASSERT_TRUE(got_done.ok());
-  EXPECT_EQ(got_done->times.write_ns, 1ull << 60);
+  EXPECT_EQ(got_done->times.write_busy_ns, 1ull << 60);
   EXPECT_EQ(got_done->losses[0].count, 4u);
 }
 

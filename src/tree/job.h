@@ -1,0 +1,112 @@
+// The messages that say what is to be copied, from where and to where.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "io/file.h"
+#include "io/ring.h"
+#include "net/handshake.h"
+#include "tree/message.h"
+
+namespace rdcp::tree {
+
+// An open frame's size when nobody knows it beforehand (standard input, a FIFO).
+inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
+
+// What both sides must know of how to copy.
+struct CopySettings {
+  std::uint32_t chunk_bytes = 0;  // size of a slot, a multiple of 4096
+  io::CacheMode cache = io::CacheMode::automatic;
+  io::RingChoice ring = io::RingChoice::automatic;
+  bool keep_owner = true;
+  bool keep_xattrs = true;
+  bool numeric_ids = false;
+  std::string congestion;  // TCP congestion control; empty: the system's
+  auto fields() {
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+  }
+
+  MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
+};
+
+// How an agent takes part in making the streams.
+enum class Connect : std::uint8_t { listen, connect, in_process };
+
+struct SourceJob {
+  static constexpr MessageType kType = MessageType::source_job;
+  CopySettings settings;
+  Connect connect = Connect::connect;
+  std::string via;
+  net::SessionKey key{};
+  std::vector<std::string>
+      paths;  // as the user gave them; "-" is standard input where standard_input says so
+  bool standard_input = false;
+  bool recursive = false;
+  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  auto fields() {
+    return std::tuple_cat(settings.fields(),
+                          std::tie(connect, via, key, paths, standard_input, recursive, bytes_per_second));
+  }
+};
+
+struct TargetJob {
+  static constexpr MessageType kType = MessageType::target_job;
+  CopySettings settings;
+  Connect connect = Connect::listen;
+  std::string via;
+  net::SessionKey key{};
+  std::string path;
+  bool standard_output = false;
+  auto fields() {
+    return std::tuple_cat(settings.fields(), std::tie(connect, via, key, path, standard_output));
+  }
+};
+
+// What a path given by the user is. `missing` and `unreadable` sources have been reported as problems.
+enum class PathKind : std::uint8_t { missing, unusable, file, directory, symlink, special, byte_stream };
+
+// A path's identity on its host, for telling that a directory is copied into itself.
+struct PathFacts {
+  PathKind kind = PathKind::missing;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  auto fields() { return std::tie(kind, device, inode); }
+};
+
+struct Listening {
+  std::vector<std::string> hosts;  // numeric addresses, best first; empty: this agent does not listen
+  std::uint16_t port = 0;
+};
+
+struct SourceReady {
+  static constexpr MessageType kType = MessageType::source_ready;
+  std::vector<PathFacts> sources;
+  Listening listening;
+  auto fields() { return std::tie(sources, listening.hosts, listening.port); }
+};
+
+struct TargetReady {
+  static constexpr MessageType kType = MessageType::target_ready;
+  PathKind kind = PathKind::missing;  // of DST, symlinks followed
+  std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
+  Listening listening;
+  auto fields() { return std::tie(kind, ancestors, listening.hosts, listening.port); }
+};
+
+// To both agents: make the streams and copy.
+struct Begin {
+  static constexpr MessageType kType = MessageType::begin;
+  std::uint16_t streams = 1;
+  std::uint32_t target_slots = 4;  // of each stream
+  std::vector<std::string> hosts;  // to whom connect() goes, best first
+  std::uint16_t port = 0;
+  std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
+  bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
+  bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
+  auto fields() { return std::tie(streams, target_slots, hosts, port, landings, beneath_parent, in_place); }
+};
+
+}  // namespace rdcp::tree
