@@ -66,7 +66,7 @@ constexpr bool known(FrameKind kind) {
 }
 
 constexpr bool known(AckStatus status) {
-  return status >= AckStatus::granted && status <= AckStatus::unsupported;
+  return status >= AckStatus::granted && status <= AckStatus::in_turn;
 }
 
 // What is wrong with the form of a frame of a known kind, or nullptr.

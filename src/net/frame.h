@@ -51,11 +51,12 @@ inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, 
 
 // What became of a chunk.
 enum class AckStatus : std::uint8_t {
-  granted = 1,     // first leave to use the slot; no chunk was in it
-  done = 2,        // verified and written
-  bad_digest = 3,  // arrived damaged; send it again
-  refused = 4,     // verified, but its file could not be written; the target has reported why
-  unsupported = 5  // copy_range: not on these filesystems; send the bytes
+  granted = 1,      // first leave to use the slot; no chunk was in it
+  done = 2,         // verified and written
+  bad_digest = 3,   // arrived damaged; send it again
+  refused = 4,      // verified, but its file could not be written; the target has reported why
+  unsupported = 5,  // copy_range: not on these filesystems; send the bytes
+  in_turn = 6,      // open: done, and its chunks should come over one stream (see LargeFile::one_worker)
 };
 
 // Host form of a frame. Every field is checked by decode() for form, and by the receiver against what was

@@ -64,14 +64,14 @@ void Plan::child_settled(const DirectoryRef& directory) {
   }
 }
 
-Plan::Next Plan::take(Work& work) {
+Plan::Next Plan::take(Work& work, const void* worker) {
   std::lock_guard lock(mutex_);
   if (stopped()) return Next::none;
   // Large files first, because they fill disks and networks best; but every other time a batch, so that the
   // walker, which may have more large files to find, is not held up behind a queue of small ones.
   prefer_batch_ = !prefer_batch_;
   bool found = prefer_batch_ && take_batch(work);
-  found = found || take_extent(work) || take_open(work) || take_batch(work) || take_finish(work);
+  found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
   if (!found && walk_over_ && in_flight_ == 0) {
     make_link_batches();
     found = take_batch(work);
@@ -85,43 +85,54 @@ Plan::Next Plan::take(Work& work) {
   return Next::work;
 }
 
-bool Plan::take_extent(Work& work) {
-  for (std::size_t i = 0; i < active_.size();) {
-    LargeFile& file = *active_[i];
-    std::optional<io::Extent> extent;
-    if (file.failed) {
-      file.returned.clear();
-    } else if (!file.returned.empty()) {
-      io::Extent& back = file.returned.back();
-      extent = io::Extent{back.offset, std::min(back.length, extent_bytes_)};
-      back.offset += extent->length;
-      back.length -= extent->length;
-      if (back.length == 0) file.returned.pop_back();
-    } else if (file.byte_stream) {
-      if (file.reading) {
+bool Plan::take_extent(Work& work, const void* worker) {
+  // A worker's own files first: another one's are never its to take, and those that are nobody's can wait.
+  for (const bool own : {true, false}) {
+    for (std::size_t i = 0; i < active_.size();) {
+      LargeFile& file = *active_[i];
+      const bool may_take = own ? file.worker == worker : file.worker == nullptr;
+      if (!may_take || file.reading) {
         ++i;
         continue;
       }
-      if (!file.exhausted) {
-        extent = io::Extent{file.sent_bytes, extent_bytes_};
-        file.reading = true;
-      }
-    } else {
-      extent = file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
+      if (file.one_worker) file.worker = worker;
+      if (take_extent_of(i, work)) return true;
     }
-    if (extent) {
-      ++file.outstanding;
-      work.kind = Work::Kind::extent;
-      work.file = active_[i];
-      work.extent = *extent;
-      return true;
-    }
-    file.exhausted = true;
-    work.file = active_[i];
-    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (file_over(work)) return true;
   }
   return false;
+}
+
+// True: an extent of the file, or its last step. False: it has no more extents, and is not active any longer.
+bool Plan::take_extent_of(std::size_t index, Work& work) {
+  work.file = active_[index];
+  if (const auto extent = next_extent(*work.file)) {
+    ++work.file->outstanding;
+    work.kind = Work::Kind::extent;
+    work.extent = *extent;
+    return true;
+  }
+  work.file->exhausted = true;
+  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
+  return file_over(work);
+}
+
+std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
+  if (file.failed) {
+    file.returned.clear();
+    return std::nullopt;
+  }
+  if (!file.returned.empty()) {
+    io::Extent& back = file.returned.back();
+    const io::Extent extent{back.offset, std::min(back.length, extent_bytes_)};
+    back.offset += extent.length;
+    back.length -= extent.length;
+    if (back.length == 0) file.returned.pop_back();
+    return extent;
+  }
+  if (!file.byte_stream) return file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
+  if (file.exhausted) return std::nullopt;
+  file.reading = true;
+  return io::Extent{file.sent_bytes, extent_bytes_};
 }
 
 // With the mutex held: when nothing of work.file is out any more, work becomes its last piece.
@@ -197,10 +208,11 @@ void Plan::settle_batch(const std::vector<Item>& items, std::size_t begin, std::
   }
 }
 
-void Plan::opened(const LargeFileRef& file, bool usable) {
+void Plan::opened(const LargeFileRef& file, bool usable, bool one_worker) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   if (usable) {
+    file->one_worker = one_worker;
     active_.push_back(file);
   } else {
     --open_files_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "io/ring.h"
@@ -53,10 +54,11 @@ class Plan {
 
   // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was
   // stopped.
-  Next take(Work& work);
+  // worker: who asks, any address of its own.
+  Next take(Work& work, const void* worker);
   // Every piece of work that was taken comes back through exactly one of these.
   void settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last);
-  void opened(const LargeFileRef& file, bool usable);
+  void opened(const LargeFileRef& file, bool usable, bool one_worker);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
   // A read met the end of the file earlier than its size promised.
@@ -85,7 +87,9 @@ class Plan {
   static constexpr std::size_t kFinishBatch = 256;
 
  private:
-  bool take_extent(Work& work);
+  bool take_extent(Work& work, const void* worker);
+  bool take_extent_of(std::size_t index, Work& work);
+  std::optional<io::Extent> next_extent(LargeFile& file);
   bool take_open(Work& work);
   bool take_batch(Work& work);
   bool take_finish(Work& work);

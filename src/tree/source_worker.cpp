@@ -83,10 +83,12 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   bool again = false;
   while (!stream_lost_) {
     if (!again) {
-      const Plan::Next next = source_.plan_.take(work);
+      const Plan::Next next = source_.plan_.take(work, this);
       if (next == Plan::Next::none) break;
       if (next == Plan::Next::wait) {
-        Stopwatch watch(times_.idle_ns);
+        // Idle at the end of the walk only means that there is less work than workers.
+        std::uint64_t not_counted = 0;
+        const Stopwatch watch(source_.plan_.totals().complete ? not_counted : times_.idle_ns);
         co_await idle_->wait();
         continue;
       }
@@ -296,7 +298,7 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
     case Work::Kind::batch:
       return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed(), batch_begin);
     case Work::Kind::open:
-      settle_open(work, status == AckStatus::done);
+      settle_open(work, status);
       return false;
     case Work::Kind::extent:
       return settle_extent(work, chunk, status);
@@ -319,9 +321,10 @@ bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed, std::s
   return !last;
 }
 
-void SourceWorker::settle_open(Work& work, bool usable) {
+void SourceWorker::settle_open(Work& work, AckStatus status) {
+  const bool usable = status == AckStatus::done || status == AckStatus::in_turn;
   if (!usable) work.file->fd.reset();
-  source_.plan_.opened(work.file, usable);
+  source_.plan_.opened(work.file, usable, status == AckStatus::in_turn);
   work.file.reset();
 }
 

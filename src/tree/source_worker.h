@@ -48,7 +48,7 @@ class SourceWorker {
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::size_t batch_begin);
   bool settle_batch(Work& work, const Packer::Packed& packed, std::size_t begin);
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
-  void settle_open(Work& work, bool usable);
+  void settle_open(Work& work, net::AckStatus status);
   void settle_close(Work& work, net::AckStatus status);
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);

@@ -273,7 +273,7 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     protocol_error("a file opened twice, or too many files open");
     return AckStatus::refused;
   }
-  return AckStatus::done;
+  return file->file.direct || !file->opened ? AckStatus::done : AckStatus::in_turn;
 }
 
 TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {

@@ -97,8 +97,12 @@ struct LargeFile {
   bool reading = false;              // byte_stream: one read at a time
   bool failed = false;               // reported; to be abandoned
   bool by_kernel = false;            // copy within the kernel (copy_range)
-  std::uint32_t outstanding = 0;     // extents handed out and not settled
-  std::uint64_t end = 0;             // where it really ended, if before size
+  // Written through the target's page cache, where two writers of one file only spin on its inode's lock: its
+  // extents go to the worker that asks first. Several such files keep several workers busy.
+  bool one_worker = false;
+  const void* worker = nullptr;
+  std::uint32_t outstanding = 0;  // extents handed out and not settled
+  std::uint64_t end = 0;          // where it really ended, if before size
   std::uint64_t sent_bytes = 0;
   io::FileDigest digest;
 };
