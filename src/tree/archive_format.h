@@ -9,6 +9,10 @@
 namespace rdcp::tree {
 
 inline constexpr std::size_t kTarBlockBytes = 512;
+// Two blocks of zeros end an archive.
+inline constexpr std::size_t kTarEndBytes = 2 * kTarBlockBytes;
+// Of an entry in the table behind the archive, and of the number of entries behind that.
+inline constexpr std::size_t kNanosecondsBytes = 4;
 // The path of the root of a copy, which has no name.
 inline constexpr char kRootPath[] = ".";
 // On a FIFO: it is a socket.

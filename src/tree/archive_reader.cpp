@@ -137,9 +137,7 @@ Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
   if (Fault fault = take_owner(from, to)) return fault;
   if (Fault fault = take_size(from, chunk_bytes, to)) return fault;
   to.mode = archive_entry_perm(from) & 07777;
-  const long nanoseconds = archive_entry_mtime_nsec(from);
-  if (nanoseconds < 0 || nanoseconds >= 1'000'000'000) return "impossible time";
-  to.mtime = {archive_entry_mtime(from), static_cast<std::uint32_t>(nanoseconds)};
+  to.mtime.seconds = archive_entry_mtime(from);
   const bool is_device = to.type == EntryType::char_device || to.type == EntryType::block_device;
   to.device = is_device ? makedev(archive_entry_rdevmajor(from), archive_entry_rdevminor(from)) : 0;
   take_xattrs(from, to);
@@ -151,10 +149,35 @@ Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
 struct ArchiveReader::State {
   OwnedEntry entry{archive_entry_new()};
   std::unique_ptr<archive, FreeReader> reader;
-  std::span<const std::byte> chunk;
-  std::string path;               // of the current entry, for messages
-  std::uint64_t size = 0;         // of its content
-  std::uint64_t content_end = 0;  // of the blocks given so far
+  std::span<const std::byte> chunk;        // the archive proper
+  std::span<const std::byte> nanoseconds;  // of the mtimes of the entries still to come
+  std::string path;                        // of the current entry, for messages
+  std::uint64_t size = 0;                  // of its content
+  std::uint64_t content_end = 0;           // of the blocks given so far
+
+  static std::uint32_t number_at(std::span<const std::byte> bytes) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < kNanosecondsBytes; ++i)
+      number |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+    return number;
+  }
+  // Takes a chunk apart. False: it is too short for what it says.
+  bool split(std::span<const std::byte> bytes) {
+    if (bytes.size() < kNanosecondsBytes) return false;
+    const std::size_t entries = number_at(bytes.last(kNanosecondsBytes));
+    bytes = bytes.first(bytes.size() - kNanosecondsBytes);
+    if (bytes.size() / kNanosecondsBytes < entries) return false;
+    nanoseconds = bytes.last(entries * kNanosecondsBytes);
+    chunk = bytes.first(bytes.size() - nanoseconds.size());
+    return true;
+  }
+  // False: no time for this entry, or an impossible one.
+  bool take_nanoseconds(std::uint32_t& into) {
+    if (nanoseconds.empty()) return false;
+    into = number_at(nanoseconds);
+    nanoseconds = nanoseconds.subspan(kNanosecondsBytes);
+    return into < 1'000'000'000;
+  }
 
   io::Error error(std::string_view subject) const {
     const char* text = archive_error_string(reader.get());
@@ -167,13 +190,14 @@ ArchiveReader::~ArchiveReader() = default;
 
 io::Result<void> ArchiveReader::open(std::span<const std::byte> chunk) {
   State& state = *state_;
-  state.chunk = chunk;
   state.path.clear();
   state.size = state.content_end = 0;
-  constexpr std::size_t kTrailer = ArchiveWriter::kTrailerBytes;
+  if (!state.split(chunk)) return bad_archive("archive chunk", "its table of times is missing");
+  chunk = state.chunk;
   // libarchive takes an archive that breaks off between two entries for a whole one.
-  if (chunk.size() < kTrailer || chunk.size() % kTarBlockBytes != 0 ||
-      std::any_of(chunk.end() - kTrailer, chunk.end(), [](std::byte byte) { return byte != std::byte{0}; })) {
+  if (chunk.size() < kTarEndBytes || chunk.size() % kTarBlockBytes != 0 ||
+      std::any_of(chunk.end() - kTarEndBytes, chunk.end(),
+                  [](std::byte byte) { return byte != std::byte{0}; })) {
     return bad_archive("archive chunk", "its end is missing");
   }
   state.reader.reset(archive_read_new());
@@ -190,14 +214,18 @@ io::Result<bool> ArchiveReader::next(Entry& entry) {
   const int status = archive_read_next_header2(state.reader.get(), state.entry.get());
   if (status == ARCHIVE_EOF) {
     const auto end = archive_read_header_position(state.reader.get());
-    if (end == static_cast<la_int64_t>(state.chunk.size() - ArchiveWriter::kTrailerBytes)) return false;
-    return bad_archive("archive chunk", "more behind its end");
+    if (end != static_cast<la_int64_t>(state.chunk.size() - kTarEndBytes)) {
+      return bad_archive("archive chunk", "more behind its end");
+    }
+    if (!state.nanoseconds.empty()) return bad_archive("archive chunk", "more times than entries");
+    return false;
   }
   // A warning is an error: our own archives cause none.
   if (status != ARCHIVE_OK) return state.error("archive chunk");
   if (Fault fault = take_all(state.entry.get(), state.chunk.size(), entry)) {
     return bad_archive(bytes_of(archive_entry_pathname(state.entry.get())), fault);
   }
+  if (!state.take_nanoseconds(entry.mtime.nanoseconds)) return bad_archive(entry.path, "impossible time");
   state.path = entry.path;
   state.size = entry.size;
   state.content_end = 0;

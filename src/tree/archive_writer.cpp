@@ -4,6 +4,8 @@
 
 #include <cassert>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tree/archive.h"
 #include "tree/archive_acl.h"
@@ -50,7 +52,7 @@ void describe_to_libarchive(const Entry& from, archive_entry* to) {
   archive_entry_set_gid(to, from.gid);
   if (!from.user.empty()) archive_entry_copy_uname(to, from.user.c_str());
   if (!from.group.empty()) archive_entry_copy_gname(to, from.group.c_str());
-  archive_entry_set_mtime(to, from.mtime.seconds, static_cast<long>(from.mtime.nanoseconds));
+  archive_entry_set_mtime(to, from.mtime.seconds, 0);  // the nanoseconds travel behind the archive
 
   if (from.type == EntryType::file) archive_entry_set_size(to, static_cast<la_int64_t>(from.size));
   if (from.type == EntryType::symlink) archive_entry_copy_symlink(to, from.link_target.c_str());
@@ -69,6 +71,18 @@ void describe_to_libarchive(const Entry& from, archive_entry* to) {
     archive_entry_sparse_add_entry(to, static_cast<la_int64_t>(extent.offset),
                                    static_cast<la_int64_t>(extent.length));
   }
+}
+
+// What GNU tar's header can say without an extension that libarchive would not write for it.
+bool fits_gnu_tar(const Entry& entry) {
+  constexpr std::uint32_t kIdEnd = 1u << 21;                // seven octal digits
+  constexpr std::int64_t kTimeEnd = std::int64_t{1} << 33;  // eleven
+  constexpr std::size_t kNameEnd = 32;
+  const bool plain_type = entry.type == EntryType::file || entry.type == EntryType::directory ||
+                          entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
+  return plain_type && entry.xattrs.empty() && entry.access_acl.empty() && entry.default_acl.empty() &&
+         entry.data.empty() && entry.uid < kIdEnd && entry.gid < kIdEnd && entry.user.size() < kNameEnd &&
+         entry.group.size() < kNameEnd && entry.mtime.seconds >= 0 && entry.mtime.seconds < kTimeEnd;
 }
 
 // Upper bound of an entry's pax records ("LENGTH KEY=VALUE\n" each).
@@ -98,20 +112,26 @@ std::size_t content_bound(const Entry& entry) {
 }  // namespace
 
 struct ArchiveWriter::State {
+  using Writer = std::unique_ptr<archive, FreeWriter>;
+
   OwnedEntry entry{archive_entry_new()};
-  std::unique_ptr<archive, FreeWriter> writer;
+  // Two writers into one archive, which tar allows, since each entry stands for itself: GNU's format,
+  // byte-exact and half the work, for entries that fit it, and pax, made when the first entry needs it.
+  Writer plain;
+  Writer full;
   std::span<std::byte> slot;
   std::size_t used = 0;
-  std::size_t entries = 0;
+  std::vector<std::uint32_t> nanoseconds;  // of each entry's mtime
 
-  ~State() { drop_writer(); }
+  ~State() { drop_writers(); }
 
   // Freeing a writer that was not closed closes it: what it then wants to write must not go into a slot that
   // may be another's by now, and is refused.
-  void drop_writer() {
+  void drop_writers() {
     slot = {};
     used = 0;
-    writer.reset();
+    plain.reset();
+    full.reset();
   }
 
   // The bytes come in the pieces in which libarchive makes them and go straight to their place.
@@ -123,8 +143,34 @@ struct ArchiveWriter::State {
     return static_cast<la_ssize_t>(length);
   }
 
-  io::Error error(std::string_view subject) const {
-    const char* text = archive_error_string(writer.get());
+  Writer open(int (*set_format)(archive*), const char* options) {
+    Writer writer(archive_write_new());
+    set_format(writer.get());
+    [[maybe_unused]] const int set = archive_write_set_options(writer.get(), options);
+    assert(set == ARCHIVE_OK);
+    archive_write_add_filter_none(writer.get());
+    archive_write_set_bytes_per_block(writer.get(), 0);
+    [[maybe_unused]] const int opened = archive_write_open(writer.get(), this, nullptr, take, nullptr);
+    assert(opened == ARCHIVE_OK);
+    return writer;
+  }
+
+  archive* writer_for(const Entry& described) {
+    if (fits_gnu_tar(described)) return plain.get();
+    if (full == nullptr) {
+      full = open(archive_write_set_format_pax, "pax:hdrcharset=BINARY,pax:xattrheader=LIBARCHIVE");
+    }
+    return full.get();
+  }
+
+  void append(std::uint32_t number) {
+    for (std::size_t i = 0; i < kNanosecondsBytes; ++i) {
+      slot[used++] = static_cast<std::byte>(number >> (8 * i));
+    }
+  }
+
+  static io::Error error(archive* writer, std::string_view subject) {
+    const char* text = archive_error_string(writer);
     return io::plain_error(io::ErrorKind::file, "pack", subject, text != nullptr ? text : "unknown cause");
   }
 };
@@ -134,60 +180,61 @@ ArchiveWriter::~ArchiveWriter() = default;
 
 void ArchiveWriter::begin(std::span<std::byte> slot) {
   assert(slot.size() >= kTrailerBytes);
-  state_->drop_writer();
+  state_->drop_writers();
   state_->slot = slot;
-  state_->entries = 0;
-  state_->writer.reset(archive_write_new());
-  archive* writer = state_->writer.get();
-  archive_write_set_format_pax(writer);
-  [[maybe_unused]] const int set =
-      archive_write_set_options(writer, "pax:hdrcharset=BINARY,pax:xattrheader=LIBARCHIVE");
-  assert(set == ARCHIVE_OK);
-  archive_write_add_filter_none(writer);
-  archive_write_set_bytes_per_block(writer, 0);
-  [[maybe_unused]] const int opened = archive_write_open(writer, state_.get(), nullptr, State::take, nullptr);
-  assert(opened == ARCHIVE_OK);
+  state_->nanoseconds.clear();
+  state_->plain = state_->open(archive_write_set_format_gnutar, nullptr);
 }
 
 io::Result<bool> ArchiveWriter::add(const Entry& entry, std::span<const std::byte> content) {
   State& state = *state_;
-  assert(state.writer != nullptr);
+  assert(state.plain != nullptr);
   assert(content.size() == (entry.type == EntryType::file ? entry.size : 0));
   if (pax_records_bound(entry) > kPaxRecordsMax) {
     return io::plain_error(io::ErrorKind::file, "pack", entry.path, "more than 1 MiB of extended attributes");
   }
-  if (bound(entry) + kTrailerBytes > state.slot.size() - state.used) return false;
+  const std::size_t behind = state.nanoseconds.size() * kNanosecondsBytes + kTrailerBytes;
+  if (bound(entry) + behind > state.slot.size() - state.used) return false;
 
   const std::size_t before = state.used;
+  archive* writer = state.writer_for(entry);
   archive_entry_clear(state.entry.get());
   describe_to_libarchive(entry, state.entry.get());
-  if (archive_write_header(state.writer.get(), state.entry.get()) != ARCHIVE_OK ||
-      (!content.empty() && archive_write_data(state.writer.get(), content.data(), content.size()) !=
+  if (archive_write_header(writer, state.entry.get()) != ARCHIVE_OK ||
+      (!content.empty() && archive_write_data(writer, content.data(), content.size()) !=
                                static_cast<la_ssize_t>(content.size())) ||
-      archive_write_finish_entry(state.writer.get()) != ARCHIVE_OK) {
+      archive_write_finish_entry(writer) != ARCHIVE_OK) {
     state.used = before;
-    return state.error(entry.path);
+    return State::error(writer, entry.path);
   }
   assert(state.used - before <= bound(entry));
-  ++state.entries;
+  state.nanoseconds.push_back(entry.mtime.nanoseconds);
   return true;
 }
 
 io::Result<std::size_t> ArchiveWriter::finish() {
   State& state = *state_;
-  assert(state.writer != nullptr);
-  if (archive_write_close(state.writer.get()) != ARCHIVE_OK) return state.error("archive chunk");
-  state.writer.reset();
-  return state.used;
+  assert(state.plain != nullptr);
+  if (archive_write_close(state.plain.get()) != ARCHIVE_OK) {
+    return State::error(state.plain.get(), "archive chunk");
+  }
+  for (const std::uint32_t nanoseconds : state.nanoseconds) state.append(nanoseconds);
+  state.append(static_cast<std::uint32_t>(state.nanoseconds.size()));
+  const std::size_t length = state.used;
+  state.drop_writers();  // one end is enough
+  return length;
 }
 
 std::size_t ArchiveWriter::entries() const {
-  return state_->entries;
+  return state_->nanoseconds.size();
 }
 
 std::size_t ArchiveWriter::bound(const Entry& entry) {
-  // The header of the pax records, the records, the header of the entry, its content.
-  return kTarBlockBytes + round_up_block(pax_records_bound(entry)) + kTarBlockBytes + content_bound(entry);
+  // The header of the pax records, the records, the header of the entry, its content; or, in GNU's form, a
+  // header and the text for a long path and for a long link target, which a block each makes up for.
+  const std::size_t gnu_extra = entry.path.size() + entry.link_target.size() < 100 ? 0 : 4 * kTarBlockBytes;
+  return kTarBlockBytes + round_up_block(pax_records_bound(entry)) + kTarBlockBytes + gnu_extra +
+         content_bound(entry) + kNanosecondsBytes;
 }
 
 }  // namespace rdcp::tree

@@ -51,9 +51,10 @@ void read_everything(std::span<const std::byte> chunk) {
 // The bytes with an end and with right header checksums: chance finds neither, and behind them is all the
 // rest.
 std::vector<std::byte> mended(std::span<const std::byte> bytes) {
-  constexpr std::size_t kBlock = 512, kMagicAt = 257, kChecksumAt = 148, kChecksumBytes = 8;
+  constexpr std::size_t kBlock = 512, kMagicAt = 257, kChecksumAt = 148, kChecksumBytes = 8, kTypeAt = 156;
   std::vector<std::byte> chunk(bytes.begin(), bytes.end());
   chunk.resize((chunk.size() + kBlock - 1) / kBlock * kBlock + 2 * kBlock);
+  unsigned entries = 0;
   for (std::size_t at = 0; at < chunk.size(); at += kBlock) {
     char* header = reinterpret_cast<char*>(chunk.data()) + at;
     if (std::memcmp(header + kMagicAt, "ustar", 5) != 0) continue;
@@ -61,7 +62,10 @@ std::vector<std::byte> mended(std::span<const std::byte> bytes) {
     unsigned sum = 0;
     for (std::size_t i = 0; i < kBlock; ++i) sum += static_cast<unsigned char>(header[i]);
     std::snprintf(header + kChecksumAt, kChecksumBytes, "%06o", sum);
+    if (header[kTypeAt] != 'x' && header[kTypeAt] != 'g') ++entries;
   }
+  chunk.resize(chunk.size() + 4 * entries);  // the table of times, and its length
+  for (int i = 0; i < 4; ++i) chunk.push_back(static_cast<std::byte>(entries >> (8 * i)));
   return chunk;
 }
 
