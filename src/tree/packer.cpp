@@ -48,6 +48,8 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);
   while (batch.next < batch.items.size()) {
     const Item& item = batch.items[batch.next];
+    next_is_neighbour_ =
+        batch.next + 1 < batch.items.size() && batch.items[batch.next + 1].directory == item.directory;
     const Outcome outcome = add(item);
     if (outcome == Outcome::full && writer_.entries() > 0) break;
     if (outcome == Outcome::full) {
@@ -56,6 +58,8 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
     }
     ++batch.next;
   }
+  held_directory_ = nullptr;
+  held_fd_.reset();
   if (writer_.entries() == 0) return 0;
   const auto length = writer_.finish();
   if (length) return *length;
@@ -160,9 +164,19 @@ void Packer::note_holes(int fd, const struct stat& status) {
   }
 }
 
+io::Fd Packer::open_file(const Item& item) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const int root = item.directory->root->fd.get();
+  if (held_directory_ != item.directory && next_is_neighbour_) {
+    held_directory_ = item.directory;
+    held_fd_ = open_beneath(root, item.directory->local_path, O_PATH | O_DIRECTORY);
+  }
+  if (held_directory_ != item.directory || !held_fd_) return open_beneath(root, item.local_path(), kFlags);
+  return io::Fd(::openat(held_fd_.get(), item.name.c_str(), kFlags));
+}
+
 Packer::Outcome Packer::add_file(const Item& item) {
-  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  const io::Fd fd = open_file(item);
   if (!fd) {
     reporter_.problem(io::errno_error("open", item.subject()));
     return Outcome::skipped;

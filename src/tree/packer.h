@@ -45,6 +45,7 @@ class Packer {
  private:
   enum class Outcome : std::uint8_t { added, full, skipped };
   Outcome add(const Item& item);
+  io::Fd open_file(const Item& item);
   Outcome add_file(const Item& item);
   Outcome add_entry(std::span<const std::byte> content);
   bool read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
@@ -59,6 +60,11 @@ class Packer {
   std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
   Entry entry_;
   Packed packed_;
+  // The directory of the last items, held while several of them in a row are in it: one component is resolved in a
+  // third of the time that a whole path takes.
+  DirectoryRef held_directory_;
+  io::Fd held_fd_;
+  bool next_is_neighbour_ = false;
 };
 
 }  // namespace rdcp::tree
