@@ -1,0 +1,172 @@
+// An agent that breaks the rules, in place of rdcp on the far side: `rdcp --rdcp-path hostile_agent
+// HOST:ATTACK DST`. It holds the key, since it was asked to copy; the name of the SRC says what it does with
+// the connection.
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/digest.h"
+#include "net/frame.h"
+#include "net/tcp_connect.h"
+#include "tree/control.h"
+#include "tree/job.h"
+
+namespace rdcp {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using std::chrono::seconds;
+
+void append(Bytes& to, std::span<const std::byte> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+Bytes framed(net::Frame frame, const Bytes& payload = {}) {
+  frame.length = static_cast<std::uint32_t>(payload.size());
+  if (!payload.empty()) frame.digest = io::digest_of(payload);
+  Bytes bytes;
+  append(bytes, net::encode(frame));
+  append(bytes, payload);
+  return bytes;
+}
+
+// A tar archive with one file of that path and content, and behind it the table of times.
+Bytes archive_with(const std::string& path, const std::string& link = "", const std::string& second = "") {
+  Bytes bytes(64 << 10);
+  std::size_t used = 0;
+  archive* writer = archive_write_new();
+  archive_write_set_format_pax_restricted(writer);
+  archive_write_set_bytes_per_block(writer, 512);
+  archive_write_set_bytes_in_last_block(writer, 512);
+  archive_write_open_memory(writer, bytes.data(), bytes.size(), &used);
+  std::uint8_t entries = 0;
+  for (const std::string& name : {path, second}) {
+    if (name.empty()) continue;
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_perm(entry, 0644);
+    const bool is_link = !link.empty() && entries == 0;
+    archive_entry_set_filetype(entry, is_link ? AE_IFLNK : AE_IFREG);
+    if (is_link) archive_entry_set_symlink(entry, link.c_str());
+    if (!is_link) archive_entry_set_size(entry, 4);
+    archive_write_header(writer, entry);
+    if (!is_link) archive_write_data(writer, "evil", 4);
+    archive_entry_free(entry);
+    ++entries;
+  }
+  archive_write_close(writer);
+  archive_write_free(writer);
+  bytes.resize(used + 4 * entries);
+  for (const int byte : {int{entries}, 0, 0, 0}) bytes.push_back(static_cast<std::byte>(byte));
+  return bytes;
+}
+
+net::Frame frame_of(net::FrameKind kind, std::uint32_t slot = 0) {
+  net::Frame frame;
+  frame.kind = kind;
+  frame.slot = slot;
+  return frame;
+}
+
+net::Frame data_frame(std::uint64_t file, std::uint64_t offset, std::uint32_t slot) {
+  net::Frame frame = frame_of(net::FrameKind::data, slot);
+  frame.file_id = file;
+  frame.offset = offset;
+  return frame;
+}
+
+using Attack = std::function<Bytes()>;
+
+const std::map<std::string, Attack>& attacks() {
+  using enum net::FrameKind;
+  static const std::map<std::string, Attack> all{
+      {"parent", [] { return framed(frame_of(archive), archive_with("../rdcp-evil")); }},
+      {"absolute", [] { return framed(frame_of(archive), archive_with("/tmp/rdcp-evil")); }},
+      {"symlink", [] { return framed(frame_of(archive), archive_with("way", "..", "way/rdcp-evil")); }},
+      {"slot", [] { return framed(frame_of(archive, 4000), archive_with("x")); }},
+      {"slot-twice",
+       [] {
+         Bytes bytes = framed(frame_of(archive), archive_with("x"));
+         append(bytes, framed(frame_of(archive), archive_with("y")));
+         return bytes;
+       }},
+      {"extent", [] { return framed(data_frame(1, 1ull << 60, 0), Bytes(100)); }},
+      {"length",
+       [] {
+         net::Frame frame = data_frame(1, 0, 0);
+         frame.length = 0x7fffffff;
+         Bytes bytes;
+         append(bytes, net::encode(frame));
+         return bytes;
+       }},
+      {"credit", [] { return framed(frame_of(credit)); }},
+      {"garbage", [] { return Bytes(100'000, std::byte{0x5a}); }},
+      {"cut-frame", [] { return Bytes(50); }},
+      {"nothing", [] { return Bytes(); }},
+  };
+  return all;
+}
+
+// As far as the begin message, an honest agent.
+int serve() {
+  tree::ControlChannel control(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO), "the coordinator");
+  tree::Hello hello;
+  hello.boot_id = "elsewhere";
+  if (!control.send(hello)) return 1;
+  auto listener = net::TcpListener::open("");
+  tree::SourceJob job;
+  for (;;) {
+    const auto raw = control.wait(std::chrono::steady_clock::now() + seconds(20));
+    if (!raw) return 1;
+    if (raw->type == tree::MessageType::source_job) {
+      job = *control.decode<tree::SourceJob>(*raw);
+      tree::SourceReady ready;
+      ready.sources.push_back({.kind = tree::PathKind::directory, .device = 1, .inode = 1});
+      ready.listening = {{"127.0.0.1"}, listener->port()};
+      if (!control.send(ready)) return 1;
+    } else if (raw->type == tree::MessageType::begin) {
+      const tree::Begin begin = *control.decode<tree::Begin>(*raw);
+      const std::string& path = job.paths.at(0);
+      const auto attack = attacks().find(path.substr(path.rfind('/') + 1));
+      if (attack == attacks().end()) return 2;
+      const std::atomic<bool> stop{false};
+      auto sockets = listener->accept_all(job.key, begin.streams, seconds(10), stop, {});
+      if (!sockets) return 1;
+      const Bytes bytes = attack->second();
+      // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.
+      for (std::size_t at = 0; at < bytes.size();) {
+        const ssize_t n = ::write(sockets->front().get(), bytes.data() + at, bytes.size() - at);
+        if (n <= 0) break;
+        at += static_cast<std::size_t>(n);
+      }
+      if (path.ends_with("nothing") || path.ends_with("cut-frame")) sockets->clear();
+      // Until the coordinator has had enough, or an attack that it could live with has had time to do harm.
+      const auto until = std::chrono::steady_clock::now() + seconds(3);
+      while (control.wait(until)) {
+      }
+      return 0;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rdcp
+
+int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
+    for (const auto& [name, attack] : rdcp::attacks()) std::cout << name << "\n";
+    return 0;
+  }
+  return rdcp::serve();
+}
