@@ -46,6 +46,7 @@ std::vector<Frame> full_frames() {
       {.kind = FrameKind::abandon, .slot = 2, .file_id = 3},
       {.kind = FrameKind::end},
       {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
+      {.kind = FrameKind::credit, .status = AckStatus::in_turn, .slot = 11},
   };
 }
 
@@ -58,7 +59,7 @@ TEST(Frame, ComesBackAsItWasEncoded) {
 }
 
 TEST(Frame, EveryStatusComesBack) {
-  for (std::uint8_t status = 1; status <= 5; ++status) {
+  for (std::uint8_t status = 1; status <= 6; ++status) {
     const Frame frame{.kind = FrameKind::credit, .status = static_cast<AckStatus>(status), .slot = 1};
     const auto decoded = decode(encode(frame));
     ASSERT_TRUE(decoded);
@@ -177,7 +178,7 @@ TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
   EXPECT_TRUE(with(open, kFlags, 1));
   for (unsigned value = 2; value < 256; ++value) EXPECT_FALSE(with(open, kFlags, value)) << value;
   for (unsigned value : {0u, 9u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
-  for (unsigned value : {0u, 6u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
+  for (unsigned value : {0u, 7u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
 }
 
 TEST(Frame, OffsetsReachTheLastByteOfTheLargestFileAndNoFurther) {
