@@ -97,8 +97,10 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     AckStatus status = AckStatus::bad_digest;
     const std::size_t batch_begin = work.batch.next;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
-      // A damaged extent is read anew; what was packed is sent again as it was, with the digest it had.
-      if (work.kind == Work::Kind::extent && !work.file->by_kernel) {
+      // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with the
+      // digest it had.
+      const bool reads = work.kind == Work::Kind::extent && !work.file->by_kernel;
+      if (reads && (tries == 0 || !work.file->byte_stream)) {
         const io::Clock::time_point before = io::Clock::now();
         io::RingFile file = work.file->file;
         const RegisteredFiles::Use use = files_->find(work.file->id, file);
@@ -110,24 +112,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
       } else if (tries == 0) {
-        const Stopwatch watch(times_.read_busy_ns);
-        switch (work.kind) {
-          case Work::Kind::batch:
-            chunk = pack_batch(work, slot);
-            break;
-          case Work::Kind::open:
-            chunk = open_file(work.file, slot);
-            break;
-          case Work::Kind::extent:
-            chunk = by_kernel(work);
-            break;
-          case Work::Kind::commit:
-            chunk = close_file(work, slot);
-            break;
-          case Work::Kind::abandon:
-            chunk.frame = bare_frame(FrameKind::abandon, work.file->id);
-            break;
-        }
+        chunk = prepare(work, slot);
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
@@ -165,6 +150,24 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     const auto sent = co_await stream_->send(end, {});
     if (!sent) lose_stream(sent.error());
   }
+}
+
+// Everything but an extent that is read.
+SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot) {
+  const Stopwatch watch(times_.read_busy_ns);
+  switch (work.kind) {
+    case Work::Kind::batch:
+      return pack_batch(work, slot);
+    case Work::Kind::open:
+      return open_file(work.file, slot);
+    case Work::Kind::extent:
+      return by_kernel(work);
+    case Work::Kind::commit:
+      return close_file(work, slot);
+    case Work::Kind::abandon:
+      break;
+  }
+  return Chunk(bare_frame(FrameKind::abandon, work.file->id));
 }
 
 SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::byte> slot,

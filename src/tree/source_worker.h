@@ -38,6 +38,7 @@ class SourceWorker {
   };
 
   io::Task slot_loop(std::span<std::byte> slot);
+  Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);

@@ -135,6 +135,26 @@ TEST_F(CopyTest, ADamagedChunkIsSentAgain) {
   EXPECT_EQ(content_of(scratch / "to/small7"), content_of(scratch / "from/small7"));
 }
 
+TEST_F(CopyTest, ADamagedChunkOutOfAPipeIsSentAgain) {
+  const std::string content = test_bytes(700'000);
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  std::thread writing([&] { write_file(scratch / "pipe", content); });
+  CopyCase copy = copy_of("pipe", "to");
+  copy.recursive = false;
+  copy.streams = 1;
+  std::atomic<int> seen{0};
+  copy.tap = [&](net::Frame& frame, std::span<std::byte> payload) {
+    if (frame.kind == net::FrameKind::data && seen++ % 3 == 1) payload[9] ^= std::byte{1};
+    return true;
+  };
+  const CopyResult result = run_copy(copy, heard);
+  writing.join();
+  EXPECT_TRUE(result.complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_GT(result.source.resent_chunks, 0u);
+  EXPECT_TRUE(content_of(scratch / "to") == content);
+}
+
 TEST_F(CopyTest, AChunkThatIsAlwaysDamagedEndsTheRun) {
   write_file(scratch / "file", test_bytes(1'000'000));
   write_file(scratch / "to", "what was there before");
