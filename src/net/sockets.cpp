@@ -13,12 +13,11 @@ namespace rdcp::net {
 namespace {
 
 // Linux sends the first keepalive probe after kKeepIdleSeconds of silence and gives up kKeepProbes *
-// kKeepEverySeconds later; data that is not acknowledged has kUserTimeoutMs (tcp(7)). Both stay below 25 s.
+// kKeepEverySeconds later (tcp(7)).
 constexpr int kKeepIdleSeconds = 5;
 constexpr int kKeepEverySeconds = 5;
 constexpr int kKeepProbes = 3;
-constexpr int kUserTimeoutMs = 20'000;
-static_assert(kKeepIdleSeconds + kKeepProbes * kKeepEverySeconds < 25 && kUserTimeoutMs < 25'000);
+static_assert(kKeepIdleSeconds + kKeepProbes * kKeepEverySeconds < 25);
 
 // An option that cannot be set only makes a stream slower or a dead peer known later.
 void set(int socket, int level, int option, int value) {
@@ -93,7 +92,6 @@ void set_stream_options(int socket, const std::string& congestion) {
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepEverySeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
   if (!congestion.empty()) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
                  static_cast<socklen_t>(congestion.size()));

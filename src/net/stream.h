@@ -67,6 +67,9 @@ struct StreamCounters {
   StreamTimes times;
 };
 
+// A host that acknowledges nothing for so long is gone. One that is only slow does acknowledge.
+inline constexpr std::chrono::seconds kUnreachableMax{25};
+
 class Stream {
  public:
   class CreditAwaiter;
@@ -86,8 +89,9 @@ class Stream {
   virtual bool idle() const = 0;
   // "tcp 10.0.0.1:40000 -> 10.0.0.2:41000" or the like.
   virtual std::string description() const = 0;
-  // Round-trip time as the transport measures it; zero where it does not.
-  virtual std::chrono::microseconds round_trip() const { return {}; }
+  // To be called about once a second: shuts the stream when its peer's host has been out of reach for
+  // kUnreachableMax.
+  virtual void check_connection() {}
 
   // Source. A granted slot of the target, first come, first served; waits while none is free.
   CreditAwaiter credit();

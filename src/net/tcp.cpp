@@ -29,7 +29,7 @@ class TcpStream : public Stream {
   }
   bool idle() const override { return pump_out_.done() && pump_in_.done(); }
   std::string description() const override { return description_; }
-  std::chrono::microseconds round_trip() const override;
+  void check_connection() override;
 
  protected:
   TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape)
@@ -75,11 +75,15 @@ std::string TcpStream::describe(Side side, int socket) {
   return "tcp " + (side == Side::source ? here + " -> " + there : there + " -> " + here);
 }
 
-std::chrono::microseconds TcpStream::round_trip() const {
+// TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, stalled by its disk,
+// keeps its window shut (Linux 5.11), and keepalive is silent while data is outstanding.
+void TcpStream::check_connection() {
   tcp_info info{};
   socklen_t bytes = sizeof(info);
-  if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
-  return std::chrono::microseconds(info.tcpi_rtt);
+  if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
+  const std::chrono::milliseconds silent(info.tcpi_last_ack_recv);
+  if (info.tcpi_unacked == 0 || silent <= kUnreachableMax) return;
+  shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
 }
 
 bool TcpStream::try_later(ssize_t moved, int code) {

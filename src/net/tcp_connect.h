@@ -21,8 +21,8 @@ struct TcpOptions {
   std::string congestion;
 };
 
-// Sockets by stream index, non-blocking, TCP_NODELAY, keepalive and TCP_USER_TIMEOUT set so that a peer that
-// is gone is noticed within 25 s.
+// Sockets by stream index, non-blocking, TCP_NODELAY, keepalive set so that a peer that is gone while nothing
+// is sent is noticed within 25 s; while something is, see Stream::check_connection().
 using Sockets = std::vector<io::Fd>;
 
 // A listening socket for one job alone, on a port that the kernel picks, IPv6 dual-stack where there is IPv6.

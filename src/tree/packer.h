@@ -60,8 +60,8 @@ class Packer {
   std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
   Entry entry_;
   Packed packed_;
-  // The directory of the last items, held while several of them in a row are in it: one component is resolved in a
-  // third of the time that a whole path takes.
+  // The directory of the last items, held while several of them in a row are in it: one component is resolved
+  // in a third of the time that a whole path takes.
   DirectoryRef held_directory_;
   io::Fd held_fd_;
   bool next_is_neighbour_ = false;

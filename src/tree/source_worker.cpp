@@ -97,8 +97,8 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     AckStatus status = AckStatus::bad_digest;
     const std::size_t batch_begin = work.batch.next;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
-      // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with the
-      // digest it had.
+      // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with
+      // the digest it had.
       const bool reads = work.kind == Work::Kind::extent && !work.file->by_kernel;
       if (reads && (tries == 0 || !work.file->byte_stream)) {
         const io::Clock::time_point before = io::Clock::now();

@@ -28,15 +28,20 @@ RegisteredFiles::Use RegisteredFiles::find(std::uint64_t file_id, io::RingFile& 
   return Use(oldest->index >= 0 ? &oldest->users : nullptr);
 }
 
-io::Result<void> drive(io::Ring& ring, const net::Stream& stream, const std::vector<io::Task>& tasks,
+io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io::Task>& tasks,
                        const std::function<void()>& each_turn) {
   const auto all_done = [&] {
     return std::all_of(tasks.begin(), tasks.end(), [](const io::Task& task) { return task.done(); });
   };
+  io::Clock::time_point next_check = io::Clock::now() + std::chrono::seconds(1);
   while (!all_done() || !stream.idle()) {
     const auto turned = ring.run_once(std::chrono::milliseconds(500));
     if (!turned) return turned;
     each_turn();
+    if (io::Clock::now() >= next_check) {
+      next_check = io::Clock::now() + std::chrono::seconds(1);
+      stream.check_connection();
+    }
   }
   return {};
 }

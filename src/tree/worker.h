@@ -72,7 +72,7 @@ class Stopwatch {
 
 // Runs the ring until every task is done and the stream is idle. each_turn is called after every round.
 // Error: the ring itself broke.
-io::Result<void> drive(io::Ring& ring, const net::Stream& stream, const std::vector<io::Task>& tasks,
+io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io::Task>& tasks,
                        const std::function<void()>& each_turn);
 
 // One frame without a payload, ready to be sent in a slot.

@@ -101,15 +101,19 @@ def session_of(leader: int) -> list[int]:
     return found
 
 
-def remote_agents() -> list[int]:
-    """Living `rdcp --agent` processes beneath our sshd, the oldest first."""
+def agents_of(sshd: LocalSshd) -> list[int]:
+    """Living `rdcp --agent` processes beneath an sshd, the oldest first."""
     found = []
-    for pid in shared_sshd().descendants():
+    for pid in sshd.descendants():
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             if b"--agent" in words and os.path.basename(words[0]) == b"rdcp":
                 found.append(pid)
     return sorted(found)
+
+
+def remote_agents() -> list[int]:
+    return agents_of(shared_sshd())
 
 
 def wait_for(condition, timeout: float = 10.0, interval: float = 0.005):

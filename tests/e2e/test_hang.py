@@ -2,9 +2,12 @@
 
 import os
 import signal
+import subprocess
 import unittest
 
-from harness import EXIT_DATA, EXIT_HOST, MIB, CopyTest, remote_agents, wait_for
+from harness import (EXIT_DATA, EXIT_HOST, MIB, RDCP, CopyTest, LocalSshd, Running, agents_of, needs_root, remote_agents,
+                     wait_for)
+from bench_machine import second_network
 
 IDLE_LIMIT = 35  # the promise is 30 s; the rest is for a busy machine
 
@@ -44,6 +47,29 @@ class Hanging(CopyTest):
         done = running.finish(90)
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("dest", done.err)
+
+
+class CutNetwork(CopyTest):
+    @needs_root
+    def test_a_network_that_is_cut(self):
+        keys = self.disk / "ssh"
+        keys.mkdir()
+        with second_network() as (address, inside), LocalSshd(keys, address, 2222, inside) as sshd:
+            file = self.make_file(self.source / "file", 60 * MIB)
+            running = Running([RDCP, "-F", sshd.config, "--rdcp-path", RDCP, "--bwlimit", "5MiB", file,
+                               f"dest:{self.target}/copy"])
+            self.assertTrue(wait_for(lambda: agents_of(sshd), 20))
+            wait_for(lambda: any(self.target.iterdir()), 1)
+            route = subprocess.run(["ip", "-o", "route", "get", address], capture_output=True, text=True, check=True)
+            device = route.stdout.split(" dev ")[1].split()[0]
+            subprocess.run(["ip", "link", "set", device, "down"], check=True)
+            done = running.finish(IDLE_LIMIT + 10)
+            self.assertEqual(done.status, EXIT_DATA, done)
+            self.assertLess(done.seconds, IDLE_LIMIT, done)
+            self.assertNotEqual(done.err, "")
+            self.assertIsNotNone(wait_for(lambda: not agents_of(sshd), IDLE_LIMIT), "the far agent lives on")
+        self.assertFalse((self.target / "copy").exists())
+        self.assert_no_litter(self.target)
 
 
 if __name__ == "__main__":
