@@ -30,20 +30,20 @@ struct Cachestat {
   std::uint64_t recently_evicted_pages;
 };
 
-// mincore(2) walks page by page: of a large file it looks at this many windows, evenly spread.
-constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;
+// Both calls walk page by page, 12 us a MiB: of a large file they look at this many windows, evenly spread.
+constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWindowsMax = 64;
 
 std::uint64_t system_page_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Resident bytes of the file's first `size`; none: see errno.
-std::optional<std::uint64_t> resident_by_cachestat(int fd, std::uint64_t size) {
-  CachestatRange range = {0, size};
+// Resident bytes of one window; none: see errno.
+std::optional<std::uint64_t> resident_by_cachestat(int fd, std::uint64_t offset, std::uint64_t length) {
+  CachestatRange range = {offset, length};
   Cachestat answer{};
   if (::syscall(kCachestatCall, fd, &range, &answer, 0U) < 0) return std::nullopt;
-  return answer.cached_pages * system_page_bytes();
+  return std::min(answer.cached_pages * system_page_bytes(), length);
 }
 
 // To whoever neither owns a file nor may write it, mincore(2) calls every page resident (Linux 5.2).
@@ -53,10 +53,9 @@ bool mincore_tells_the_truth(int fd) {
   return ::faccessat(fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-// Resident bytes of one window.
-std::uint64_t resident_in_window(int fd, std::uint64_t offset, std::uint64_t length) {
+std::optional<std::uint64_t> resident_by_mincore(int fd, std::uint64_t offset, std::uint64_t length) {
   void* mapped = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) return 0;
+  if (mapped == MAP_FAILED) return std::nullopt;
   std::array<unsigned char, kWindowBytes / kPageBytes> pages;
   std::uint64_t resident = 0;
   if (::mincore(mapped, length, pages.data()) == 0) {
@@ -67,32 +66,30 @@ std::uint64_t resident_in_window(int fd, std::uint64_t offset, std::uint64_t len
                page_bytes;
   }
   ::munmap(mapped, length);
-  return resident;
+  return std::min(resident, length);  // the last page may reach beyond the window
 }
 
-double resident_part_by_mincore(int fd, std::uint64_t size) {
-  const std::uint64_t stride = std::max(kWindowBytes, round_up(size / kWindowsMax, kWindowBytes));
-  std::uint64_t looked_at = 0;
-  std::uint64_t resident = 0;
-  for (std::uint64_t offset = 0; offset < size; offset += stride) {
-    const std::uint64_t length = std::min(kWindowBytes, size - offset);
-    resident += resident_in_window(fd, offset, length);
-    looked_at += length;
-  }
-  return static_cast<double>(resident) / static_cast<double>(looked_at);
+std::optional<std::uint64_t> resident_in_window(int fd, std::uint64_t offset, std::uint64_t length) {
+  const auto resident = resident_by_cachestat(fd, offset, length);
+  if (resident || errno != ENOSYS || !mincore_tells_the_truth(fd)) return resident;
+  return resident_by_mincore(fd, offset, length);
 }
 
 }  // namespace
 
 double resident_part(int fd, std::uint64_t size) {
   if (size == 0) return 1.0;
-  double part = 0.0;
-  if (const std::optional<std::uint64_t> resident = resident_by_cachestat(fd, size)) {
-    part = static_cast<double>(*resident) / static_cast<double>(size);
-  } else if (errno == ENOSYS && mincore_tells_the_truth(fd)) {
-    part = resident_part_by_mincore(fd, size);
+  const std::uint64_t stride = std::max(kWindowBytes, round_up(size / kWindowsMax, kWindowBytes));
+  std::uint64_t looked_at = 0;
+  std::uint64_t resident = 0;
+  for (std::uint64_t offset = 0; offset < size; offset += stride) {
+    const std::uint64_t length = std::min(kWindowBytes, size - offset);
+    const auto in_window = resident_in_window(fd, offset, length);
+    if (!in_window) return 0.0;
+    resident += *in_window;
+    looked_at += length;
   }
-  return std::min(part, 1.0);
+  return static_cast<double>(resident) / static_cast<double>(looked_at);
 }
 
 }  // namespace rdcp::io

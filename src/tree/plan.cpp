@@ -7,8 +7,9 @@ namespace rdcp::tree {
 
 bool Plan::add(Batch batch) {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return batches_.size() < kBatchesMax || stopped(); });
+  room_.wait(lock, [this] { return queued_items_ < kQueuedItemsMax || stopped(); });
   if (stopped()) return false;
+  queued_items_ += batch.items.size();
   batches_.push_back(std::move(batch));
   wake_workers();
   return true;
@@ -158,6 +159,7 @@ bool Plan::take_batch(Work& work) {
   work.kind = Work::Kind::batch;
   work.batch = std::move(batches_.front());
   batches_.pop_front();
+  queued_items_ -= work.batch.items.size();
   room_.notify_all();
   return true;
 }
@@ -195,6 +197,7 @@ void Plan::make_link_batches() {
       batch.items.push_back(std::move(links_.front()));
       links_.pop_front();
     }
+    queued_items_ += batch.items.size();
     batches_.push_back(std::move(batch));
   }
 }

@@ -81,7 +81,7 @@ class Plan {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   // How much may wait, and how many large files are open at once.
-  static constexpr std::size_t kBatchesMax = 16;
+  static constexpr std::size_t kQueuedItemsMax = 16'000;  // about 4 MB
   static constexpr std::size_t kLargeFilesMax = 1024;
   static constexpr std::size_t kOpenFilesMax = 16;
   static constexpr std::size_t kFinishBatch = 256;
@@ -103,6 +103,7 @@ class Plan {
   mutable std::mutex mutex_;
   std::condition_variable room_;
   std::deque<Batch> batches_;
+  std::size_t queued_items_ = 0;  // in batches_
   std::deque<LargeFileRef> waiting_;
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;
