@@ -166,7 +166,8 @@ bool Coordinator::begin() {
   if (!any) return false;  // each has been reported
   const bool same_kernel =
       source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
-  const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel);
+  const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel,
+                                  options_.into_directory);
   if (!landing) return fail(landing.error()), false;
 
   const bool ordered = target.kind == tree::PathKind::byte_stream ||

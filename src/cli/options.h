@@ -24,6 +24,7 @@ struct Options {
   Location destination;
   bool agent = false;  // be the far side of somebody's copy: all else is told over stdin
 
+  bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;
   bool preserve = false;  // -p: accepted, since metadata is kept always
   bool owner = true;

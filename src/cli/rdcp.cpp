@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/coordinator.h"
@@ -34,6 +35,27 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
+  return a.kind == b.kind && a.user == b.user && a.host == b.host;
+}
+
+// One copy for each run of SRC on the same host; the status of the worst, or of the first that a signal
+// ended.
+int copy_all(const rdcp::cli::Options& options, int signal_fd) {
+  int worst = rdcp::cli::kExitOk;
+  auto begin = options.sources.begin();
+  while (begin != options.sources.end() && worst < rdcp::cli::kExitSignalBase) {
+    const auto end = std::find_if_not(begin, options.sources.end(),
+                                      [&](const auto& source) { return same_place(source, *begin); });
+    rdcp::cli::Options part = options;
+    part.sources.assign(begin, end);
+    part.into_directory = options.sources.size() > 1;
+    worst = std::max(worst, rdcp::cli::Coordinator(part, signal_fd).run());
+    begin = end;
+  }
+  return worst;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,5 +74,5 @@ int main(int argc, char** argv) {
     if (!ended) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }
-  return rdcp::cli::Coordinator(parsed.options, signal_fd).run();
+  return copy_all(parsed.options, signal_fd);
 }

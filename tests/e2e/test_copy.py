@@ -130,6 +130,19 @@ class Landing(CopyTest):
         self.assert_same_file(self.file, self.target / "file")
         self.assert_same_tree(self.tree, self.target / "tree")
 
+    def test_several_from_several_hosts(self):
+        other = self.make_file(self.source / "other", 3 * CHUNK)
+        third = self.make_file(self.source / "third", 5)
+        self.copy("-r", self.file, f"dest:{self.tree}", f"dest:{third}", f"other:{other}", self.target)
+        for file in (self.file, other, third):
+            self.assert_same_file(file, self.target / file.name)
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_several_from_several_hosts_need_a_directory(self):
+        done = self.rdcp(self.file, f"dest:{self.file}", self.target / "missing")
+        self.assertEqual(done.status, EXIT_FILES, done)
+        self.assertFalse((self.target / "missing").exists())
+
     def test_several_into_a_file_is_an_error(self):
         other = self.make_file(self.source / "other", 3)
         self.make_file(self.target / "plain", 50)

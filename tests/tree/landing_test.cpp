@@ -59,6 +59,12 @@ TEST(Landing, SeveralSourcesNeedADirectory) {
   EXPECT_TRUE(land({"a", "b"}, two, "dst", target(PathKind::directory), true).ok());
 }
 
+TEST(Landing, OneOfSeveralSourcesNeedsADirectoryToo) {
+  const std::vector<PathFacts> one{facts(PathKind::file)};
+  EXPECT_FALSE(land({"a"}, one, "dst", target(PathKind::missing), true, true).ok());
+  EXPECT_TRUE(land({"a"}, one, "dst", target(PathKind::directory), true, true).ok());
+}
+
 TEST(Landing, ANameIsNotTakenTwice) {
   const std::vector<PathFacts> two{facts(PathKind::file), facts(PathKind::file)};
   const auto landing = land({"x/a", "y/a"}, two, "dst", target(PathKind::directory), true);
