@@ -1,5 +1,6 @@
 // rdcp: copies files and trees between hosts. See rdcp(1).
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -66,6 +67,8 @@ int main(int argc, char** argv) {
 
   const int signal_fd = signals_as_descriptor();
   ::umask(0);  // modes come from the source
+  // What the walker allocates the workers free: with a heap for each thread that piles up (mallopt(3)).
+  ::mallopt(M_ARENA_MAX, 2);
   raise_descriptor_limit();
   if (parsed.options.agent) {
     const bool ended =

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import threading
 import unittest
@@ -64,11 +65,16 @@ class Scale(CopyTest):
                               check=False)
         self.assertEqual(same.stdout, "")
         words = ", ".join(f"{side} {peak / MIB:.0f} MiB" for side, peak in watch.peaks.items())
+        shutil.rmtree(tree)
+        shutil.rmtree(self.target / tree.name)
         print(f"\n{files} files in {done.seconds:.2f} s; peak memory: {words}", flush=True)
         return watch.peaks
 
     def test_memory_is_bounded_and_flat(self):
-        few = self.measure(FEW)
+        # Whether the kernel has huge pages to give moves a peak by a third from one run to the next; the higher one of
+        # several short runs is what a long one may need, too.
+        runs = [self.measure(FEW) for _ in range(4)]
+        few = {side: max(run[side] for run in runs) for side in runs[0]}
         many = self.measure(FILES)
         for side, peak in many.items():
             self.assertGreater(peak, 0, f"nothing was seen {side}")
