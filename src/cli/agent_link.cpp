@@ -87,7 +87,7 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, hello);
     }
     case MessageType::pong:
-      pong = true;
+      ++pongs;
       return {};
     case MessageType::source_ready:
       return store(*control_, raw, source_ready);

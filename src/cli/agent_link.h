@@ -40,7 +40,7 @@ class AgentLink {
 
   // What the agent has said so far.
   std::optional<tree::Hello> hello;
-  bool pong = false;
+  unsigned pongs = 0;
   std::optional<tree::SourceReady> source_ready;
   std::optional<tree::TargetReady> target_ready;
   std::optional<tree::Done> done;

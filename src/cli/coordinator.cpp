@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint32_t kChunkBytes = 1 << 20;
 constexpr std::uint64_t kArenaBytes = 64 << 20;  // of one agent
 constexpr std::uint32_t kDepthMin = 4;
+constexpr unsigned kPings = 3;
 constexpr unsigned kStreamsMin = 2;
 constexpr unsigned kStreamsAutomaticMax = 8;
 // What one stream is laid out for; with the round-trip time it says how many chunks must be under way.
@@ -127,24 +128,34 @@ bool Coordinator::send_jobs() {
   bool source_sent = false;
   bool target_sent = false;
   const auto ready = [&] {
+    measure_round_trip();
     if (source_->hello && !std::exchange(source_sent, true)) {
       (void)source_->control().send(source_job).ok();  // a peer that is gone shows when it is read from
     }
     if (target_->hello && !std::exchange(target_sent, true)) {
-      pinged_ = Clock::now();
-      (void)target_->control().send(tree::Ping()).ok();
       (void)target_->control().send(target_job).ok();
     }
-    if (target_->pong && round_trip_ == Clock::duration{}) round_trip_ = Clock::now() - pinged_;
     return source_->source_ready && target_->target_ready;
   };
   return turn_until(ready);
 }
 
+// Of the way to the far side: the shortest of a few answers, since the others had to wait for a processor.
+void Coordinator::measure_round_trip() {
+  AgentLink& far = is_remote(options_.destination) ? *target_ : *source_;
+  if (!far.hello || far.pongs < pings_) return;
+  if (pings_ > 0) round_trip_ = std::min(round_trip_, Clock::now() - pinged_);
+  if (pings_ == kPings) return;
+  ++pings_;
+  pinged_ = Clock::now();
+  (void)far.control().send(tree::Ping()).ok();
+}
+
 // Enough chunks under way to fill the path for one round trip, and no more: a small arena stays in the cache.
 std::uint32_t Coordinator::depth(unsigned streams, std::uint32_t chunk_bytes) const {
+  if (round_trip_ == Clock::duration::max()) return kDepthMin;
   const double seconds = std::chrono::duration<double>(round_trip_).count();
-  const double wanted = kDepthMin + seconds * kBytesPerSecond / streams / chunk_bytes;
+  const double wanted = std::max<double>(kDepthMin, seconds * kBytesPerSecond / streams / chunk_bytes);
   const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, 2);
   return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
 }

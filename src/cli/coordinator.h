@@ -32,6 +32,7 @@ class Coordinator {
   bool start_agents();
   bool send_jobs();
   bool begin();
+  void measure_round_trip();
   tree::CopySettings settings() const;
   tree::Connect source_connects() const;
   std::uint32_t depth(unsigned streams, std::uint32_t chunk_bytes) const;
@@ -62,7 +63,8 @@ class Coordinator {
   bool interrupted_ = false;
   bool run_ended_ = false;  // by a problem that ends it
   Clock::time_point pinged_;
-  Clock::duration round_trip_{};
+  Clock::duration round_trip_ = Clock::duration::max();
+  unsigned pings_ = 0;
   Clock::time_point begun_;
   Clock::time_point next_beat_;
   unsigned streams_ = 0;
