@@ -88,9 +88,9 @@ void Coordinator::take_signal() {
 
 void Coordinator::take_problems(AgentLink& link) {
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
-    if ((problem.warning && options_.quiet) || run_ended_) continue;
-    print("rdcp: " + (problem.warning ? "warning: " + problem.text : problem.text) + "\n");
-    if (!problem.warning) status_ = std::max(status_, exit_status(problem.kind));
+    if (run_ended_) continue;
+    print("rdcp: " + problem.text + "\n");
+    status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
   }
 }

@@ -66,14 +66,13 @@ struct Progress {
   auto fields() { return std::tie(bytes_done, files_done, bytes_total, files_total, total_known, path); }
 };
 
-// One thing that went wrong (or, as a warning, deserves a word), already in words.
+// One thing that went wrong, already in words.
 struct Problem {
   static constexpr MessageType kType = MessageType::problem;
   io::ErrorKind kind = io::ErrorKind::file;
-  bool warning = false;   // does not count against the exit status
   bool ends_run = false;  // the coordinator ends both agents; what else they meet is only what follows
   std::string text;
-  auto fields() { return std::tie(kind, warning, ends_run, text); }
+  auto fields() { return std::tie(kind, ends_run, text); }
 };
 
 struct Loss {

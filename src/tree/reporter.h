@@ -19,17 +19,15 @@ class Reporter {
   explicit Reporter(std::function<void(const Problem&)> sink) : sink_(std::move(sink)) {}
 
   // A path that could not be read or written; the rest goes on.
-  void problem(const io::Error& error) { sink_({error.kind, false, false, error.message()}); }
-  void warning(std::string text) { sink_({io::ErrorKind::file, true, false, std::move(text)}); }
+  void problem(const io::Error& error) { sink_({error.kind, false, error.message()}); }
   // What ends the run: only the first is told, what follows from it is not. True for that one.
   bool fatal(const io::Error& error) {
     if (fatal_.exchange(true)) return false;
-    sink_({error.kind, false, true, error.message()});
+    sink_({error.kind, true, error.message()});
     return true;
   }
   // Silences what comes after an abort: the other side has told the cause.
   void silence() { fatal_ = true; }
-  bool ended() const { return fatal_; }
 
  private:
   std::function<void(const Problem&)> sink_;
