@@ -81,8 +81,8 @@ class Plan {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   // How much may wait, and how many large files are open at once.
-  static constexpr std::size_t kQueuedItemsMax =
-      5'000;  // 1.3 MB: a copy of 10,000 files takes as much as one of a million
+  // 0.7 MB; few enough that a copy of 10,000 files takes as much memory as one of a million.
+  static constexpr std::size_t kQueuedItemsMax = 2'500;
   static constexpr std::size_t kLargeFilesMax = 1024;
   static constexpr std::size_t kOpenFilesMax = 16;
   static constexpr std::size_t kFinishBatch = 256;
