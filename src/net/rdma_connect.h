@@ -1,0 +1,73 @@
+// Setting up a job's RDMA connections with librdmacm: listen, connect, prove the key. Blocking, with
+// deadlines; not the data path. See rdma_cm(7).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+#include "net/handshake.h"
+#include "net/rails.h"
+
+namespace rdcp::net {
+
+// A proven connection with its queue pair, completion queue and room for frames; what make_rdma_source() and
+// make_rdma_target() turn into a stream. Destroying it disconnects.
+class RdmaConnection;
+struct RdmaConnectionDeleter {
+  void operator()(RdmaConnection* connection) const;
+};
+using RdmaConnectionPtr = std::unique_ptr<RdmaConnection, RdmaConnectionDeleter>;
+using RdmaConnections = std::vector<RdmaConnectionPtr>;  // by stream index
+
+// What a job's connections have in common. `stop` is looked at every 100 ms at least.
+struct RdmaCall {
+  const SessionKey& key;
+  std::uint16_t stream_count = 1;
+  std::uint32_t target_slots = 1;  // of each stream: sizes the queues
+  bool source = false;             // which side of the copy this is
+  std::chrono::seconds deadline{20};
+  const std::atomic<bool>& stop;
+};
+
+// One listening id for each of this host's addresses, each on a port that the kernel picks; for one job
+// alone.
+class RdmaListener {
+ public:
+  // Sets listen_port of each port that can be listened on. Error (connection): none can.
+  static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports);
+  RdmaListener(RdmaListener&&) noexcept;
+  RdmaListener& operator=(RdmaListener&&) noexcept;
+  ~RdmaListener();
+
+  // Accepts until every stream index has a proven connection, then stops listening (on an error, too). Holds
+  // at most kPendingMax unproven ones, each kHandshakeTimeout at most; for a further one the oldest is
+  // dropped. A wrong key ends that connection only, and the later of two proven ones for an index counts, as
+  // with TcpListener. Errors: deadline passed, with what the last refused peer did wrong (connection);
+  // stopped (interrupted).
+  io::Result<RdmaConnections> accept_all(const RdmaCall& call);
+  static constexpr std::size_t kPendingMax = 8;
+
+ private:
+  struct Ids;
+  explicit RdmaListener(std::unique_ptr<Ids> ids);
+  std::unique_ptr<Ids> ids_;
+};
+
+struct RailConnections {
+  RdmaConnections connections;
+  // "rail mlx5_1 -> 10.0.1.2: cause" of rails that could not be connected while others could.
+  std::vector<std::string> lost_rails;
+};
+
+// Connects stream i over rails[i mod n]; a rail that does not answer is left out and its streams go over the
+// others. Tries again for about 10 s (kConnectRetry) while the other side refuses, as it may still be coming
+// up. Error (connection): every rail with its cause; (interrupted): stopped.
+io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call);
+inline constexpr std::chrono::seconds kConnectRetry{10};
+
+}  // namespace rdcp::net

@@ -1,0 +1,54 @@
+// The RDMA ports of this host, and by which IP addresses librdmacm reaches them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace rdcp::net {
+
+enum class LinkKind : std::uint8_t { infiniband = 1, roce, iwarp };
+std::string_view describe(LinkKind kind);  // "InfiniBand", "RoCE", "iWARP"
+
+// A port of an RDMA device that can be used: its link is active and it has an IP address. One for each
+// address.
+struct RdmaPort {
+  std::string device;  // "mlx5_0"
+  std::uint8_t port = 1;
+  LinkKind link = LinkKind::roce;
+  std::string interface;         // the network interface of its address: "eth0", "ib0"
+  std::string host;              // numeric address, IPv6 link-local with %scope
+  std::uint8_t prefix_bits = 0;  // of the subnet that host is in
+  std::string gid;               // as in /sys/class/infiniband/DEVICE/ports/N/gids; empty where not known
+  std::uint32_t megabits = 0;    // active speed times active width
+  std::uint32_t mtu_bytes = 0;   // active_mtu of the path
+  // Limits (ibv_query_device(3)).
+  std::uint32_t work_requests_max = 0;        // of one queue pair
+  std::uint64_t memory_region_bytes_max = 0;  // 0: unknown
+  // Where a listener waits on this address; 0: nobody does.
+  std::uint16_t listen_port = 0;
+
+  // "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0"
+  std::string text() const;
+  auto fields() {
+    return std::tie(device, port, link, interface, host, prefix_bits, gid, megabits, mtu_bytes,
+                    work_requests_max, memory_region_bytes_max, listen_port);
+  }
+  bool operator==(const RdmaPort&) const = default;
+};
+
+struct RdmaPorts {
+  std::vector<RdmaPort> usable;  // the fastest first
+  // Why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP
+  // address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not loaded)", ...
+  std::string none_because;
+  auto fields() { return std::tie(usable, none_because); }
+};
+
+// Asks the kernel. Cheap where there is no device (a look into /sys/class/infiniband). Never fails: what is
+// wrong is in none_because.
+RdmaPorts own_rdma_ports();
+
+}  // namespace rdcp::net
