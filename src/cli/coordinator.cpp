@@ -21,13 +21,7 @@ using tree::Connect;
 namespace {
 
 constexpr std::uint32_t kChunkBytes = 1 << 20;
-constexpr std::uint64_t kArenaBytes = 64 << 20;  // of one agent
-constexpr std::uint32_t kDepthMin = 4;
 constexpr unsigned kPings = 3;
-constexpr unsigned kStreamsMin = 2;
-constexpr unsigned kStreamsAutomaticMax = 8;
-// What one stream is laid out for; with the round-trip time it says how many chunks must be under way.
-constexpr double kBytesPerSecond = 5e9;
 constexpr std::chrono::milliseconds kAbortGrace{1500};
 
 bool is_stream(const Location& location) {
@@ -107,20 +101,16 @@ bool Coordinator::send_jobs() {
   if (!key) return fail(key.error()), false;
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.connect = source_connects();
-  source_job.via = options_.via;
-  source_job.key = *key;
+  source_job.streams = {source_connects(), options_.transport, options_.via, *key};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
   target_job.settings = settings();
-  target_job.connect = source_job.connect == Connect::connect  ? Connect::listen
-                       : source_job.connect == Connect::listen ? Connect::connect
-                                                               : Connect::in_process;
-  target_job.via = options_.via;
-  target_job.key = *key;
+  target_job.streams = source_job.streams;
+  if (source_connects() == Connect::connect) target_job.streams.connect = Connect::listen;
+  if (source_connects() == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
 
@@ -151,13 +141,26 @@ void Coordinator::measure_round_trip() {
   (void)far.control().send(tree::Ping()).ok();
 }
 
-// Enough chunks under way to fill the path for one round trip, and no more: a small arena stays in the cache.
-std::uint32_t Coordinator::depth(unsigned streams, std::uint32_t chunk_bytes) const {
-  if (round_trip_ == Clock::duration::max()) return kDepthMin;
-  const double seconds = std::chrono::duration<double>(round_trip_).count();
-  const double wanted = std::max<double>(kDepthMin, seconds * kBytesPerSecond / streams / chunk_bytes);
-  const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, 2);
-  return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
+io::Result<DataPath> Coordinator::choose_path(bool in_order) const {
+  DataPathWish wish;
+  wish.transport = options_.transport;
+  wish.via = options_.via;
+  wish.streams = options_.streams;
+  wish.chunk_bytes = settings().chunk_bytes;
+  wish.one_stream = in_order;
+  wish.cpus = std::min(source_->hello->cpus, target_->hello->cpus);
+  if (round_trip_ != Clock::duration::max()) wish.round_trip = round_trip_;
+  const DataPathEnd source{source_->name(), source_->source_ready->reach};
+  const DataPathEnd target{target_->name(), target_->target_ready->reach};
+  switch (source_connects()) {
+    case Connect::connect:
+      return choose_data_path(wish, source, target);
+    case Connect::listen:
+      return choose_data_path(wish, target, source);
+    case Connect::in_process:
+      break;
+  }
+  return data_path_within(wish);
 }
 
 bool Coordinator::begin() {
@@ -183,14 +186,16 @@ bool Coordinator::begin() {
 
   const bool ordered = target.kind == tree::PathKind::byte_stream ||
                        source.sources.front().kind == tree::PathKind::byte_stream;
-  const unsigned cpus = std::min(source_->hello->cpus, target_->hello->cpus);
-  streams_ = options_.streams != 0 ? options_.streams : std::clamp(cpus, kStreamsMin, kStreamsAutomaticMax);
-  if (ordered) streams_ = 1;
-  const tree::Listening& listening = source.listening.hosts.empty() ? target.listening : source.listening;
+  auto path = choose_path(ordered);
+  if (!path) return fail(path.error()), false;
+  path_ = std::move(*path);
+  const tree::Reach& listening = source.reach.listens ? source.reach : target.reach;
   tree::Begin begin;
-  begin.streams = static_cast<std::uint16_t>(streams_);
-  begin.target_slots = depth(streams_, settings().chunk_bytes);
-  begin.hosts = listening.hosts;
+  begin.streams = static_cast<std::uint16_t>(path_.streams);
+  begin.target_slots = path_.slots;
+  begin.chunk_bytes = path_.chunk_bytes;
+  begin.rails = path_.rails;
+  if (path_.tcp) begin.hosts = listening.hosts;
   begin.port = listening.port;
   begin.landings = landing->landings;
   begin.beneath_parent = landing->beneath_parent;
@@ -211,11 +216,15 @@ Summary Coordinator::summary() const {
   result.others = source.others;
   result.bytes = source.bytes;
   result.seconds = seconds;
-  result.streams = streams_;
-  result.transport = source.transport;
+  result.streams = path_.streams;
+  result.ways = source.streams;
+  result.notes = path_.notes;
+  for (const tree::Done* done : {&source, &target}) {
+    result.notes.insert(result.notes.end(), done->notes.begin(), done->notes.end());
+  }
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
-  result.limited_by = limited_by(source, target, seconds, streams_, depth(streams_, settings().chunk_bytes));
+  result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/agent_link.h"
+#include "cli/data_path.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -35,7 +36,7 @@ class Coordinator {
   void measure_round_trip();
   tree::CopySettings settings() const;
   tree::Connect source_connects() const;
-  std::uint32_t depth(unsigned streams, std::uint32_t chunk_bytes) const;
+  io::Result<DataPath> choose_path(bool in_order) const;
   Summary summary() const;
   void abort_agents();
 
@@ -67,7 +68,7 @@ class Coordinator {
   unsigned pings_ = 0;
   Clock::time_point begun_;
   Clock::time_point next_beat_;
-  unsigned streams_ = 0;
+  DataPath path_;
 };
 
 }  // namespace rdcp::cli

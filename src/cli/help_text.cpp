@@ -36,8 +36,8 @@ How to reach a host
 How to move the data
       --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
-      --transport NAME   auto or tcp (rdma is not built into this version)
-      --via ADDR         address or network interface for the data
+      --transport NAME   auto, tcp or rdma
+      --via ADDR         address, network interface or RDMA device
       --bwlimit RATE     at most RATE bytes per second
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data

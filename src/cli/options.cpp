@@ -47,13 +47,11 @@ Result<T> parse_choice(string_view option, string_view word,
   return plain_error(ErrorKind::usage, option, word, "must be one of " + names);
 }
 
-Result<TransportChoice> parse_transport(const string& word) {
-  if (word == "rdma") {
-    return plain_error(ErrorKind::usage, "--transport", word,
-                       "RDMA is not built into this version of rdcp yet");
-  }
-  return parse_choice<TransportChoice>("--transport", word,
-                                       {{"auto", TransportChoice::automatic}, {"tcp", TransportChoice::tcp}});
+Result<tree::Transport> parse_transport(const string& word) {
+  using tree::Transport;
+  return parse_choice<Transport>(
+      "--transport", word,
+      {{"auto", Transport::automatic}, {"tcp", Transport::tcp}, {"rdma", Transport::rdma}});
 }
 
 Result<std::uint64_t> parse_chunk_size(const string& word) {

@@ -9,11 +9,9 @@
 #include "cli/location.h"
 #include "io/file.h"
 #include "io/ring.h"
+#include "tree/job.h"
 
 namespace rdcp::cli {
-
-// TCP is all that there is yet; automatic leaves the choice to the agents.
-enum class TransportChoice : unsigned char { automatic, tcp };
 
 inline constexpr unsigned kStreamsMax = 64;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
@@ -42,11 +40,11 @@ struct Options {
   std::vector<std::string> ssh_options;
   std::string rdcp_path = "rdcp";
 
-  TransportChoice transport = TransportChoice::automatic;
+  tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
   std::uint64_t chunk_bytes =
       0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
-  std::string via;            // address or interface; empty: automatic
+  std::string via;            // address, interface or RDMA device; empty: automatic
   std::uint64_t bwlimit = 0;  // bytes per second, 0: none
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/human.h"
 
 namespace rdcp::cli {
@@ -16,8 +18,16 @@ std::string counts_line(const Summary& summary) {
 
 std::string means_line(const Summary& summary) {
   if (summary.streams == 0) return {};
-  return fmt::format("rdcp: {} over {}; files by {}\n", plural(summary.streams, "stream", "streams"),
-                     io::printable(summary.transport), io::printable(summary.ring));
+  std::string lines = "rdcp: " + plural(summary.streams, "stream", "streams");
+  const bool alike =
+      std::ranges::all_of(summary.ways, [&](const std::string& way) { return way == summary.ways.front(); });
+  if (alike && !summary.ways.empty()) lines += " over " + io::printable(summary.ways.front());
+  lines += "; files by " + io::printable(summary.ring) + "\n";
+  for (std::size_t i = 0; i < summary.ways.size() && !alike; ++i) {
+    lines += fmt::format("rdcp: stream {} over {}\n", i, io::printable(summary.ways[i]));
+  }
+  for (const std::string& note : summary.notes) lines += "rdcp: " + io::printable(note) + "\n";
+  return lines;
 }
 
 }  // namespace

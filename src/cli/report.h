@@ -23,13 +23,14 @@ struct Summary {
   std::uint64_t others = 0;  // symlinks, hard links, FIFOs, sockets, nodes
   std::uint64_t bytes = 0;   // of files' content
   double seconds = 0;
-  unsigned streams = 0;    // 0: none was needed
-  std::string transport;   // "tcp"
-  std::string ring;        // io::Ring::description(), or both sides' where they differ
-  std::string limited_by;  // "target writes (3.7 GB/s)"; empty: not known
+  unsigned streams = 0;           // 0: none was needed
+  std::vector<std::string> ways;  // what the streams run over, by stream
+  std::string ring;               // io::Ring::description(), or both sides' where they differ
+  std::string limited_by;         // "target writes (3.7 GB/s)"; empty: not known
   std::uint64_t retried_chunks = 0;
   std::vector<Loss> losses;
   std::vector<std::string> warnings;  // raw bytes, one line each
+  std::vector<std::string> notes;     // the same, with -v only
 };
 
 // "rdcp: ERROR\n".

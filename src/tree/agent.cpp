@@ -13,12 +13,11 @@
 #include <optional>
 #include <thread>
 
-#include "net/tcp.h"
-#include "net/tcp_connect.h"
 #include "tree/control.h"
 #include "tree/job.h"
 #include "tree/reporter.h"
 #include "tree/source.h"
+#include "tree/stream_setup.h"
 #include "tree/target.h"
 
 namespace rdcp::tree {
@@ -29,7 +28,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::chrono::seconds kConnectDeadline{20};
 // How long a stopped job may take to come to an end.
 constexpr std::chrono::seconds kStopGrace{5};
 
@@ -44,7 +42,8 @@ class Agent {
   Agent(io::Fd in, io::Fd out, const AgentPlace& place)
       : place_(place),
         control_(std::move(in), std::move(out), "the coordinator"),
-        reporter_([this](const Problem& problem) { tell(problem); }) {}
+        reporter_([this](const Problem& problem) { tell(problem); }),
+        setup_(place.local) {}
 
   bool run();
 
@@ -61,12 +60,10 @@ class Agent {
   std::optional<Message> expect(const RawMessage& raw);
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& job);
-  bool listen(Connect connect, const std::string& via, Listening& listening);
+  bool set_up(const StreamWish& wish, Reach& reach);
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);
-  std::optional<std::vector<StreamMaker>> make_streams(const Begin& begin);
-  StreamMaker stream_over(net::StreamShape shape, io::Fd socket);
-  StreamMaker stream_within(net::StreamShape shape, std::uint16_t index);
+  Done result() const;
   void stop_job();
   bool end_job();
   int next_timeout_ms() const;
@@ -78,9 +75,7 @@ class Agent {
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;
-  Connect connect_ = Connect::connect;
-  net::SessionKey key_{};
-  std::optional<net::TcpListener> listener_;
+  StreamSetup setup_;
   std::thread copy_thread_;
   io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> copying_{false};
@@ -124,7 +119,7 @@ bool Agent::serve() {
       std::uint64_t count = 0;
       while (::read(copy_over_fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
       }
-      tell(source_ ? source_->result() : target_->result());
+      tell(result());
     }
     if (SteadyClock::now() >= next_progress_) {
       next_progress_ = SteadyClock::now() + kProgressInterval;
@@ -186,39 +181,32 @@ bool Agent::handle(const RawMessage& raw) {
   }
 }
 
-// Opens the port for the streams where this side listens. False: reported.
-bool Agent::listen(Connect connect, const std::string& via, Listening& listening) {
-  connect_ = connect;
-  if (connect != Connect::listen) return true;
-  auto hosts = net::own_addresses(via);
-  auto listener = net::TcpListener::open(via.empty() || !hosts ? std::string() : hosts->front());
-  if (!hosts || !listener) {
-    reporter_.fatal(hosts ? listener.error() : hosts.error());
+// Opens what the streams come in by, where this side listens. False: reported.
+bool Agent::set_up(const StreamWish& wish, Reach& reach) {
+  auto opened = setup_.open(wish);
+  if (!opened) {
+    reporter_.fatal(opened.error());
     return false;
   }
-  listening.hosts = std::move(*hosts);
-  listening.port = listener->port();
-  listener_.emplace(std::move(*listener));
+  reach = std::move(*opened);
   return true;
 }
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
-  key_ = job.key;
   source_ = std::make_unique<Source>(job, reporter_);
   SourceReady ready;
   ready.sources = source_->open();
-  if (!listen(job.connect, job.via, ready.listening)) return;
+  if (!set_up(job.streams, ready.reach)) return;
   source_->start_walk();
   tell(ready);
 }
 
 void Agent::start_target(const TargetJob& job) {
   settings_ = job.settings;
-  key_ = job.key;
   target_ = std::make_unique<Target>(job, reporter_);
   TargetReady ready = target_->open();
-  if (listen(job.connect, job.via, ready.listening)) tell(ready);
+  if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
 void Agent::start_copy(const Begin& begin) {
@@ -241,55 +229,26 @@ void Agent::copy(const Begin& begin) {
       return;
     }
   }
-  const auto streams = make_streams(begin);
-  if (!streams) return;
-  if (source_) source_->copy(*streams, begin.target_slots);
-  if (target_) target_->copy(*streams, begin.target_slots);
-}
-
-// The job's connections, as something each worker makes its stream of. None: reported.
-std::optional<std::vector<StreamMaker>> Agent::make_streams(const Begin& begin) {
-  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = settings_.chunk_bytes};
-  std::vector<StreamMaker> makers;
-  if (connect_ == Connect::in_process) {
-    for (std::uint16_t i = 0; i < begin.streams; ++i) makers.push_back(stream_within(shape, i));
-    return makers;
+  const auto streams = setup_.make(begin, source_ != nullptr, settings_.congestion);
+  if (!streams) {
+    reporter_.fatal(streams.error());
+    return;
   }
-  const net::TcpOptions options{.congestion = settings_.congestion};
-  std::vector<net::Address> addresses;
-  for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
-  auto sockets = listener_
-                     ? listener_->accept_all(key_, begin.streams, kConnectDeadline, stopping_, options)
-                     : net::connect_all(addresses, key_, begin.streams, kConnectDeadline, stopping_, options);
-  if (!sockets) {
-    reporter_.fatal(sockets.error());
-    return std::nullopt;
-  }
-  for (io::Fd& socket : *sockets) makers.push_back(stream_over(shape, std::move(socket)));
-  return makers;
+  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
+  if (source_) source_->copy(*streams, shape);
+  if (target_) target_->copy(*streams, shape);
 }
 
-StreamMaker Agent::stream_over(net::StreamShape shape, io::Fd socket) {
-  auto held = std::make_shared<io::Fd>(std::move(socket));
-  const bool source = source_ != nullptr;
-  return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_tcp_source(ring, std::move(*held), shape)
-                  : net::make_tcp_target(ring, std::move(*held), shape, arena);
-  };
-}
-
-StreamMaker Agent::stream_within(net::StreamShape shape, std::uint16_t index) {
-  auto channel = place_.local->channel(index);
-  const bool source = source_ != nullptr;
-  return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_memory_source(ring, channel, shape)
-                  : net::make_memory_target(ring, channel, shape, arena);
-  };
+Done Agent::result() const {
+  Done done = source_ ? source_->result() : target_->result();
+  done.notes = setup_.notes();
+  return done;
 }
 
 void Agent::stop_job() {
   reporter_.silence();
   stopping_ = true;
+  setup_.stop();
   if (source_) source_->stop();
   if (target_) target_->stop();
 }

@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "io/ring.h"
 #include "net/handshake.h"
+#include "net/rails.h"
 #include "tree/message.h"
 
 namespace rdcp::tree {
@@ -35,33 +36,41 @@ struct CopySettings {
 // How an agent takes part in making the streams.
 enum class Connect : std::uint8_t { listen, connect, in_process };
 
+// What the streams may run over. automatic: RDMA where both hosts have ports that reach each other, else TCP.
+enum class Transport : std::uint8_t { automatic, tcp, rdma };
+
+// How the streams are to be made.
+struct StreamWish {
+  Connect connect = Connect::connect;
+  Transport transport = Transport::automatic;
+  std::string via;  // an address, network interface or RDMA device; empty: the best
+  net::SessionKey key{};
+  auto fields() { return std::tie(connect, transport, via, key); }
+};
+
 struct SourceJob {
   static constexpr MessageType kType = MessageType::source_job;
   CopySettings settings;
-  Connect connect = Connect::connect;
-  std::string via;
-  net::SessionKey key{};
+  StreamWish streams;
   std::vector<std::string>
       paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   auto fields() {
-    return std::tuple_cat(settings.fields(),
-                          std::tie(connect, via, key, paths, standard_input, recursive, bytes_per_second));
+    return std::tuple_cat(settings.fields(), streams.fields(),
+                          std::tie(paths, standard_input, recursive, bytes_per_second));
   }
 };
 
 struct TargetJob {
   static constexpr MessageType kType = MessageType::target_job;
   CopySettings settings;
-  Connect connect = Connect::listen;
-  std::string via;
-  net::SessionKey key{};
+  StreamWish streams;
   std::string path;
   bool standard_output = false;
   auto fields() {
-    return std::tuple_cat(settings.fields(), std::tie(connect, via, key, path, standard_output));
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output));
   }
 };
 
@@ -76,24 +85,30 @@ struct PathFacts {
   auto fields() { return std::tie(kind, device, inode); }
 };
 
-struct Listening {
-  std::vector<std::string> hosts;  // numeric addresses, best first; empty: this agent does not listen
+// By what an agent's host can be reached, and how much memory it may lock for RDMA.
+struct Reach {
+  bool listens = false;
+  std::vector<std::string> hosts;  // for TCP: numeric addresses, best first; empty: not by TCP
   std::uint16_t port = 0;
+  std::string no_tcp_because;
+  net::RdmaPorts rdma;
+  std::uint64_t lockable_bytes = 0;  // io::lockable_bytes()
+  auto fields() { return std::tie(listens, hosts, port, no_tcp_because, rdma, lockable_bytes); }
 };
 
 struct SourceReady {
   static constexpr MessageType kType = MessageType::source_ready;
   std::vector<PathFacts> sources;
-  Listening listening;
-  auto fields() { return std::tie(sources, listening.hosts, listening.port); }
+  Reach reach;
+  auto fields() { return std::tie(sources, reach); }
 };
 
 struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
-  Listening listening;
-  auto fields() { return std::tie(kind, ancestors, listening.hosts, listening.port); }
+  Reach reach;
+  auto fields() { return std::tie(kind, ancestors, reach); }
 };
 
 // To both agents: make the streams and copy.
@@ -101,12 +116,17 @@ struct Begin {
   static constexpr MessageType kType = MessageType::begin;
   std::uint16_t streams = 1;
   std::uint32_t target_slots = 4;  // of each stream
-  std::vector<std::string> hosts;  // to whom connect() goes, best first
+  std::uint32_t chunk_bytes = 0;   // at most that of the job: locked memory may be short
+  std::vector<net::Rail> rails;    // tried first
+  std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;
   std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
-  auto fields() { return std::tie(streams, target_slots, hosts, port, landings, beneath_parent, in_place); }
+  auto fields() {
+    return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
+                    in_place);
+  }
 };
 
 }  // namespace rdcp::tree

@@ -100,14 +100,15 @@ struct Done {
   static constexpr MessageType kType = MessageType::done;
   bool complete = false;  // every work item was settled; problems may still have been reported
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
-  std::string transport;
+  std::vector<std::string> streams;  // Stream::description(), by stream index
+  std::vector<std::string> notes;    // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
   StageTimes times;
   std::vector<Loss> losses;
   auto fields() {
     return std::tuple_cat(
-        std::tie(complete, files, directories, others, bytes, resent_chunks, transport, ring), times.fields(),
-        std::tie(losses));
+        std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
+        times.fields(), std::tie(losses));
   }
 };
 

@@ -41,6 +41,9 @@ class Plan {
   Plan(std::uint64_t extent_bytes, std::uint64_t by_kernel_bytes)
       : extent_bytes_(extent_bytes), by_kernel_bytes_(by_kernel_bytes) {}
 
+  // Before the first worker takes work.
+  void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
+
   // Walker. False: the run was stopped.
   bool add(Batch batch);
   bool add(LargeFileRef file);
@@ -99,7 +102,7 @@ class Plan {
   void child_settled(const DirectoryRef& directory);
   void wake_workers();
 
-  const std::uint64_t extent_bytes_;
+  std::uint64_t extent_bytes_;
   const std::uint64_t by_kernel_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable room_;

@@ -27,6 +27,10 @@ constexpr std::uint64_t kBatchBytes = 512 << 10;
 constexpr std::uint64_t kByKernelBytes = 16 << 20;
 constexpr unsigned kWalkThreadsMax = 2;
 
+std::uint64_t small_file_max(std::size_t chunk_bytes) {
+  return std::min<std::uint64_t>(kSmallFileMax, chunk_bytes / 4);
+}
+
 PathFacts facts_of(int fd, PathKind kind) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return {.kind = PathKind::unusable, .device = 0, .inode = 0};
@@ -46,7 +50,7 @@ Source::Source(const SourceJob& job, Reporter& reporter)
     : job_(job),
       reporter_(reporter),
       policy_(job.settings.policy()),
-      small_file_max_(std::min<std::uint64_t>(kSmallFileMax, job.settings.chunk_bytes / 4)),
+      small_file_max_(small_file_max(job.settings.chunk_bytes)),
       plan_(job.settings.chunk_bytes, kByKernelBytes),
       pacer_(job.bytes_per_second) {
   roots_.reserve(job_.paths.size());  // directories and items point to their roots
@@ -174,13 +178,18 @@ void Source::set_landings(const std::vector<std::string>& landings) {
   }
 }
 
-void Source::copy(const std::vector<StreamMaker>& streams, std::uint32_t depth) {
+void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+  // The walker may have sorted by larger chunks: what does not fit an archive chunk now is packed as grown.
+  shape_ = shape;
+  small_file_max_ = small_file_max(shape.slot_bytes);
+  plan_.set_extent_bytes(shape.slot_bytes);
+  done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
   std::atomic<std::size_t> finished{0};
-  for (const StreamMaker& make_stream : streams) {
-    threads.emplace_back([&, this] {
-      SourceWorker worker(*this, depth);
-      if (worker.run(make_stream)) ++finished;
+  for (std::size_t index = 0; index < streams.size(); ++index) {
+    threads.emplace_back([&, this, index] {
+      SourceWorker worker(*this, index);
+      if (worker.run(streams[index])) ++finished;
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -38,8 +38,8 @@ class Source {
   // Entry::path of each SRC's top, in order, from the target's side of the rules.
   void set_landings(const std::vector<std::string>& landings);
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
-  // depth: how many chunks each worker has under way.
-  void copy(const std::vector<StreamMaker>& streams, std::uint32_t depth);
+  // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
 
   // Any thread: the run is over; workers drop what is under way and end soon.
   void stop();
@@ -61,7 +61,8 @@ class Source {
   const SourceJob job_;
   Reporter& reporter_;
   const MetadataPolicy policy_;
-  const std::uint64_t small_file_max_;
+  net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
+  std::uint64_t small_file_max_;
   NameTable names_;
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job

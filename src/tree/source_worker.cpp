@@ -12,9 +12,10 @@ namespace rdcp::tree {
 using net::AckStatus;
 using net::FrameKind;
 
-SourceWorker::SourceWorker(Source& source, std::uint32_t depth)
+SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
-      depth_(depth),
+      index_(index),
+      depth_(source.shape_.target_slots),
       packer_(source.plan_, source.small_file_max_, source.policy_, source.names_, source.reporter_) {}
 
 // Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
@@ -31,15 +32,16 @@ void SourceWorker::lose_stream(const io::Error& error) {
 
 bool SourceWorker::run(const StreamMaker& make_stream) {
   auto ring = io::make_ring(source_.job_.settings.ring, depth_ + 8);
-  auto arena = io::Arena::create(depth_, source_.job_.settings.chunk_bytes);
+  auto arena = io::Arena::create(depth_, source_.shape_.slot_bytes);
   if (!ring || !arena) {
     fail(ring ? arena.error() : ring.error());
     return false;
   }
   ring_ = std::move(*ring);
-  ring_->register_arena(arena->all());
   source_.plan_.subscribe(ring_.get());
+  // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
+  ring_->register_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   idle_ = std::make_unique<io::WaitList>(*ring_);
   stream_->start();
@@ -68,7 +70,7 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   sum.idle_ns += times_.idle_ns;
   sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
   source_.done_.ring = ring_->description();
-  source_.done_.transport = stream_->description();
+  source_.done_.streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -222,7 +224,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     const bool sparse = file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    file->by_kernel = source_.job_.connect == Connect::in_process;
+    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
     if (sparse) frame.flags = net::kFlagSparse;
   }
   file->end = file->size;

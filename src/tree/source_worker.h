@@ -19,7 +19,8 @@ namespace rdcp::tree {
 
 class SourceWorker {
  public:
-  SourceWorker(Source& source, std::uint32_t depth);
+  // index: of its stream.
+  SourceWorker(Source& source, std::size_t index);
   // Until the plan has nothing more, or the run is stopped. False: the stream or the ring failed (reported).
   bool run(const StreamMaker& make_stream);
 
@@ -55,6 +56,7 @@ class SourceWorker {
   void lose_stream(const io::Error& error);
 
   Source& source_;
+  const std::size_t index_;
   const std::uint32_t depth_;
   std::unique_ptr<io::Ring> ring_;
   std::unique_ptr<net::Stream> stream_;

@@ -95,13 +95,14 @@ Result<void> Target::begin(const Begin& begin) {
   return {};
 }
 
-void Target::copy(const std::vector<StreamMaker>& streams, std::uint32_t slots) {
+void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+  done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
   std::atomic<std::size_t> finished{0};
-  for (const StreamMaker& make_stream : streams) {
-    threads.emplace_back([&, this] {
-      TargetWorker worker(*this, slots);
-      if (worker.run(make_stream)) ++finished;
+  for (std::size_t index = 0; index < streams.size(); ++index) {
+    threads.emplace_back([&, this, index] {
+      TargetWorker worker(*this, index, shape);
+      if (worker.run(streams[index])) ++finished;
     });
   }
   for (std::thread& thread : threads) thread.join();

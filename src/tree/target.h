@@ -28,7 +28,7 @@ class Target {
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
   // Takes chunks, one worker thread a stream, until every stream has ended or failed.
-  void copy(const std::vector<StreamMaker>& streams, std::uint32_t slots);
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
 
   void stop() { stopped_ = true; }
   // Wakes nobody; workers look every 500 ms, and their streams end with the source's.

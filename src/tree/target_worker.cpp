@@ -25,7 +25,8 @@ bool concerns_everything(const io::Error& error) {
 
 }  // namespace
 
-TargetWorker::TargetWorker(Target& target, std::uint32_t slots) : target_(target), slots_(slots) {
+TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamShape& shape)
+    : target_(target), index_(index), shape_(shape) {
   if (target_.root_) {
     tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
                                          target_.names_, target_.losses_);
@@ -57,21 +58,22 @@ void TargetWorker::protocol_error(std::string_view what) {
 }
 
 bool TargetWorker::run(const StreamMaker& make_stream) {
-  auto ring = io::make_ring(target_.job_.settings.ring, slots_ + 8);
-  auto arena = io::Arena::create(slots_, target_.job_.settings.chunk_bytes);
+  auto ring = io::make_ring(target_.job_.settings.ring, shape_.target_slots + 8);
+  auto arena = io::Arena::create(shape_.target_slots, shape_.slot_bytes);
   if (!ring || !arena) {
     target_.reporter_.fatal(ring ? arena.error() : ring.error());
     target_.refuse_all();
     return false;
   }
   ring_ = std::move(*ring);
-  ring_->register_arena(arena->all());
+  // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
+  ring_->register_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   turns_ = std::make_unique<io::WaitList>(*ring_);
   stream_->start();
   std::vector<io::Task> tasks;
-  for (std::uint32_t i = 0; i < slots_; ++i) tasks.push_back(slot_loop(*arena));
+  for (std::uint32_t i = 0; i < shape_.target_slots; ++i) tasks.push_back(slot_loop(*arena));
   for (io::Task& task : tasks) task.start();
   const auto driven = drive(*ring_, *stream_, tasks, [&] {
     if (!target_.stopped()) return;
@@ -85,7 +87,7 @@ bool TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  target_.done_.transport = stream_->description();
+  target_.done_.streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -313,7 +315,7 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   std::uint64_t length = 0;
   std::memcpy(&from, frame.extra.bytes.data(), sizeof from);
   std::memcpy(&length, frame.extra.bytes.data() + sizeof from, sizeof length);
-  if (target_.job_.connect != Connect::in_process || file == nullptr || frame.offset > file->size ||
+  if (target_.job_.streams.connect != Connect::in_process || file == nullptr || frame.offset > file->size ||
       length > file->size - frame.offset) {
     protocol_error("a kernel copy that was not agreed on");
     return AckStatus::refused;

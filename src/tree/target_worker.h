@@ -17,7 +17,8 @@ namespace rdcp::tree {
 
 class TargetWorker {
  public:
-  TargetWorker(Target& target, std::uint32_t slots);
+  // index: of its stream.
+  TargetWorker(Target& target, std::size_t index, const net::StreamShape& shape);
   // Until the source ends the stream or it fails. False: it failed, or the peer broke the protocol
   // (reported).
   bool run(const StreamMaker& make_stream);
@@ -45,7 +46,8 @@ class TargetWorker {
   void protocol_error(std::string_view what);
 
   Target& target_;
-  const std::uint32_t slots_;
+  const std::size_t index_;
+  const net::StreamShape shape_;
   std::unique_ptr<io::Ring> ring_;
   std::unique_ptr<net::Stream> stream_;
   std::unique_ptr<RegisteredFiles> files_;

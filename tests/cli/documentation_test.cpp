@@ -165,7 +165,7 @@ TEST(Completions, FishNamesEveryOption) {
 }
 
 TEST(Completions, ValuesAreTheParsersOwn) {
-  const std::vector<std::string> choices{"auto tcp", "auto keep bypass", "auto io_uring threads"};
+  const std::vector<std::string> choices{"auto tcp rdma", "auto keep bypass", "auto io_uring threads"};
   for (const char* name : {"completions/rdcp.bash", "completions/_rdcp", "completions/rdcp.fish"}) {
     for (const std::string& words : choices) EXPECT_NE(text_of(name).find(words), std::string::npos) << name;
   }
@@ -205,7 +205,7 @@ TEST_F(BashCompletion, OffersOptions) {
 TEST_F(BashCompletion, OffersValuesAlsoBehindTheSign) {
   EXPECT_EQ(bash_offers("rdcp --cache \"\""), "auto keep bypass\n");
   EXPECT_EQ(bash_offers("rdcp --ring = th"), "threads\n");
-  EXPECT_EQ(bash_offers("rdcp --transport ="), "auto tcp\n");
+  EXPECT_EQ(bash_offers("rdcp --transport ="), "auto tcp rdma\n");
 }
 
 TEST_F(BashCompletion, OffersFilesButNotForRemotePaths) {

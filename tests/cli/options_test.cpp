@@ -69,7 +69,7 @@ TEST(Options, DefaultsAreAutomatic) {
   EXPECT_EQ(options.bwlimit, 0u);
   EXPECT_EQ(options.cache, io::CacheMode::automatic);
   EXPECT_EQ(options.ring, io::RingChoice::automatic);
-  EXPECT_EQ(options.transport, TransportChoice::automatic);
+  EXPECT_EQ(options.transport, tree::Transport::automatic);
   EXPECT_EQ(options.via + options.congestion + options.ssh_config, "");
 }
 
@@ -185,15 +185,12 @@ TEST(Options, ChoicesAreNamedInErrors) {
   EXPECT_EQ(good({"--cache", "bypass"}).cache, io::CacheMode::bypass);
   EXPECT_EQ(good({"--ring=io_uring"}).ring, io::RingChoice::io_uring);
   EXPECT_EQ(good({"--ring=threads"}).ring, io::RingChoice::thread_pool);
-  EXPECT_EQ(good({"--transport=tcp"}).transport, TransportChoice::tcp);
-  EXPECT_EQ(good({"--transport=auto"}).transport, TransportChoice::automatic);
+  EXPECT_EQ(good({"--transport=tcp"}).transport, tree::Transport::tcp);
+  EXPECT_EQ(good({"--transport=auto"}).transport, tree::Transport::automatic);
+  EXPECT_EQ(good({"--transport=rdma"}).transport, tree::Transport::rdma);
   expect_usage_error({"--cache=no", "a", "b"}, "must be one of auto, keep, bypass");
   expect_usage_error({"--ring=uring", "a", "b"}, "must be one of auto, io_uring, threads");
-  expect_usage_error({"--transport=udp", "a", "b"}, "must be one of auto, tcp");
-}
-
-TEST(Options, RdmaIsNotBuiltIn) {
-  expect_usage_error({"--transport", "rdma", "a", "b"}, "RDMA is not built into this");
+  expect_usage_error({"--transport=udp", "a", "b"}, "must be one of auto, tcp, rdma");
 }
 
 TEST(Options, UnknownOptionsAreNamed) {

@@ -17,7 +17,7 @@ Summary two_gigabytes() {
   summary.bytes = 2'147'483'648;
   summary.seconds = 0.5;
   summary.streams = 2;
-  summary.transport = "tcp";
+  summary.ways = {"tcp", "tcp"};
   summary.ring = "io_uring";
   summary.limited_by = "target writes (3.7 GB/s)";
   return summary;

@@ -132,7 +132,9 @@ int serve() {
       job = *control.decode<tree::SourceJob>(*raw);
       tree::SourceReady ready;
       ready.sources.push_back({.kind = tree::PathKind::directory, .device = 1, .inode = 1});
-      ready.listening = {{"127.0.0.1"}, listener->port()};
+      ready.reach.listens = true;
+      ready.reach.hosts = {"127.0.0.1"};
+      ready.reach.port = listener->port();
       if (!control.send(ready)) return 1;
     } else if (raw->type == tree::MessageType::begin) {
       const tree::Begin begin = *control.decode<tree::Begin>(*raw);
@@ -140,7 +142,7 @@ int serve() {
       const auto attack = attacks().find(path.substr(path.rfind('/') + 1));
       if (attack == attacks().end()) return 2;
       const std::atomic<bool> stop{false};
-      auto sockets = listener->accept_all(job.key, begin.streams, seconds(10), stop, {});
+      auto sockets = listener->accept_all(job.streams.key, begin.streams, seconds(10), stop, {});
       if (!sockets) return 1;
       const Bytes bytes = attack->second();
       // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.

@@ -65,13 +65,13 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   SourceJob source_job;
   source_job.settings.chunk_bytes = copy.chunk_bytes;
   source_job.settings.ring = copy.ring;
-  source_job.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
+  source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
   source_job.bytes_per_second = copy.bytes_per_second;
   TargetJob target_job;
   target_job.settings = source_job.settings;
-  target_job.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
+  target_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
   target_job.path = copy.destination;
 
   Source source(source_job, heard.reporter);
@@ -102,8 +102,8 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
       return net::make_memory_target(ring, channel, shape, arena);
     });
   }
-  std::thread receiving([&] { target.copy(to, copy.depth); });
-  source.copy(from, copy.depth);
+  std::thread receiving([&] { target.copy(to, shape); });
+  source.copy(from, shape);
   receiving.join();
   return {source.result(), target.result()};
 }

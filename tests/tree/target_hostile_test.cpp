@@ -83,7 +83,7 @@ struct HostileTest : testing::Test {
   void attack(const std::vector<Sent>& frames) {
     TargetJob job;
     job.settings.chunk_bytes = kChunk;
-    job.connect = Connect::listen;
+    job.streams.connect = Connect::listen;
     job.path = scratch / "root";
     Target target(job, heard.reporter);
     target.open();
@@ -94,7 +94,7 @@ struct HostileTest : testing::Test {
       target.copy({[=](io::Ring& ring, io::Arena& arena) {
                     return net::make_memory_target(ring, channel, shape, arena);
                   }},
-                  kSlots);
+                  shape);
     });
     auto ring = io::make_ring(io::RingChoice::automatic, 8);
     const auto stream = net::make_memory_source(**ring, channel, shape);

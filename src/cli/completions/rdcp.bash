@@ -55,7 +55,7 @@ _rdcp() {
         --rdcp-path) return ;;
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
-        --transport) _rdcp_complete_words "auto tcp" && return ;;
+        --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
         --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;

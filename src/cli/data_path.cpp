@@ -1,0 +1,142 @@
+#include "cli/data_path.h"
+
+#include <algorithm>
+
+#include "cli/human.h"
+#include "cli/options.h"
+#include "io/arena.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using tree::Transport;
+
+namespace {
+
+constexpr unsigned kStreamsMin = 2;
+constexpr unsigned kStreamsAutomaticMax = 8;
+constexpr std::uint64_t kArenaBytes = 64 << 20;  // of one agent
+constexpr std::uint32_t kSlotsWanted = 4;        // at least, where memory allows
+constexpr std::uint32_t kSlotsMin = 2;
+// What one stream is laid out for; with the round-trip time it says how many chunks must be under way.
+constexpr double kBytesPerSecond = 5e9;
+// A stream's queues and frames, beside its slots: at most so much is locked for them too.
+constexpr std::uint64_t kQueueBytes = 96 << 10;
+
+unsigned streams_for(const DataPathWish& wish) {
+  if (wish.one_stream) return 1;
+  return wish.streams != 0 ? wish.streams : std::clamp(wish.cpus, kStreamsMin, kStreamsAutomaticMax);
+}
+
+// Enough chunks under way to fill the path for one round trip, and no more: a small arena stays in the cache.
+std::uint32_t slots_for(const DataPathWish& wish, unsigned streams, std::uint32_t chunk_bytes) {
+  const double wanted =
+      std::max<double>(kSlotsWanted, wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes);
+  const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, kSlotsMin);
+  return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
+}
+
+std::uint64_t locked_bytes(const DataPath& path) {
+  return path.streams * (std::uint64_t{path.slots} * path.chunk_bytes + kQueueBytes);
+}
+
+// False: even the least is more than may be locked.
+bool shrink_to(std::uint64_t lockable, DataPath& path) {
+  const auto too_much = [&] { return locked_bytes(path) > lockable; };
+  while (too_much() && path.slots > kSlotsWanted) --path.slots;
+  while (too_much() && path.chunk_bytes / 2 >= kChunkBytesMin) {
+    path.chunk_bytes = path.chunk_bytes / 2 / io::kPageBytes * io::kPageBytes;
+  }
+  while (too_much() && path.slots > kSlotsMin) --path.slots;
+  while (too_much() && path.streams > 1) --path.streams;
+  return !too_much();
+}
+
+const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
+  return b.reach.lockable_bytes < a.reach.lockable_bytes ? b : a;
+}
+
+std::string how_to_raise_it() {
+  return "raise it with '* - memlock unlimited' in /etc/security/limits.d/rdma.conf and a new login, or "
+         "LimitMEMLOCK=infinity in the unit of a service";
+}
+
+// What a device can hold at most: each slot takes two work requests at the source.
+std::uint32_t slots_of_devices(const std::vector<net::Rail>& rails, std::uint32_t slots) {
+  constexpr std::uint32_t kBeside = 16;  // the end, probes, the handshake
+  for (const net::Rail& rail : rails) {
+    for (const net::RdmaPort* port : {&rail.connecting, &rail.listening}) {
+      if (port->work_requests_max > kBeside) {
+        slots = std::min(slots, (port->work_requests_max - kBeside) / 2);
+      }
+    }
+  }
+  return std::max(slots, 1u);
+}
+
+// Lays the path out over RDMA. Else the reason why not.
+std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, const DataPathEnd& listening,
+                     DataPath& path) {
+  for (const DataPathEnd* end : {&connecting, &listening}) {
+    if (end->reach.rdma.usable.empty()) return end->host + ": " + end->reach.rdma.none_because;
+  }
+  net::RailChoice choice = net::choose_rails(connecting.reach.rdma, listening.reach.rdma, wish.via);
+  if (choice.rails.empty()) return choice.none_because;
+  DataPath wanted = path;
+  if (wish.streams == 0 && !wish.one_stream) {
+    wanted.streams = std::max<unsigned>(wanted.streams, static_cast<unsigned>(choice.rails.size()));
+  }
+  wanted.slots = slots_of_devices(choice.rails, slots_for(wish, wanted.streams, wanted.chunk_bytes));
+  DataPath fitting = wanted;
+  const DataPathEnd& least = who_locks_less(connecting, listening);
+  const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
+                            format_bytes(least.reach.lockable_bytes);
+  if (!shrink_to(least.reach.lockable_bytes, fitting)) {
+    return limit + ", and RDMA needs " + format_bytes(locked_bytes(fitting)) + ": " + how_to_raise_it();
+  }
+  if (locked_bytes(fitting) < locked_bytes(wanted)) {
+    fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +
+                            " of " + plural(fitting.slots, "slot", "slots") + " of " +
+                            format_bytes(fitting.chunk_bytes) + ": " + how_to_raise_it());
+  }
+  path = std::move(fitting);
+  path.rails = std::move(choice.rails);
+  return {};
+}
+
+}  // namespace
+
+io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEnd& connecting,
+                                      const DataPathEnd& listening) {
+  DataPath path;
+  path.streams = streams_for(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = slots_for(wish, path.streams, path.chunk_bytes);
+  path.tcp = wish.transport != Transport::rdma && !listening.reach.hosts.empty();
+  if (wish.transport == Transport::tcp) return path;
+  const std::string reason = try_rdma(wish, connecting, listening, path);
+  if (reason.empty()) return path;
+  if (wish.transport == Transport::rdma) {
+    return io::plain_error(ErrorKind::connection, "use RDMA to", listening.host, reason);
+  }
+  if (!path.tcp) {
+    return io::plain_error(ErrorKind::usage, "listen at", listening.host,
+                           listening.reach.no_tcp_because + "; RDMA: " + reason);
+  }
+  path.notes.push_back("RDMA was not used: " + reason);
+  return path;
+}
+
+io::Result<DataPath> data_path_within(const DataPathWish& wish) {
+  if (wish.transport == Transport::rdma) {
+    return io::plain_error(ErrorKind::usage, "--transport", "rdma",
+                           "SRC and DST are both on this host, so nothing goes over a network");
+  }
+  DataPath path;
+  path.streams = streams_for(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = kSlotsWanted;
+  return path;
+}
+
+}  // namespace rdcp::cli

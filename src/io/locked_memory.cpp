@@ -1,0 +1,33 @@
+#include "io/locked_memory.h"
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace rdcp::io {
+namespace {
+
+// capget(2) has no wrapper in the C library.
+bool may_lock_anything() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  if (::syscall(SYS_capget, &header, data.data()) != 0) return false;
+  return (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+}
+
+}  // namespace
+
+std::uint64_t lockable_bytes() {
+  rlimit limit{};
+  if (may_lock_anything() || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return kNoLockLimit;
+  if (limit.rlim_cur != limit.rlim_max) {
+    const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (::setrlimit(RLIMIT_MEMLOCK, &raised) == 0) limit = raised;
+  }
+  return limit.rlim_cur == RLIM_INFINITY ? kNoLockLimit : limit.rlim_cur;
+}
+
+}  // namespace rdcp::io

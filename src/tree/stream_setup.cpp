@@ -1,0 +1,192 @@
+#include "tree/stream_setup.h"
+
+#include <algorithm>
+
+#include "io/locked_memory.h"
+#include "net/rdma.h"
+#include "net/tcp.h"
+#include "tree/agent.h"
+
+namespace rdcp::tree {
+
+using io::Error;
+using io::ErrorKind;
+using io::Result;
+
+namespace {
+
+constexpr std::chrono::seconds kConnectDeadline{20};
+// What the side that listens adds for the tries of the other side that came to nothing.
+constexpr std::chrono::seconds kFallBackGrace{20};
+
+// What to bind to for TCP: an RDMA device stands for the network interface that it is on.
+std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
+  const auto port = std::ranges::find(rdma.usable, via, &net::RdmaPort::device);
+  return port == rdma.usable.end() ? via : port->interface;
+}
+
+StreamMaker maker(bool source, io::Fd socket, const net::StreamShape& shape) {
+  auto held = std::make_shared<io::Fd>(std::move(socket));
+  return [=](io::Ring& ring, io::Arena& arena) {
+    return source ? net::make_tcp_source(ring, std::move(*held), shape)
+                  : net::make_tcp_target(ring, std::move(*held), shape, arena);
+  };
+}
+
+StreamMaker maker(bool source, net::RdmaConnectionPtr connection, const net::StreamShape& shape) {
+  auto held = std::make_shared<net::RdmaConnectionPtr>(std::move(connection));
+  return [=](io::Ring& ring, io::Arena& arena) {
+    return source ? net::make_rdma_source(ring, std::move(*held), shape, arena)
+                  : net::make_rdma_target(ring, std::move(*held), shape, arena);
+  };
+}
+
+StreamMaker maker(bool source, std::shared_ptr<net::MemoryChannel> channel, const net::StreamShape& shape) {
+  return [=](io::Ring& ring, io::Arena& arena) {
+    return source ? net::make_memory_source(ring, channel, shape)
+                  : net::make_memory_target(ring, channel, shape, arena);
+  };
+}
+
+}  // namespace
+
+StreamSetup::~StreamSetup() {
+  stop();
+  if (beside_.joinable()) beside_.join();
+}
+
+void StreamSetup::stop() {
+  stop_tcp_ = true;
+  stop_rdma_ = true;
+}
+
+Result<Reach> StreamSetup::open(const StreamWish& wish) {
+  wish_ = wish;
+  Reach reach;
+  if (wish.connect == Connect::in_process) return reach;
+  reach.lockable_bytes = io::lockable_bytes();
+  reach.listens = wish.connect == Connect::listen;
+  if (wish.transport != Transport::tcp) reach.rdma = net::own_rdma_ports();
+  if (!reach.listens) return reach;
+  if (!reach.rdma.usable.empty()) {
+    auto listener = net::RdmaListener::open(reach.rdma.usable);
+    if (listener) {
+      rdma_listener_.emplace(std::move(*listener));
+    } else {
+      reach.rdma = {.usable = {}, .none_because = listener.error().message()};
+    }
+  }
+  if (wish.transport == Transport::rdma) return reach;
+  auto tcp = listen_tcp(reach);
+  if (tcp) {
+    tcp_listener_.emplace(std::move(*tcp));
+  } else if (rdma_listener_) {
+    reach.hosts.clear();  // the device that was asked for may be the other side's
+    reach.no_tcp_because = tcp.error().message();
+  } else {
+    return tcp.error();
+  }
+  return reach;
+}
+
+Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
+  const std::string via = interface_of(wish_.via, reach.rdma);
+  auto hosts = net::own_addresses(via);
+  if (!hosts) return hosts.error();
+  auto listener = net::TcpListener::open(via.empty() ? std::string() : hosts->front());
+  if (!listener) return listener.error();
+  reach.hosts = std::move(*hosts);
+  reach.port = listener->port();
+  return listener;
+}
+
+Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool source,
+                                                   const std::string& congestion) {
+  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
+  std::vector<StreamMaker> makers;
+  if (wish_.connect == Connect::in_process) {
+    for (std::uint16_t i = 0; i < begin.streams; ++i) {
+      makers.push_back(maker(source, local_->channel(i), shape));
+    }
+    return makers;
+  }
+  const net::RdmaCall call{.key = wish_.key,
+                           .stream_count = begin.streams,
+                           .target_slots = begin.target_slots,
+                           .source = source,
+                           .deadline = kConnectDeadline,
+                           .stop = stop_rdma_};
+  const net::TcpOptions tcp{.congestion = congestion};
+  auto made = wish_.connect == Connect::listen ? accept(begin, call, tcp) : connect(begin, call, tcp);
+  if (!made) return made.error();
+  for (net::RdmaConnectionPtr& connection : made->rdma) {
+    makers.push_back(maker(source, std::move(connection), shape));
+  }
+  for (io::Fd& socket : made->tcp) makers.push_back(maker(source, std::move(socket), shape));
+  return makers;
+}
+
+Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const net::RdmaCall& call,
+                                                      const net::TcpOptions& tcp) {
+  Connections made;
+  if (!begin.rails.empty()) {
+    auto over_rdma = net::connect_rails(begin.rails, call);
+    if (over_rdma) {
+      for (const std::string& lost : over_rdma->lost_rails) notes_.push_back("left out: " + lost);
+      made.rdma = std::move(over_rdma->connections);
+      return made;
+    }
+    if (begin.hosts.empty() || stop_rdma_) return over_rdma.error();
+    notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
+  }
+  std::vector<net::Address> addresses;
+  for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
+  auto over_tcp = net::connect_all(addresses, wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+  if (!over_tcp) return over_tcp.error();
+  made.tcp = std::move(*over_tcp);
+  return made;
+}
+
+// The side that connects decides over what, so both are listened for where both may come.
+Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const net::RdmaCall& call,
+                                                     const net::TcpOptions& tcp) {
+  Connections made;
+  const bool over_rdma = !begin.rails.empty() && rdma_listener_;
+  if (!over_rdma) {
+    rdma_listener_.reset();
+    auto sockets = tcp_listener_->accept_all(wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+    if (!sockets) return sockets.error();
+    made.tcp = std::move(*sockets);
+    return made;
+  }
+  const std::chrono::seconds deadline = kConnectDeadline + kFallBackGrace;
+  if (tcp_listener_ && !begin.hosts.empty()) accept_tcp_beside(begin.streams, deadline, tcp);
+  auto connections = rdma_listener_->accept_all({.key = call.key,
+                                                 .stream_count = call.stream_count,
+                                                 .target_slots = call.target_slots,
+                                                 .source = call.source,
+                                                 .deadline = deadline,
+                                                 .stop = stop_rdma_});
+  rdma_listener_.reset();
+  if (connections) {
+    stop_tcp_ = true;
+    made.rdma = std::move(*connections);
+    return made;
+  }
+  if (beside_.joinable()) beside_.join();
+  if (!over_tcp_) return connections.error();
+  made.tcp = std::move(*over_tcp_);
+  return made;
+}
+
+void StreamSetup::accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline,
+                                    const net::TcpOptions& tcp) {
+  beside_ = std::thread([this, streams, deadline, tcp] {
+    auto sockets = tcp_listener_->accept_all(wish_.key, streams, deadline, stop_tcp_, tcp);
+    if (!sockets) return;
+    over_tcp_ = std::move(*sockets);
+    stop_rdma_ = true;
+  });
+}
+
+}  // namespace rdcp::tree

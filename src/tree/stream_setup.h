@@ -1,0 +1,62 @@
+// How an agent's streams come about: what this host can be reached by, then the job's connections.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/rdma_connect.h"
+#include "net/tcp_connect.h"
+#include "tree/job.h"
+#include "tree/worker.h"
+
+namespace rdcp::tree {
+
+class LocalStreams;
+
+// Life: open(), then make(), which blocks until the other side is there.
+class StreamSetup {
+ public:
+  // local: where the streams of a copy within one process meet; null elsewhere.
+  explicit StreamSetup(LocalStreams* local) : local_(local) {}
+  ~StreamSetup();
+
+  // Finds out by what this host can be reached, and listens if the job wants it. Error: nothing to listen on.
+  io::Result<Reach> open(const StreamWish& wish);
+  // The job's connections, by stream index, as something that each worker makes its stream of. RDMA first,
+  // where there are rails; the side that connects falls back to TCP if none of them works, and the side that
+  // listens takes what comes.
+  io::Result<std::vector<StreamMaker>> make(const Begin& begin, bool source, const std::string& congestion);
+  // Any thread: make() ends soon, with an error unless it is done.
+  void stop();
+  // After make(), in words: rails that were lost, RDMA that was given up.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  // What make() makes, before workers take over.
+  struct Connections {
+    net::RdmaConnections rdma;  // these
+    net::Sockets tcp;           // or these
+  };
+  io::Result<net::TcpListener> listen_tcp(Reach& reach);
+  io::Result<Connections> accept(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
+  io::Result<Connections> connect(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
+
+  void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
+
+  LocalStreams* const local_;
+  StreamWish wish_;
+  std::optional<net::TcpListener> tcp_listener_;
+  std::optional<net::RdmaListener> rdma_listener_;
+  std::vector<std::string> notes_;
+  // Where both may come, a thread accepts over TCP. Whichever has all its streams first stops the other; who
+  // is stopped notices within 100 ms, and nobody waits for that.
+  std::thread beside_;
+  std::optional<net::Sockets> over_tcp_;  // read after the thread's end
+  std::atomic<bool> stop_tcp_{false};
+  std::atomic<bool> stop_rdma_{false};
+};
+
+}  // namespace rdcp::tree
