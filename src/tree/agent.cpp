@@ -15,6 +15,7 @@
 
 #include "tree/control.h"
 #include "tree/job.h"
+#include "tree/measure.h"
 #include "tree/reporter.h"
 #include "tree/source.h"
 #include "tree/stream_setup.h"
@@ -43,7 +44,7 @@ class Agent {
       : place_(place),
         control_(std::move(in), std::move(out), "the coordinator"),
         reporter_([this](const Problem& problem) { tell(problem); }),
-        setup_(place.local) {}
+        setup_(std::make_unique<StreamSetup>(place.local)) {}
 
   bool run();
 
@@ -60,10 +61,11 @@ class Agent {
   std::optional<Message> expect(const RawMessage& raw);
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& job);
+  void start_measure(const MeasureJob& job);
   bool set_up(const StreamWish& wish, Reach& reach);
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);
-  Done result() const;
+  void tell_result();
   void stop_job();
   bool end_job();
   int next_timeout_ms() const;
@@ -75,7 +77,8 @@ class Agent {
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;
-  StreamSetup setup_;
+  std::unique_ptr<Measure> measure_;
+  std::unique_ptr<StreamSetup> setup_;
   std::thread copy_thread_;
   io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> copying_{false};
@@ -119,7 +122,7 @@ bool Agent::serve() {
       std::uint64_t count = 0;
       while (::read(copy_over_fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
       }
-      tell(result());
+      tell_result();
     }
     if (SteadyClock::now() >= next_progress_) {
       next_progress_ = SteadyClock::now() + kProgressInterval;
@@ -164,9 +167,14 @@ bool Agent::handle(const RawMessage& raw) {
       if (job && !source_ && !target_) start_target(*job);
       return job.has_value();
     }
+    case MessageType::measure_job: {
+      const auto job = expect<MeasureJob>(raw);
+      if (job && !source_ && !target_ && !copying_) start_measure(*job);
+      return job.has_value();
+    }
     case MessageType::begin: {
       const auto begin = expect<Begin>(raw);
-      if (begin && (source_ || target_) && !copy_thread_.joinable()) start_copy(*begin);
+      if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
     case MessageType::abort:
@@ -183,7 +191,7 @@ bool Agent::handle(const RawMessage& raw) {
 
 // Opens what the streams come in by, where this side listens. False: reported.
 bool Agent::set_up(const StreamWish& wish, Reach& reach) {
-  auto opened = setup_.open(wish);
+  auto opened = setup_->open(wish);
   if (!opened) {
     reporter_.fatal(opened.error());
     return false;
@@ -209,6 +217,15 @@ void Agent::start_target(const TargetJob& job) {
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
+// One measurement may follow another, over another transport.
+void Agent::start_measure(const MeasureJob& job) {
+  if (copy_thread_.joinable()) copy_thread_.join();
+  measure_ = std::make_unique<Measure>(job, reporter_);
+  setup_ = std::make_unique<StreamSetup>(place_.local);
+  MeasureReady ready;
+  if (set_up(job.streams, ready.reach)) tell(ready);
+}
+
 void Agent::start_copy(const Begin& begin) {
   copying_ = true;
   copy_thread_ = std::thread([this, begin] {
@@ -229,7 +246,8 @@ void Agent::copy(const Begin& begin) {
       return;
     }
   }
-  const auto streams = setup_.make(begin, source_ != nullptr, settings_.congestion);
+  const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
+  const auto streams = setup_->make(begin, is_source, settings_.congestion);
   if (!streams) {
     reporter_.fatal(streams.error());
     return;
@@ -237,18 +255,26 @@ void Agent::copy(const Begin& begin) {
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
   if (source_) source_->copy(*streams, shape);
   if (target_) target_->copy(*streams, shape);
+  if (measure_) measure_->run(*streams, shape);
 }
 
-Done Agent::result() const {
+void Agent::tell_result() {
+  if (measure_) {
+    Measured measured = measure_->result();
+    measured.notes = setup_->notes();
+    tell(measured);
+    return;
+  }
   Done done = source_ ? source_->result() : target_->result();
-  done.notes = setup_.notes();
-  return done;
+  done.notes = setup_->notes();
+  tell(done);
 }
 
 void Agent::stop_job() {
   reporter_.silence();
   stopping_ = true;
-  setup_.stop();
+  setup_->stop();
+  if (measure_) measure_->stop();
   if (source_) source_->stop();
   if (target_) target_->stop();
 }

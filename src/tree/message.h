@@ -1,7 +1,8 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, source_job | target_job, begin, beat, suspend, abort, finish.
-// Agent -> coordinator: hello first, then pong, source_ready | target_ready, progress, problem, done.
+// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, beat, suspend, abort, finish.
+// Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
+// problem, done | measured.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,9 @@ enum class MessageType : std::uint8_t {
   suspend,
   abort,
   finish,
+  measure_job,
+  measure_ready,
+  measured,
 };
 
 struct Hello {
