@@ -95,6 +95,10 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, target_ready);
     case MessageType::done:
       return store(*control_, raw, done);
+    case MessageType::measure_ready:
+      return store(*control_, raw, measure_ready);
+    case MessageType::measured:
+      return store(*control_, raw, measured);
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();

@@ -13,6 +13,7 @@
 #include "tree/agent.h"
 #include "tree/control.h"
 #include "tree/job.h"
+#include "tree/measure.h"
 
 namespace rdcp::cli {
 
@@ -44,6 +45,8 @@ class AgentLink {
   std::optional<tree::SourceReady> source_ready;
   std::optional<tree::TargetReady> target_ready;
   std::optional<tree::Done> done;
+  std::optional<tree::MeasureReady> measure_ready;
+  std::optional<tree::Measured> measured;
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();

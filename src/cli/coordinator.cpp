@@ -190,13 +190,7 @@ bool Coordinator::begin() {
   if (!path) return fail(path.error()), false;
   path_ = std::move(*path);
   const tree::Reach& listening = source.reach.listens ? source.reach : target.reach;
-  tree::Begin begin;
-  begin.streams = static_cast<std::uint16_t>(path_.streams);
-  begin.target_slots = path_.slots;
-  begin.chunk_bytes = path_.chunk_bytes;
-  begin.rails = path_.rails;
-  if (path_.tcp) begin.hosts = listening.hosts;
-  begin.port = listening.port;
+  tree::Begin begin = begin_for(path_, listening);
   begin.landings = landing->landings;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;

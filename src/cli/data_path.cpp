@@ -127,6 +127,17 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
   return path;
 }
 
+tree::Begin begin_for(const DataPath& path, const tree::Reach& listening) {
+  tree::Begin begin;
+  begin.streams = static_cast<std::uint16_t>(path.streams);
+  begin.target_slots = path.slots;
+  begin.chunk_bytes = path.chunk_bytes;
+  begin.rails = path.rails;
+  if (path.tcp) begin.hosts = listening.hosts;
+  begin.port = listening.port;
+  return begin;
+}
+
 io::Result<DataPath> data_path_within(const DataPathWish& wish) {
   if (wish.transport == Transport::rdma) {
     return io::plain_error(ErrorKind::usage, "--transport", "rdma",

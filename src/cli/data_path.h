@@ -43,6 +43,8 @@ struct DataPath {
 // asked for and can't be; (usage): what --via names is nowhere.
 io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEnd& connecting,
                                       const DataPathEnd& listening);
+// What both agents are told of it, without landings.
+tree::Begin begin_for(const DataPath& path, const tree::Reach& listening);
 // The same within one process. Error (usage): RDMA was asked for.
 io::Result<DataPath> data_path_within(const DataPathWish& wish);
 
