@@ -1,5 +1,6 @@
-/* Preloaded into a source agent: flips one bit in the payloads that it sends, as bad memory or a bad link would.
- * RDCP_CORRUPT_TIMES: how often (-1: always). RDCP_CORRUPT_LOG: a line is appended to this file each time. */
+/* Preloaded into a source agent: flips one bit in the payloads that it sends, as bad memory or a bad link
+ * would. RDCP_CORRUPT_TIMES: how often (-1: always). RDCP_CORRUPT_LOG: a line is appended to this file each
+ * time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@ static const size_t kFlipAt = 1000;
 static atomic_long turns_taken;
 
 static _Bool take_turn(void) {
-  const char *times = getenv("RDCP_CORRUPT_TIMES");
+  const char* times = getenv("RDCP_CORRUPT_TIMES");
   long most = times != NULL ? atol(times) : 0;
   if (most < 0) return 1;
   if (atomic_fetch_add(&turns_taken, 1) < most) return 1;
@@ -24,21 +25,21 @@ static _Bool take_turn(void) {
 }
 
 static void write_log(void) {
-  const char *log = getenv("RDCP_CORRUPT_LOG");
+  const char* log = getenv("RDCP_CORRUPT_LOG");
   int fd = log != NULL ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
   if (fd < 0 || write(fd, "flipped\n", 8) != 8) abort();
   close(fd);
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
-  ssize_t (*next)(int, const struct msghdr *, int) =
-      (ssize_t(*)(int, const struct msghdr *, int))dlsym(RTLD_NEXT, "sendmsg");
+ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
+  ssize_t (*next)(int, const struct msghdr*, int) =
+      (ssize_t(*)(int, const struct msghdr*, int))dlsym(RTLD_NEXT, "sendmsg");
   size_t before = 0;
   for (size_t i = 0; i < message->msg_iovlen; before += message->msg_iov[i++].iov_len) {
-    struct iovec *part = &message->msg_iov[i];
+    struct iovec* part = &message->msg_iov[i];
     if (part->iov_len < kPayloadMin || !take_turn()) continue;
     /* Only for the time of the call: what is sent again later has the right bytes. */
-    unsigned char *victim = (unsigned char *)part->iov_base + kFlipAt;
+    unsigned char* victim = (unsigned char*)part->iov_base + kFlipAt;
     *victim ^= 1;
     ssize_t sent = next(fd, message, flags);
     *victim ^= 1;
