@@ -1,5 +1,6 @@
 #include "net/rdma_facts.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <infiniband/verbs.h>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <memory>
 
+#include "io/fd.h"
 #include "net/sockets.h"
 
 namespace rdcp::net {
@@ -148,6 +150,14 @@ int numa_node_of(const std::string& device) {
   return file >> node ? node : -1;
 }
 
+// Why a node could not be opened. The libraries look for it in other places when the first try is refused,
+// so that their errno says ENOENT where permission is what is missing.
+int open_error(const std::string& node, int reported) {
+  const io::Fd fd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return errno;
+  return reported != 0 ? reported : ENODEV;
+}
+
 RdmaDeviceFacts device_facts(const std::string& name, ibv_device* const* offered, int count) {
   RdmaDeviceFacts facts;
   facts.name = name;
@@ -163,7 +173,7 @@ RdmaDeviceFacts device_facts(const std::string& name, ibv_device* const* offered
   if (context) {
     ask_device(*context, facts);
   } else {
-    facts.open_error = errno != 0 ? errno : ENODEV;
+    facts.open_error = open_error(facts.node, errno);
   }
   return facts;
 }
@@ -223,7 +233,7 @@ void add_addresses(RdmaFacts& facts) {
   // Makes the kernel load rdma_ucm where it can, so it comes before any look at the node.
   const EventChannel channel(::rdma_create_event_channel());
   if (!channel) {
-    facts.cm_error = errno != 0 ? errno : ENODEV;
+    facts.cm_error = open_error(kCmNode, errno);
     return;
   }
   ifaddrs* raw = nullptr;
