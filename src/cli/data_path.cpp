@@ -5,6 +5,7 @@
 #include "cli/human.h"
 #include "cli/options.h"
 #include "io/arena.h"
+#include "io/locked_memory.h"
 
 namespace rdcp::cli {
 
@@ -56,11 +57,6 @@ const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
   return b.reach.lockable_bytes < a.reach.lockable_bytes ? b : a;
 }
 
-std::string how_to_raise_it() {
-  return "raise it with '* - memlock unlimited' in /etc/security/limits.d/rdma.conf and a new login, or "
-         "LimitMEMLOCK=infinity in the unit of a service";
-}
-
 // What a device can hold at most: each slot takes two work requests at the source.
 std::uint32_t slots_of_devices(const std::vector<net::Rail>& rails, std::uint32_t slots) {
   constexpr std::uint32_t kBeside = 16;  // the end, probes, the handshake
@@ -92,12 +88,12 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
   const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
                             format_bytes(least.reach.lockable_bytes);
   if (!shrink_to(least.reach.lockable_bytes, fitting)) {
-    return limit + ", and RDMA needs " + format_bytes(locked_bytes(fitting)) + ": " + how_to_raise_it();
+    return limit + ", and RDMA needs " + format_bytes(locked_bytes(fitting)) + ": " + io::kHowToLockMore;
   }
   if (locked_bytes(fitting) < locked_bytes(wanted)) {
     fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +
                             " of " + plural(fitting.slots, "slot", "slots") + " of " +
-                            format_bytes(fitting.chunk_bytes) + ": " + how_to_raise_it());
+                            format_bytes(fitting.chunk_bytes) + ": " + io::kHowToLockMore);
   }
   path = std::move(fitting);
   path.rails = std::move(choice.rails);

@@ -13,4 +13,9 @@ inline constexpr std::uint64_t kNoLockLimit = std::numeric_limits<std::uint64_t>
 // io_uring_register(2) see it). Raises the soft limit to the hard one first, since that takes no privilege.
 std::uint64_t lockable_bytes();
 
+// For whoever may lock too little.
+inline constexpr const char* kHowToLockMore =
+    "raise it with '* - memlock unlimited' in /etc/security/limits.d/rdma.conf and a new login, or "
+    "LimitMEMLOCK=infinity in the unit of a service";
+
 }  // namespace rdcp::io

@@ -61,4 +61,7 @@ RdmaPorts usable_ports(const RdmaFacts& facts);
 // Speed times width, in ibv_port_attr's codes; 0 for a code that is not known.
 std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code);
 
+// As people write it: "fe80::1" for sysfs' fe80:0000:0000:0000:0000:0000:0000:0001.
+std::string short_gid(const std::string& gid);
+
 }  // namespace rdcp::net

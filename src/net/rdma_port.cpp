@@ -15,14 +15,6 @@
 namespace rdcp::net {
 namespace {
 
-// As people write it: "fe80::1" for sysfs' fe80:0000:0000:0000:0000:0000:0000:0001.
-std::string short_gid(const std::string& gid) {
-  in6_addr bytes{};
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (::inet_pton(AF_INET6, gid.c_str(), &bytes) != 1) return gid;
-  return ::inet_ntop(AF_INET6, &bytes, text.data(), text.size());
-}
-
 std::string cm_problem(int code) {
   std::string text = fmt::format("{}: {}", kCmNode, ::strerrordesc_np(code));
   if (code == ENOENT || code == ENODEV || code == ENXIO) text += " (module rdma_ucm is not loaded)";
@@ -107,6 +99,13 @@ std::string joined(std::vector<std::string> problems) {
 }
 
 }  // namespace
+
+std::string short_gid(const std::string& gid) {
+  in6_addr bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (::inet_pton(AF_INET6, gid.c_str(), &bytes) != 1) return gid;
+  return ::inet_ntop(AF_INET6, &bytes, text.data(), text.size());
+}
 
 std::string_view describe(LinkKind kind) {
   switch (kind) {

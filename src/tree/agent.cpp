@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tree/control.h"
+#include "tree/examine.h"
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/reporter.h"
@@ -177,6 +178,9 @@ bool Agent::handle(const RawMessage& raw) {
       if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
+    case MessageType::examine:
+      tell(Findings{.findings = examine(host_facts())});
+      return true;
     case MessageType::abort:
       reporter_.silence();
       return false;

@@ -1,8 +1,9 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, beat, suspend, abort, finish.
+// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, beat, suspend,
+// abort, finish.
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, done | measured.
+// problem, done | measured, findings.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,8 @@ enum class MessageType : std::uint8_t {
   measure_job,
   measure_ready,
   measured,
+  examine,
+  findings,
 };
 
 struct Hello {
