@@ -99,6 +99,8 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, measure_ready);
     case MessageType::measured:
       return store(*control_, raw, measured);
+    case MessageType::findings:
+      return store(*control_, raw, findings);
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();
@@ -147,6 +149,17 @@ void AgentLink::end(bool by_force) {
     control_.reset();
     thread_.join();
   }
+}
+
+bool has_terminal() {
+  return io::Fd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).get() >= 0;
+}
+
+std::chrono::seconds silence_max(const AgentLink& link, bool has_terminal) {
+  constexpr std::chrono::seconds kHelloMax{60};
+  constexpr std::chrono::seconds kPasswordMax{180};
+  if (link.hello) return tree::kSilenceMax;
+  return has_terminal ? kPasswordMax : kHelloMax;
 }
 
 }  // namespace rdcp::cli

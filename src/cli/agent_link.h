@@ -12,6 +12,7 @@
 #include "io/result.h"
 #include "tree/agent.h"
 #include "tree/control.h"
+#include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/measure.h"
 
@@ -47,6 +48,7 @@ class AgentLink {
   std::optional<tree::Done> done;
   std::optional<tree::MeasureReady> measure_ready;
   std::optional<tree::Measured> measured;
+  std::optional<tree::Findings> findings;
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
@@ -63,5 +65,12 @@ class AgentLink {
   std::thread thread_;
   bool ended_remote_ = false;
 };
+
+// True where there is a terminal on which ssh could ask for a password.
+bool has_terminal();
+
+// How long an agent may give no sign of life. Before its hello somebody may still be typing a password, if
+// there is a terminal to type it on.
+std::chrono::seconds silence_max(const AgentLink& link, bool has_terminal);
 
 }  // namespace rdcp::cli

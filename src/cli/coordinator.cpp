@@ -36,7 +36,7 @@ bool is_remote(const Location& location) {
 Coordinator::Coordinator(const Options& options, int signal_fd)
     : options_(options),
       signal_fd_(signal_fd),
-      has_terminal_(io::Fd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).get() >= 0),
+      has_terminal_(has_terminal()),
       progress_(progress_wanted(options.progress, options.quiet, STDERR_FILENO)) {}
 
 int Coordinator::run() {

@@ -50,15 +50,10 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
   return true;
 }
 
-// True, and reported, when an agent has been silent for too long. Before its hello somebody may still be
-// typing a password, if there is a terminal to type it on.
+// True, and reported, when an agent has been silent for too long.
 bool Coordinator::silent(const AgentLink& link) {
-  constexpr std::chrono::seconds kHelloMax{60};
-  constexpr std::chrono::seconds kPasswordMax{180};
   if (link.gone || link.done) return false;
-  const std::chrono::seconds limit = link.hello      ? tree::kSilenceMax
-                                     : has_terminal_ ? kPasswordMax
-                                                     : kHelloMax;
+  const std::chrono::seconds limit = silence_max(link, has_terminal_);
   if (Clock::now() - link.heard <= limit) return false;
   fail(io::plain_error(link.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for", link.name(),
                        "its agent has given no sign of life for " + std::to_string(limit.count()) + " s"));

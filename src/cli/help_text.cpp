@@ -4,6 +4,7 @@ namespace rdcp::cli {
 
 const char* const kHelpText =
     R"(Usage: rdcp [options] SRC... DST
+       rdcp --doctor [options] [HOST]
 Copies files and trees between hosts, in parallel, every chunk checked.
 
 SRC and DST are PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, or - for stdin or
@@ -22,6 +23,8 @@ What to tell
   -v, --verbose          a summary at the end, with the bandwidth
   -q, --quiet            nothing unless something fails
       --progress         a progress line even where stderr is no terminal
+      --doctor           what stands in the way of fast copies, here and on HOST
+      --json             the doctor's report as JSON
   -h, --help             this text
       --version          the version
 
@@ -46,6 +49,7 @@ How to move the data
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
 Exit status: 0 all copied; 1 some files not; 2 usage; 3 host or rdcp there not
 reached; 4 data connection failed; 5 digest mismatch; 130, 143 signals.
+The doctor: 0 no problem, 1 some, 3 HOST not reached.
 )";
 
 }  // namespace rdcp::cli

@@ -81,6 +81,8 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("-v,--verbose", [&] { options.verbose = true; });
   line.flag("-q,--quiet", [&] { options.quiet = true; });
   line.flag("--progress", [&] { options.progress = true; });
+  line.flag("--doctor", [&] { options.doctor = true; });
+  line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
 }
 
@@ -141,6 +143,7 @@ bool is_standard_stream(const Location& location) {
 Result<void> check_together(const Options& options) {
   if (options.quiet && options.verbose) return refuse("-q", "contradicts -v");
   if (options.quiet && options.progress) return refuse("-q", "contradicts --progress");
+  if (options.json && !options.doctor) return refuse("--json", "goes with --doctor only");
   const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
                        !options.ssh_config.empty() || !options.ssh_options.empty();
   if (for_ssh && !runs_ssh(options)) {
@@ -159,7 +162,24 @@ Result<void> check_streams(const Options& options) {
   return {};
 }
 
+// HOST, USER@HOST or [IPV6], with or without the colon of a location.
+Result<Location> parse_host(const string& word) {
+  auto location = parse_location(word.ends_with(':') ? word : word + ":");
+  if (!location) return location;
+  const bool is_host = location->kind == Location::Kind::remote && location->path == ".";
+  if (is_host) return location;
+  return plain_error(ErrorKind::usage, "--doctor", word, "is no host; write HOST, USER@HOST or [IPV6]");
+}
+
+Result<void> take_doctor_operands(const std::vector<string>& words, Options& options) {
+  if (options.agent) return refuse("--doctor", "contradicts --agent");
+  if (words.empty()) return {};
+  if (words.size() > 1) return refuse("--doctor", "takes one HOST at most");
+  return assign(options.doctor_host, parse_host(words.front()));
+}
+
 Result<void> take_operands(const std::vector<string>& words, Options& options) {
+  if (options.doctor) return take_doctor_operands(words, options);
   if (options.agent) {
     if (words.empty()) return {};
     return refuse("--agent", "takes no SRC and DST");

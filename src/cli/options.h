@@ -22,6 +22,10 @@ struct Options {
   Location destination;
   bool agent = false;  // be the far side of somebody's copy: all else is told over stdin
 
+  bool doctor = false;  // look at this host, and at doctor_host; copy nothing
+  std::optional<Location> doctor_host;
+  bool json = false;
+
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;
   bool preserve = false;  // -p: accepted, since metadata is kept always

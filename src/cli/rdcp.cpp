@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "cli/coordinator.h"
+#include "cli/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
 #include "cli/version.h"
@@ -77,5 +78,6 @@ int main(int argc, char** argv) {
     if (!ended) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }
+  if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   return copy_all(parsed.options, signal_fd);
 }

@@ -252,6 +252,30 @@ TEST(Options, AgentTakesNoOperands) {
   expect_usage_error({"--agent", "a", "b"}, "--agent");
 }
 
+TEST(Options, TheDoctorTakesOneHostOrNone) {
+  const Parsed here = parse({"--doctor"});
+  EXPECT_FALSE(here.exit_status) << here.text_err;
+  EXPECT_TRUE(here.options.doctor);
+  EXPECT_FALSE(here.options.doctor_host);
+  EXPECT_FALSE(here.options.json);
+  const Parsed there = parse({"--doctor", "--json", "ann@hostb"});
+  ASSERT_TRUE(there.options.doctor_host) << there.text_err;
+  EXPECT_TRUE(there.options.json);
+  EXPECT_EQ(there.options.doctor_host->ssh_destination(), "ann@hostb");
+  EXPECT_EQ(parse({"--doctor", "hostb:"}).options.doctor_host->host, "hostb");
+  EXPECT_EQ(parse({"--doctor", "[2001:db8::7]"}).options.doctor_host->host, "2001:db8::7");
+}
+
+TEST(Options, TheDoctorWantsAHost) {
+  expect_usage_error({"--doctor", "a", "b"}, "takes one HOST at most");
+  expect_usage_error({"--doctor", "./file"}, "is no host");
+  expect_usage_error({"--doctor", "hostb:/data"}, "is no host");
+  expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
+  expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
+  expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
+  expect_usage_error({"--json", "a", "b"}, "goes with --doctor only");
+}
+
 TEST(Options, HelpAndVersionGoToStandardOutput) {
   for (const char* option : {"-h", "--help"}) {
     const Parsed parsed = parse({option});

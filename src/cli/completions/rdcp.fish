@@ -19,6 +19,8 @@ complete -c rdcp -l numeric-ids -d 'keep owner and group by number, not by name'
 complete -c rdcp -s v -l verbose -d 'a summary at the end, with the bandwidth'
 complete -c rdcp -s q -l quiet -d 'nothing unless something fails'
 complete -c rdcp -l progress -d 'a progress line even where stderr is no terminal'
+complete -c rdcp -l doctor -d 'what stands in the way of fast copies'
+complete -c rdcp -l json -d 'the report of --doctor as JSON'
 complete -c rdcp -s h -l help -d 'print a short help'
 complete -c rdcp -l version -d 'print the version'
 
