@@ -92,7 +92,7 @@ void examine_io(const HostFacts& facts, std::vector<Finding>& findings) {
             uring_advice(facts)};
   } else if (!facts.buffers_refusal.empty()) {
     ring = {Level::warning, "io_uring", "works, without registered buffers: " + facts.buffers_refusal,
-            io::kHowToLockMore};
+            facts.buffers_refusal.find("memlock") != std::string::npos ? io::kHowToLockMore : ""};
   }
   findings.push_back(std::move(ring));
 }

@@ -14,6 +14,13 @@ SUBJECTS = {"RDMA", "locked memory", "huge pages", "io_uring", "disk"}
 has_rdma = os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
 
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:  # it has ended meanwhile
+        return ""
+
+
 class Doctor(CopyTest):
     def report(self, *words, status=None, **options) -> dict:
         done = self.rdcp("--doctor", "--json", *words, **options)
@@ -124,7 +131,7 @@ class Doctor(CopyTest):
         running = self.start("--doctor", "--rdcp-path", waiting, "dest")
 
         def sleepers():
-            return [pid for pid in self.sshd.descendants() if Path(f"/proc/{pid}/comm").read_text().strip() == "sleep"]
+            return [pid for pid in self.sshd.descendants() if name_of(pid) == "sleep"]
         left_alone = wait_for(sleepers)  # no rdcp, so nothing tells it to end
         self.assertTrue(left_alone)
         for pid in left_alone:

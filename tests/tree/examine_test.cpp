@@ -244,6 +244,10 @@ TEST(Examine, IoUringWithoutRegisteredBuffers) {
   EXPECT_EQ(ring.level, Level::warning);
   EXPECT_THAT(ring.text, HasSubstr("without registered buffers"));
   EXPECT_THAT(ring.advice, HasSubstr("limits.d"));
+  // Another cause is not cured by that.
+  facts.buffers_refusal = "Operation not permitted";
+  EXPECT_EQ(found(facts, "io_uring").level, Level::warning);
+  EXPECT_EQ(found(facts, "io_uring").advice, "");
 }
 
 TEST(Examine, HugePagesThatAreOffAreAWarning) {
