@@ -176,16 +176,13 @@ void Source::set_landings(const std::vector<std::string>& landings) {
 
 void Source::copy(const std::vector<StreamMaker>& streams, std::uint32_t depth) {
   std::vector<std::thread> threads;
-  std::atomic<std::size_t> finished{0};
-  for (const StreamMaker& make_stream : streams) {
-    threads.emplace_back([&, this] {
-      SourceWorker worker(*this, depth);
-      if (worker.run(make_stream)) ++finished;
-    });
+  streams_.begin(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    threads.emplace_back([&, i, this] { SourceWorker(*this, i, depth).run(streams[i]); });
   }
   for (std::thread& thread : threads) thread.join();
   std::lock_guard lock(mutex_);
-  done_.complete = finished == streams.size() && !plan_.stopped();
+  done_.complete = streams_.any_ended() && !plan_.stopped();
 }
 
 void Source::stop() {
@@ -212,6 +209,7 @@ Done Source::result() const {
   done.others = counters_.others;
   done.bytes = counters_.bytes;
   done.resent_chunks = counters_.resent_chunks;
+  done.lost_streams = streams_.lost();
   return done;
 }
 

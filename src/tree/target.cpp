@@ -97,23 +97,21 @@ Result<void> Target::begin(const Begin& begin) {
 
 void Target::copy(const std::vector<StreamMaker>& streams, std::uint32_t slots) {
   std::vector<std::thread> threads;
-  std::atomic<std::size_t> finished{0};
-  for (const StreamMaker& make_stream : streams) {
-    threads.emplace_back([&, this] {
-      TargetWorker worker(*this, slots);
-      if (worker.run(make_stream)) ++finished;
-    });
+  streams_.begin(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    threads.emplace_back([&, i, this] { TargetWorker(*this, i, slots).run(streams[i]); });
   }
   for (std::thread& thread : threads) thread.join();
   files_.clear();
   std::lock_guard lock(mutex_);
-  done_.complete = finished == streams.size() && !stopped_ && !refusing_;
+  done_.complete = streams_.any_ended() && !stopped_ && !refusing_;
 }
 
 Done Target::result() const {
   std::lock_guard lock(mutex_);
   Done done = done_;
   done.bytes = bytes_;
+  done.lost_streams = streams_.lost();
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
