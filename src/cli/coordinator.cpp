@@ -220,6 +220,9 @@ Summary Coordinator::summary() const {
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
+  for (const std::string& lost : source.lost_streams) {
+    result.warnings.push_back(lost + "; its chunks went over the others");
+  }
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(
         {std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});

@@ -21,6 +21,16 @@ void put_u64(std::byte* to, std::uint64_t value) {
   for (int shift = 56; shift >= 0; shift -= 8) *to++ = static_cast<std::byte>(value >> shift);
 }
 
+// A chunk's digest, bound to its position.
+unsigned __int128 bound_to(std::uint64_t offset, std::uint64_t length, const Digest& digest) {
+  std::array<std::byte, 32> bound;
+  put_u64(bound.data(), offset);
+  put_u64(bound.data() + 8, length);
+  std::memcpy(bound.data() + 16, digest.bytes.data(), digest.bytes.size());
+  const XXH128_hash_t hash = xxh3_128(bound);
+  return static_cast<unsigned __int128>(hash.high64) << 64 | hash.low64;
+}
+
 }  // namespace
 
 Digest digest_of(std::span<const std::byte> bytes) {
@@ -32,12 +42,11 @@ std::uint64_t check_of(std::span<const std::byte> bytes) {
 }
 
 void FileDigest::add(std::uint64_t offset, std::uint64_t length, const Digest& digest) {
-  std::array<std::byte, 32> bound;
-  put_u64(bound.data(), offset);
-  put_u64(bound.data() + 8, length);
-  std::memcpy(bound.data() + 16, digest.bytes.data(), digest.bytes.size());
-  const XXH128_hash_t hash = xxh3_128(bound);
-  sum_ += static_cast<unsigned __int128>(hash.high64) << 64 | hash.low64;
+  sum_ += bound_to(offset, length, digest);
+}
+
+void FileDigest::remove(std::uint64_t offset, std::uint64_t length, const Digest& digest) {
+  sum_ -= bound_to(offset, length, digest);
 }
 
 Digest FileDigest::value() const {

@@ -25,6 +25,8 @@ std::uint64_t check_of(std::span<const std::byte> bytes);
 class FileDigest {
  public:
   void add(std::uint64_t offset, std::uint64_t length, const Digest& digest);
+  // Takes back what was added: the chunk is to be written once more, perhaps with other bytes.
+  void remove(std::uint64_t offset, std::uint64_t length, const Digest& digest);
   Digest value() const;
 
  private:

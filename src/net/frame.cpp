@@ -26,7 +26,8 @@ constexpr std::size_t kZerosAt = 64;
 constexpr std::size_t kCheckAt = 88;
 static_assert(kCheckAt + sizeof(std::uint64_t) == kFrameBytes);
 
-constexpr std::uint64_t kOffsetMax = std::numeric_limits<std::int64_t>::max();  // off_t's
+constexpr std::uint64_t kOffsetMax = std::numeric_limits<std::int64_t>::max();   // off_t's
+constexpr std::uint64_t kStreamMax = std::numeric_limits<std::uint16_t>::max();  // the handshake's
 
 // Which fields of a frame a kind uses; the table in frame.h.
 enum : unsigned {
@@ -36,25 +37,27 @@ enum : unsigned {
   kUsesOffset = 8,
   kUsesExtra = 16,
   kUsesStatus = 32,
-  kUsesFlags = 64,
+  kMayBeAgain = 64,  // kFlagAgain
 };
 
 constexpr unsigned uses(FrameKind kind) {
   switch (kind) {
     case FrameKind::archive:
-      return kUsesSlot | kUsesPayload;
+      return kUsesSlot | kUsesPayload | kMayBeAgain;
     case FrameKind::open:
-      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesFlags;
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::data:
-      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset;
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::commit:
-      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesExtra;
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesExtra | kMayBeAgain;
     case FrameKind::copy_range:
       return kUsesSlot | kUsesFile | kUsesOffset | kUsesExtra;
     case FrameKind::abandon:
-      return kUsesSlot | kUsesFile;
+      return kUsesSlot | kUsesFile | kMayBeAgain;
     case FrameKind::credit:
       return kUsesSlot | kUsesStatus;
+    case FrameKind::lost:
+      return kUsesSlot | kUsesOffset;
     case FrameKind::end:
       break;
   }
@@ -62,19 +65,23 @@ constexpr unsigned uses(FrameKind kind) {
 }
 
 constexpr bool known(FrameKind kind) {
-  return kind >= FrameKind::archive && kind <= FrameKind::credit;
+  return kind >= FrameKind::archive && kind <= FrameKind::lost;
 }
 
 constexpr bool known(AckStatus status) {
   return status >= AckStatus::granted && status <= AckStatus::in_turn;
 }
 
+constexpr unsigned flags_of(FrameKind kind) {
+  const unsigned again = (uses(kind) & kMayBeAgain) != 0 ? kFlagAgain : 0;
+  return kind == FrameKind::open ? again | kFlagSparse : again;
+}
+
 // What is wrong with the form of a frame of a known kind, or nullptr.
 const char* fault_of(const Frame& frame) {
   const unsigned used = uses(frame.kind);
   const auto unused = [used](unsigned field) { return (used & field) == 0; };
-  const std::uint8_t flags_allowed = unused(kUsesFlags) ? 0 : kFlagSparse;
-  if ((frame.flags & ~flags_allowed) != 0) return "undefined flags";
+  if ((frame.flags & ~flags_of(frame.kind)) != 0) return "undefined flags";
   if (!known(frame.status)) return "unknown status";
   if (unused(kUsesStatus) && frame.status != AckStatus::granted) return "a status where none belongs";
   if (unused(kUsesSlot) && frame.slot != 0) return "a slot where none belongs";
@@ -85,6 +92,7 @@ const char* fault_of(const Frame& frame) {
   if (unused(kUsesOffset) && frame.offset != 0) return "an offset where none belongs";
   if (unused(kUsesExtra) && frame.extra != io::Digest{}) return "extra bytes where none belong";
   if (frame.offset > kOffsetMax - frame.length) return "an offset beyond every file";
+  if (frame.kind == FrameKind::lost && frame.offset > kStreamMax) return "a stream that there cannot be";
   return nullptr;
 }
 

@@ -11,14 +11,15 @@
 //
 // Which fields a kind uses; all others are zero:
 //
-//    archive     slot length digest
+//    archive     slot length digest flags
 //    open        slot length digest file_id offset flags
-//    data        slot length digest file_id offset
-//    commit      slot length digest file_id offset extra
+//    data        slot length digest file_id offset flags
+//    commit      slot length digest file_id offset extra flags
 //    copy_range  slot file_id offset extra
-//    abandon     slot file_id
+//    abandon     slot file_id flags
 //    end
 //    credit      slot status
+//    lost        slot offset
 #pragma once
 
 #include <array>
@@ -45,9 +46,14 @@ enum class FrameKind : std::uint8_t {
   end = 7,  // nothing more comes on this stream
   // Target to source, without a payload.
   credit = 8,  // slot is free; status says what became of the chunk that was in it
+  // Source to target, in a slot. No payload; offset: the index of a stream that is lost. Answered when the
+  // target has ended that stream, too: only then is what was under way on it sent again.
+  lost = 9,
 };
 
 inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, do not preallocate
+// On archive, open, data, commit, abandon: it may have been sent before, over a stream that was lost.
+inline constexpr std::uint8_t kFlagAgain = 2;
 
 // What became of a chunk.
 enum class AckStatus : std::uint8_t {
@@ -86,7 +92,8 @@ FrameBytes encode(const Frame& frame);
 
 // Errors (protocol): wrong magic, wrong check, unknown kind or status, undefined flag bits, a non-zero field
 // that the kind does not use, a length without payload or a payload kind of length 0 (data chunks are never
-// empty either), an offset that is no off_t or whose sum with the length is none.
+// empty either), an offset that is no off_t or whose sum with the length is none, an index that no stream
+// has.
 io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes);
 
 }  // namespace rdcp::net

@@ -112,10 +112,11 @@ struct Done {
   std::string ring;
   StageTimes times;
   std::vector<Loss> losses;
+  std::vector<std::string> lost_streams;  // each with its cause, in words
   auto fields() {
     return std::tuple_cat(
         std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
-        times.fields(), std::tie(losses));
+        times.fields(), std::tie(losses, lost_streams));
   }
 };
 

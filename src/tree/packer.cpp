@@ -47,7 +47,11 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   packed_ = {};
   writer_.begin(slot);
   while (batch.next < batch.items.size()) {
-    const Item& item = batch.items[batch.next];
+    Item& item = batch.items[batch.next];
+    if (item.skipped) {  // when it was packed before, for a stream that was lost
+      ++batch.next;
+      continue;
+    }
     next_is_neighbour_ =
         batch.next + 1 < batch.items.size() && batch.items[batch.next + 1].directory == item.directory;
     const Outcome outcome = add(item);
@@ -56,6 +60,7 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
       reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
                                         "its metadata does not fit into a chunk; try a larger --chunk-size"));
     }
+    item.skipped = outcome != Outcome::added;
     ++batch.next;
   }
   held_directory_ = nullptr;

@@ -68,12 +68,13 @@ void Plan::child_settled(const DirectoryRef& directory) {
 Plan::Next Plan::take(Work& work, const void* worker) {
   std::lock_guard lock(mutex_);
   if (stopped()) return Next::none;
+  work = {};
   // Large files first, because they fill disks and networks best; but every other time a batch, so that the
   // walker, which may have more large files to find, is not held up behind a queue of small ones.
   prefer_batch_ = !prefer_batch_;
-  bool found = prefer_batch_ && take_batch(work);
+  bool found = given_back_.take(work) || (prefer_batch_ && take_batch(work));
   found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
-  if (!found && walk_over_ && in_flight_ == 0) {
+  if (!found && all_settled()) {
     make_link_batches();
     found = take_batch(work);
     if (!found) return Next::none;
@@ -84,6 +85,12 @@ Plan::Next Plan::take(Work& work, const void* worker) {
   }
   ++in_flight_;
   return Next::work;
+}
+
+// With the mutex held: only hard links may be left. A file without anything in flight can still be active, if
+// another worker is just about to take its next extent.
+bool Plan::all_settled() const {
+  return walk_over_ && in_flight_ == 0 && open_files_ == 0 && waiting_.empty() && given_back_.empty();
 }
 
 bool Plan::take_extent(Work& work, const void* worker) {
@@ -110,6 +117,7 @@ bool Plan::take_extent_of(std::size_t index, Work& work) {
     ++work.file->outstanding;
     work.kind = Work::Kind::extent;
     work.extent = *extent;
+    work.by_kernel = work.file->by_kernel;
     return true;
   }
   work.file->exhausted = true;
@@ -167,7 +175,6 @@ bool Plan::take_batch(Work& work) {
 bool Plan::take_finish(Work& work) {
   if (finishable_.empty()) return false;
   work.kind = Work::Kind::batch;
-  work.batch = {};
   while (!finishable_.empty() && work.batch.items.size() < kFinishBatch) {
     DirectoryRef directory = std::move(finishable_.front());
     finishable_.pop_front();
@@ -202,13 +209,17 @@ void Plan::make_link_batches() {
   }
 }
 
-void Plan::settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last) {
+bool Plan::settle_batch(Batch& batch) {
   std::lock_guard lock(mutex_);
-  for (std::size_t i = begin; i < end; ++i) child_settled(items[i].waits());
+  for (; batch.settled < batch.next; ++batch.settled) {
+    child_settled(batch.items[batch.settled].waits());
+  }
+  const bool last = batch.settled == batch.items.size();
   if (last) {
     --in_flight_;
     wake_workers();
   }
+  return last;
 }
 
 void Plan::opened(const LargeFileRef& file, bool usable, bool one_worker) {
@@ -255,6 +266,7 @@ void Plan::return_extent(Work& work) {
   std::lock_guard lock(mutex_);
   LargeFile& file = *work.file;
   file.by_kernel = false;
+  file.worker = nullptr;  // it may be one whose stream is lost
   file.returned.push_back(work.extent);
   --file.outstanding;
   if (std::find(active_.begin(), active_.end(), work.file) == active_.end()) active_.push_front(work.file);
@@ -267,6 +279,31 @@ void Plan::settle_file(const LargeFileRef& file) {
   --in_flight_;
   --open_files_;
   child_settled(file->item.waits());
+  wake_workers();
+}
+
+void Plan::lose_stream(std::size_t stream, const void* worker) {
+  std::lock_guard lock(mutex_);
+  given_back_.lose_stream(stream);
+  for (const LargeFileRef& file : active_) {
+    if (file->worker == worker) file->worker = nullptr;
+  }
+  wake_workers();
+}
+
+void Plan::give_back(Work work, std::size_t stream, const void* worker) {
+  std::lock_guard lock(mutex_);
+  if (work.file != nullptr && work.file->worker == worker) work.file->worker = nullptr;
+  work.batch.next = work.batch.settled;
+  given_back_.add(stream, std::move(work));
+  --in_flight_;
+  wake_workers();
+}
+
+void Plan::settle_lost(std::size_t stream) {
+  std::lock_guard lock(mutex_);
+  given_back_.confirm(stream);
+  --in_flight_;
   wake_workers();
 }
 

@@ -12,18 +12,10 @@
 
 #include "io/ring.h"
 #include "net/frame.h"
+#include "tree/given_back.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
-
-// One piece of work for a slot.
-struct Work {
-  enum class Kind : std::uint8_t { batch, open, extent, commit, abandon };
-  Kind kind = Kind::batch;
-  Batch batch;
-  LargeFileRef file;
-  io::Extent extent;
-};
 
 // Totals as far as they are known.
 struct PlanTotals {
@@ -59,8 +51,9 @@ class Plan {
   // stopped.
   // worker: who asks, any address of its own.
   Next take(Work& work, const void* worker);
-  // Every piece of work that was taken comes back through exactly one of these.
-  void settle_batch(const std::vector<Item>& items, std::size_t begin, std::size_t end, bool last);
+  // Every piece of work that was taken comes back through exactly one of these, or give_back().
+  // What of the batch was packed and answered for. True: that was all of it.
+  bool settle_batch(Batch& batch);
   void opened(const LargeFileRef& file, bool usable, bool one_worker);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
@@ -72,6 +65,12 @@ class Plan {
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
   void settle_file(const LargeFileRef& file);
+
+  // The worker's stream, the one of this index, is lost: the target is to be told over another one, and the
+  // worker gives back what it has under way. That is handed out again when the target has answered.
+  void lose_stream(std::size_t stream, const void* worker);
+  void give_back(Work work, std::size_t stream, const void* worker);
+  void settle_lost(std::size_t stream);
 
   void stop();
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
@@ -98,6 +97,7 @@ class Plan {
   bool take_batch(Work& work);
   bool take_finish(Work& work);
   void make_link_batches();
+  bool all_settled() const;
   bool file_over(Work& work);
   void child_settled(const DirectoryRef& directory);
   void wake_workers();
@@ -112,6 +112,7 @@ class Plan {
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;
   std::deque<Item> links_;
+  GivenBack given_back_;
   std::vector<io::Ring*> rings_;
   std::size_t open_files_ = 0;
   std::size_t in_flight_ = 0;

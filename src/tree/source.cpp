@@ -185,16 +185,13 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   plan_.set_extent_bytes(shape.slot_bytes);
   done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
-  std::atomic<std::size_t> finished{0};
-  for (std::size_t index = 0; index < streams.size(); ++index) {
-    threads.emplace_back([&, this, index] {
-      SourceWorker worker(*this, index);
-      if (worker.run(streams[index])) ++finished;
-    });
+  streams_.begin(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    threads.emplace_back([&, i, this] { SourceWorker(*this, i).run(streams[i]); });
   }
   for (std::thread& thread : threads) thread.join();
   std::lock_guard lock(mutex_);
-  done_.complete = finished == streams.size() && !plan_.stopped();
+  done_.complete = streams_.any_ended() && !plan_.stopped();
 }
 
 void Source::stop() {
@@ -221,6 +218,7 @@ Done Source::result() const {
   done.others = counters_.others;
   done.bytes = counters_.bytes;
   done.resent_chunks = counters_.resent_chunks;
+  done.lost_streams = streams_.lost();
   return done;
 }
 

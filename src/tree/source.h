@@ -14,6 +14,7 @@
 #include "tree/packer.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
+#include "tree/stream_table.h"
 #include "tree/walker.h"
 #include "tree/worker.h"
 
@@ -67,6 +68,7 @@ class Source {
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
   Plan plan_;
+  StreamTable streams_;
   Pacer pacer_;
   SourceCounters counters_;
   std::unique_ptr<Walker> walker_;

@@ -1,16 +1,26 @@
 #include "tree/source_worker.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace rdcp::tree {
 
 using net::AckStatus;
 using net::FrameKind;
+
+namespace {
+
+bool takes_again_flag(FrameKind kind) {
+  return kind != FrameKind::copy_range && kind != FrameKind::lost;
+}
+
+// What a piece of work is about, for messages.
+std::string subject_of(const Work& work) {
+  if (work.kind == Work::Kind::batch) return work.batch.items[work.batch.settled].subject();
+  return work.file != nullptr ? work.file->item.subject() : "stream " + std::to_string(work.stream + 1);
+}
+
+}  // namespace
 
 SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
@@ -25,17 +35,34 @@ void SourceWorker::fail(const io::Error& error) {
   source_.plan_.stop();
 }
 
+// A connection that breaks is dropped, if it is not the last; a peer that breaks the protocol is not trusted
+// over another one.
 void SourceWorker::lose_stream(const io::Error& error) {
-  stream_lost_ = true;
-  fail(error);
+  if (std::exchange(stream_lost_, true)) return;
+  if (error.kind == io::ErrorKind::connection &&
+      source_.streams_.lose(index_, stream_->description(), error)) {
+    source_.plan_.lose_stream(index_, this);
+  } else {
+    fail(error);
+  }
 }
 
-bool SourceWorker::run(const StreamMaker& make_stream) {
+// What a byte stream has given cannot be read again. A run that is over wants nothing back.
+void SourceWorker::give_back(Work work) {
+  if (source_.plan_.stopped()) return;
+  if (work.kind == Work::Kind::extent && work.file->byte_stream) {
+    fail(*stream_->why_shut());
+  } else {
+    source_.plan_.give_back(std::move(work), index_, this);
+  }
+}
+
+void SourceWorker::run(const StreamMaker& make_stream) {
   auto ring = io::make_ring(source_.job_.settings.ring, depth_ + 8);
   auto arena = io::Arena::create(depth_, source_.shape_.slot_bytes);
   if (!ring || !arena) {
     fail(ring ? arena.error() : ring.error());
-    return false;
+    return;
   }
   ring_ = std::move(*ring);
   source_.plan_.subscribe(ring_.get());
@@ -58,8 +85,13 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
     if (source_.stopped()) {
       stream_->shut(io::plain_error(io::ErrorKind::interrupted, "copy", "", "stopped"));
     }
+    if (stream_->why_shut() && !stream_lost_) {
+      lose_stream(*stream_->why_shut());
+      idle_->wake_all();
+    }
   });
-  if (!driven) lose_stream(driven.error());
+  if (!driven) fail(driven.error());
+  if (driven && !stream_lost_) source_.streams_.end(index_);
   source_.plan_.unsubscribe(ring_.get());
   const net::StreamTimes& waited = stream_->counters().times;
   const std::lock_guard lock(source_.mutex_);
@@ -75,16 +107,15 @@ bool SourceWorker::run(const StreamMaker& make_stream) {
   files_.reset();
   stream_.reset();
   ring_.reset();
-  return !stream_lost_;
 }
 
 // The life of a chunk at the source: take work, fill the slot, wait for a slot at the target, send, hear what
 // became of it. A batch may take several rounds, and a file's last extent is followed by its commit.
 io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
-  bool again = false;
+  bool under_way = false;
   while (!stream_lost_) {
-    if (!again) {
+    if (!under_way) {
       const Plan::Next next = source_.plan_.take(work, this);
       if (next == Plan::Next::none) break;
       if (next == Plan::Next::wait) {
@@ -94,14 +125,15 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         co_await idle_->wait();
         continue;
       }
+      under_way = true;
     }
     Chunk chunk;
     AckStatus status = AckStatus::bad_digest;
-    const std::size_t batch_begin = work.batch.next;
+    bool heard = true;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
       // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with
       // the digest it had.
-      const bool reads = work.kind == Work::Kind::extent && !work.file->by_kernel;
+      const bool reads = work.kind == Work::Kind::extent && !work.by_kernel;
       if (reads && (tries == 0 || !work.file->byte_stream)) {
         const io::Clock::time_point before = io::Clock::now();
         io::RingFile file = work.file->file;
@@ -120,17 +152,20 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         status = AckStatus::refused;
         break;
       }
+      if (work.again && takes_again_flag(chunk.frame.kind)) chunk.frame.flags |= net::kFlagAgain;
       const auto turn = source_.pacer_.reserve(chunk.length);
       co_await ring_->sleep_until(turn);
       const auto credit = co_await stream_->credit();
       if (!credit) {
         lose_stream(credit.error());
+        heard = false;
         break;
       }
       chunk.frame.slot = *credit;
       const auto sent = co_await stream_->send(chunk.frame, slot.first(chunk.length));
       if (!sent) {
         lose_stream(sent.error());
+        heard = false;
         break;
       }
       const io::Clock::time_point sent_at = io::Clock::now();
@@ -138,14 +173,17 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       times_.away_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
         lose_stream(answer.error());
+        heard = false;
         break;
       }
       status = *answer;
       if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
     }
-    if (stream_lost_) break;
-    again = settle(work, chunk, status, batch_begin);
+    if (!heard) break;
+    work.again = false;
+    under_way = settle(work, chunk, status);
   }
+  if (under_way) give_back(std::move(work));
   if (--running_slots_ == 0 && !stream_lost_) {
     net::Frame end;
     end.kind = FrameKind::end;
@@ -154,154 +192,15 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
 }
 
-// Everything but an extent that is read.
-SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot) {
-  const Stopwatch watch(times_.read_busy_ns);
-  switch (work.kind) {
-    case Work::Kind::batch:
-      return pack_batch(work, slot);
-    case Work::Kind::open:
-      return open_file(work.file, slot);
-    case Work::Kind::extent:
-      return by_kernel(work);
-    case Work::Kind::commit:
-      return close_file(work, slot);
-    case Work::Kind::abandon:
-      break;
-  }
-  return Chunk(bare_frame(FrameKind::abandon, work.file->id));
-}
-
-SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::byte> slot,
-                                              std::size_t length) {
-  const Stopwatch watch(times_.digest_ns);
-  frame.length = static_cast<std::uint32_t>(length);
-  frame.digest = io::digest_of(slot.first(length));
-  return Chunk(frame, length);
-}
-
-SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> slot) {
-  const std::size_t length = packer_.pack(work.batch, slot);
-  if (length == 0) return Chunk(Chunk::State::nothing);
-  net::Frame frame;
-  frame.kind = FrameKind::archive;
-  Chunk chunk = with_digest(frame, slot, length);
-  chunk.packed = packer_.packed();
-  return chunk;
-}
-
-SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
-  const Chunk failed(Chunk::State::failed);
-  const std::string subject = file->item.subject();
-  {
-    std::lock_guard lock(source_.mutex_);
-    source_.current_path_ = subject;
-  }
-  if (!file->fd) {
-    file->fd = open_beneath(file->item.directory->root->fd.get(), file->item.local_path(),
-                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  }
-  if (!file->fd || ::fstat(file->fd.get(), &file->status) != 0) {
-    source_.reporter_.problem(io::errno_error("open", subject));
-    return failed;
-  }
-  file->id = source_.next_file_id_++;
-  net::Frame frame;
-  frame.kind = FrameKind::open;
-  frame.file_id = file->id;
-  if (file->item.directory->root->opened) {
-    file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
-    file->file.fd = file->fd.get();
-    ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
-    if (!file->byte_stream)
-      file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
-  } else {
-    if (!S_ISREG(file->status.st_mode)) {
-      source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
-      return failed;
-    }
-    file->size = static_cast<std::uint64_t>(file->status.st_size);
-    const bool sparse = file->status.st_blocks * 512 < file->status.st_size;
-    file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
-    file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
-    if (sparse) frame.flags = net::kFlagSparse;
-  }
-  file->end = file->size;
-  frame.offset = file->byte_stream ? kUnknownSize : file->size;
-  const std::size_t length = packer_.pack_header(*file, slot);
-  return length == 0 ? failed : with_digest(frame, slot, length);
-}
-
-SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
-  net::Frame frame = bare_frame(FrameKind::copy_range, work.file->id);
-  frame.offset = work.extent.offset;
-  const std::int64_t fd = work.file->fd.get();
-  const std::uint64_t length = work.extent.length;
-  std::memcpy(frame.extra.bytes.data(), &fd, sizeof fd);
-  std::memcpy(frame.extra.bytes.data() + sizeof fd, &length, sizeof length);
-  return Chunk(frame);
-}
-
-// A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at
-// the end.
-SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> slot,
-                                              const io::IoResult& read) {
-  LargeFile& file = *work.file;
-  const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
-  if (file.byte_stream) {
-    work.extent.offset = file.sent_bytes;
-    source_.plan_.stream_read(file, bytes, bytes < work.extent.length || read.error != 0);
-  }
-  if (read.error != 0) {
-    source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
-    return Chunk(Chunk::State::failed);
-  }
-  if (bytes < work.extent.length && !file.byte_stream)
-    source_.plan_.ended_early(file, work.extent.offset + bytes);
-  if (bytes == 0) return Chunk(Chunk::State::nothing);
-  work.extent.length = bytes;
-  net::Frame frame = bare_frame(FrameKind::data, file.id);
-  frame.offset = work.extent.offset;
-  return with_digest(frame, slot, bytes);
-}
-
-// The file's last word: its metadata as they are now, its real size, its digest.
-SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> slot) {
-  LargeFile& file = *work.file;
-  net::Frame frame = bare_frame(FrameKind::commit, file.id);
-  frame.offset = file.byte_stream ? file.sent_bytes : file.end;
-  frame.extra = file.digest.value();
-  struct stat now {};
-  if (!file.item.directory->root->opened && ::fstat(file.fd.get(), &now) == 0) {
-    const bool changed = now.st_size != file.status.st_size ||
-                         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
-                         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
-    if (changed || file.end != file.size) {
-      source_.reporter_.problem(
-          io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
-                          "the file changed while it was read; the copy may mix old and new"));
-    }
-    file.status = now;
-  }
-  const std::size_t length = packer_.pack_header(file, slot);
-  if (length > 0) return with_digest(frame, slot, length);
-  // Its metadata no longer fit: give it up rather than publish half of it.
-  work.kind = Work::Kind::abandon;
-  return Chunk(bare_frame(FrameKind::abandon, file.id));
-}
-
-bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::size_t batch_begin) {
+bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
   if (status == AckStatus::bad_digest) {
-    const std::string subject =
-        work.kind == Work::Kind::batch ? work.batch.items[batch_begin].subject() : work.file->item.subject();
-    fail(io::plain_error(io::ErrorKind::digest, "copy", subject,
+    fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
                          "a chunk arrived damaged each time it was sent; giving up"));
     return false;
   }
   switch (work.kind) {
     case Work::Kind::batch:
-      return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed(), batch_begin);
+      return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed());
     case Work::Kind::open:
       settle_open(work, status);
       return false;
@@ -311,17 +210,19 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
     case Work::Kind::abandon:
       settle_close(work, status);
       return false;
+    case Work::Kind::lost:
+      source_.plan_.settle_lost(work.stream);
+      return false;
   }
   return false;
 }
 
-bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed, std::size_t begin) {
+bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {
   source_.counters_.files += packed.files;
   source_.counters_.directories += packed.directories;
   source_.counters_.others += packed.others;
   source_.counters_.bytes += packed.content_bytes;
-  const bool last = work.batch.next == work.batch.items.size();
-  source_.plan_.settle_batch(work.batch.items, begin, work.batch.next, last);
+  const bool last = source_.plan_.settle_batch(work.batch);
   if (last) work.batch = {};
   return !last;
 }

@@ -19,10 +19,10 @@ namespace rdcp::tree {
 
 class SourceWorker {
  public:
-  // index: of its stream.
   SourceWorker(Source& source, std::size_t index);
-  // Until the plan has nothing more, or the run is stopped. False: the stream or the ring failed (reported).
-  bool run(const StreamMaker& make_stream);
+  // Until the plan has nothing more, the run is stopped (or failed here, and that is reported), or the stream
+  // is lost.
+  void run(const StreamMaker& make_stream);
 
  private:
   // What a slot holds, ready to be sent.
@@ -47,16 +47,17 @@ class SourceWorker {
   Chunk close_file(Work& work, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
-  bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::size_t batch_begin);
-  bool settle_batch(Work& work, const Packer::Packed& packed, std::size_t begin);
+  bool settle(Work& work, const Chunk& chunk, net::AckStatus status);
+  bool settle_batch(Work& work, const Packer::Packed& packed);
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   void settle_open(Work& work, net::AckStatus status);
   void settle_close(Work& work, net::AckStatus status);
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);
+  void give_back(Work work);
 
   Source& source_;
-  const std::size_t index_;
+  const std::size_t index_;  // of the stream
   const std::uint32_t depth_;
   std::unique_ptr<io::Ring> ring_;
   std::unique_ptr<net::Stream> stream_;

@@ -98,23 +98,21 @@ Result<void> Target::begin(const Begin& begin) {
 void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
   done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
-  std::atomic<std::size_t> finished{0};
-  for (std::size_t index = 0; index < streams.size(); ++index) {
-    threads.emplace_back([&, this, index] {
-      TargetWorker worker(*this, index, shape);
-      if (worker.run(streams[index])) ++finished;
-    });
+  streams_.begin(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    threads.emplace_back([&, i, this] { TargetWorker(*this, i, shape).run(streams[i]); });
   }
   for (std::thread& thread : threads) thread.join();
   files_.clear();
   std::lock_guard lock(mutex_);
-  done_.complete = finished == streams.size() && !stopped_ && !refusing_;
+  done_.complete = streams_.any_ended() && !stopped_ && !refusing_;
 }
 
 Done Target::result() const {
   std::lock_guard lock(mutex_);
   Done done = done_;
   done.bytes = bytes_;
+  done.lost_streams = streams_.lost();
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }

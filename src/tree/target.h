@@ -12,7 +12,9 @@
 #include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/reporter.h"
+#include "tree/stream_table.h"
 #include "tree/target_file.h"
+#include "tree/unheard.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
@@ -27,7 +29,7 @@ class Target {
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
-  // Takes chunks, one worker thread a stream, until every stream has ended or failed.
+  // Takes chunks, one worker thread a stream, until every stream has ended or is lost.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
 
   void stop() { stopped_ = true; }
@@ -51,6 +53,8 @@ class Target {
   NameTable names_;
   Losses losses_;
   TargetFiles files_;
+  StreamTable streams_;
+  Unheard unheard_;
   io::Fd root_;
   std::string root_name_;
   io::Fd in_place_;

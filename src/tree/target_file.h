@@ -34,6 +34,10 @@ struct TargetFile {
     std::lock_guard lock(mutex);
     digest.add(frame.offset, frame.length, frame.digest);
   }
+  void remove(const net::Frame& frame) {
+    std::lock_guard lock(mutex);
+    digest.remove(frame.offset, frame.length, frame.digest);
+  }
   io::Digest value() {
     std::lock_guard lock(mutex);
     return digest.value();

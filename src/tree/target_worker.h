@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "io/arena.h"
 #include "io/ring.h"
@@ -11,20 +13,23 @@
 #include "tree/archive.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
+#include "tree/unheard.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
 
 class TargetWorker {
  public:
-  // index: of its stream.
   TargetWorker(Target& target, std::size_t index, const net::StreamShape& shape);
-  // Until the source ends the stream or it fails. False: it failed, or the peer broke the protocol
-  // (reported).
-  bool run(const StreamMaker& make_stream);
+  // Until the source ends the stream, it is lost, or the run is over (reported where it failed here).
+  void run(const StreamMaker& make_stream);
 
  private:
   io::Task slot_loop(io::Arena& arena);
+  void look_around();
+  void answer(const net::Frame& frame, net::AckStatus status);
+  std::optional<net::AckStatus> answer_again(const net::Frame& frame);
+  bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
@@ -43,19 +48,25 @@ class TargetWorker {
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);
   bool giving_up() const { return target_.stopped() || target_.refusing(); }
+  // A slot that waits for something gives up when this is false.
+  bool may_wait() const { return !giving_up() && !stream_->why_shut(); }
   void protocol_error(std::string_view what);
 
   Target& target_;
-  const std::size_t index_;
+  const std::size_t index_;  // of the stream
   const net::StreamShape shape_;
   std::unique_ptr<io::Ring> ring_;
   std::unique_ptr<net::Stream> stream_;
   std::unique_ptr<RegisteredFiles> files_;
-  std::unique_ptr<io::WaitList> turns_;  // of ordered files
+  std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;
+  std::vector<std::optional<Answer>>
+      answered_;  // by slot: the last answer, which the source may not have heard
+  std::uint64_t seen_changes_ = 0;
+  bool others_end_ = false;  // a stream has ended, so this one's end is near
   bool stream_lost_ = false;
 };
 

@@ -58,6 +58,7 @@ struct Item {
   struct stat status {};    // entry, hard_link
   std::string link_target;  // symlink: content; hard_link: Entry::path below the landing, see link_root
   const Root* link_root = nullptr;
+  bool skipped = false;  // it could not be packed, which has been told
 
   // The directory that waits for this item.
   const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent : directory; }
@@ -75,7 +76,8 @@ struct Item {
 // Neighbouring small items that should fit into one archive chunk.
 struct Batch {
   std::vector<Item> items;
-  std::size_t next = 0;  // the first that has not been packed yet
+  std::size_t next = 0;     // the first that has not been packed yet
+  std::size_t settled = 0;  // the first that the target has not answered for
 };
 
 // A file sent as parallel chunks. The plan's mutex guards what changes.
@@ -105,7 +107,20 @@ struct LargeFile {
   std::uint64_t end = 0;          // where it really ended, if before size
   std::uint64_t sent_bytes = 0;
   io::FileDigest digest;
+  bool change_told = false;  // the file changed while it was read, and that has been reported
 };
 using LargeFileRef = std::shared_ptr<LargeFile>;
+
+// One piece of work for a slot.
+struct Work {
+  enum class Kind : std::uint8_t { batch, open, extent, commit, abandon, lost };
+  Kind kind = Kind::batch;
+  bool by_kernel = false;  // extent: to be copied within the kernel (copy_range)
+  bool again = false;      // it was under way on a stream that was lost
+  Batch batch;
+  LargeFileRef file;
+  io::Extent extent;
+  std::size_t stream = 0;  // lost: which one
+};
 
 }  // namespace rdcp::tree

@@ -44,6 +44,14 @@ std::vector<Frame> full_frames() {
        .extra = extra},
       {.kind = FrameKind::copy_range, .slot = 2, .file_id = 3, .offset = 4, .extra = extra},
       {.kind = FrameKind::abandon, .slot = 2, .file_id = 3},
+      {.kind = FrameKind::data,
+       .flags = kFlagAgain,
+       .slot = 1,
+       .length = 2,
+       .file_id = 3,
+       .offset = 4,
+       .digest = digest},
+      {.kind = FrameKind::lost, .slot = 2, .offset = 0xffff},
       {.kind = FrameKind::end},
       {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
       {.kind = FrameKind::credit, .status = AckStatus::in_turn, .slot = 11},
@@ -121,40 +129,43 @@ TEST_P(ForbiddenField, IsRefused) {
 constexpr std::size_t kFlags = 5, kStatus = 6, kZero = 7, kSlot = 8, kLength = 12, kFile = 16, kOffset = 24,
                       kDigest = 32, kExtra = 48, kReserved = 64, kReservedEnd = 87;
 
-INSTANTIATE_TEST_SUITE_P(, ForbiddenField,
-                         testing::Values(Forbidden{"FlagsOnArchive", FrameKind::archive, kFlags},
-                                         Forbidden{"FlagsOnData", FrameKind::data, kFlags},
-                                         Forbidden{"FlagsOnCommit", FrameKind::commit, kFlags},
-                                         Forbidden{"FlagsOnEnd", FrameKind::end, kFlags},
-                                         Forbidden{"FlagsOnCredit", FrameKind::credit, kFlags},
-                                         Forbidden{"StatusOnData", FrameKind::data, kStatus},
-                                         Forbidden{"StatusOnEnd", FrameKind::end, kStatus},
-                                         Forbidden{"ZeroByte", FrameKind::data, kZero},
-                                         Forbidden{"ReservedFirst", FrameKind::data, kReserved},
-                                         Forbidden{"ReservedLast", FrameKind::end, kReservedEnd},
-                                         Forbidden{"SlotOnEnd", FrameKind::end, kSlot},
-                                         Forbidden{"LengthOnEnd", FrameKind::end, kLength},
-                                         Forbidden{"LengthOnCredit", FrameKind::credit, kLength},
-                                         Forbidden{"LengthOnCopyRange", FrameKind::copy_range, kLength},
-                                         Forbidden{"LengthOnAbandon", FrameKind::abandon, kLength},
-                                         Forbidden{"FileOnArchive", FrameKind::archive, kFile},
-                                         Forbidden{"FileOnEnd", FrameKind::end, kFile},
-                                         Forbidden{"FileOnCredit", FrameKind::credit, kFile},
-                                         Forbidden{"OffsetOnArchive", FrameKind::archive, kOffset},
-                                         Forbidden{"OffsetOnAbandon", FrameKind::abandon, kOffset},
-                                         Forbidden{"OffsetOnCredit", FrameKind::credit, kOffset},
-                                         Forbidden{"OffsetOnEnd", FrameKind::end, kOffset},
-                                         Forbidden{"DigestOnCopyRange", FrameKind::copy_range, kDigest},
-                                         Forbidden{"DigestOnAbandon", FrameKind::abandon, kDigest},
-                                         Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
-                                         Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
-                                         Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
-                                         Forbidden{"ExtraOnOpen", FrameKind::open, kExtra},
-                                         Forbidden{"ExtraOnData", FrameKind::data, kExtra},
-                                         Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
-                                         Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
-                                         Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , ForbiddenField,
+    testing::Values(
+        Forbidden{"FlagsOnArchive", FrameKind::archive, kFlags},
+        Forbidden{"FlagsOnData", FrameKind::data, kFlags},
+        Forbidden{"FlagsOnCommit", FrameKind::commit, kFlags},
+        Forbidden{"FlagsOnCopyRange", FrameKind::copy_range, kFlags},
+        Forbidden{"FlagsOnAbandon", FrameKind::abandon, kFlags},
+        Forbidden{"FlagsOnLost", FrameKind::lost, kFlags},
+        Forbidden{"LengthOnLost", FrameKind::lost, kLength}, Forbidden{"FileOnLost", FrameKind::lost, kFile},
+        Forbidden{"DigestOnLost", FrameKind::lost, kDigest},
+        Forbidden{"ExtraOnLost", FrameKind::lost, kExtra}, Forbidden{"FlagsOnEnd", FrameKind::end, kFlags},
+        Forbidden{"FlagsOnCredit", FrameKind::credit, kFlags},
+        Forbidden{"StatusOnData", FrameKind::data, kStatus},
+        Forbidden{"StatusOnEnd", FrameKind::end, kStatus}, Forbidden{"ZeroByte", FrameKind::data, kZero},
+        Forbidden{"ReservedFirst", FrameKind::data, kReserved},
+        Forbidden{"ReservedLast", FrameKind::end, kReservedEnd},
+        Forbidden{"SlotOnEnd", FrameKind::end, kSlot}, Forbidden{"LengthOnEnd", FrameKind::end, kLength},
+        Forbidden{"LengthOnCredit", FrameKind::credit, kLength},
+        Forbidden{"LengthOnCopyRange", FrameKind::copy_range, kLength},
+        Forbidden{"LengthOnAbandon", FrameKind::abandon, kLength},
+        Forbidden{"FileOnArchive", FrameKind::archive, kFile}, Forbidden{"FileOnEnd", FrameKind::end, kFile},
+        Forbidden{"FileOnCredit", FrameKind::credit, kFile},
+        Forbidden{"OffsetOnArchive", FrameKind::archive, kOffset},
+        Forbidden{"OffsetOnAbandon", FrameKind::abandon, kOffset},
+        Forbidden{"OffsetOnCredit", FrameKind::credit, kOffset},
+        Forbidden{"OffsetOnEnd", FrameKind::end, kOffset},
+        Forbidden{"DigestOnCopyRange", FrameKind::copy_range, kDigest},
+        Forbidden{"DigestOnAbandon", FrameKind::abandon, kDigest},
+        Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
+        Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
+        Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
+        Forbidden{"ExtraOnOpen", FrameKind::open, kExtra}, Forbidden{"ExtraOnData", FrameKind::data, kExtra},
+        Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
+        Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
+        Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(Frame, RefusesPayloadKindsWithoutPayload) {
   for (const Frame& frame : full_frames()) {
@@ -175,9 +186,13 @@ TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
   };
   const Frame open{.kind = FrameKind::open, .length = 1};
   const Frame credit{.kind = FrameKind::credit};
-  EXPECT_TRUE(with(open, kFlags, 1));
-  for (unsigned value = 2; value < 256; ++value) EXPECT_FALSE(with(open, kFlags, value)) << value;
-  for (unsigned value : {0u, 9u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
+  const Frame data{.kind = FrameKind::data, .length = 1};
+  for (unsigned value = 0; value < 256; ++value) {
+    EXPECT_EQ(with(open, kFlags, value), value <= (kFlagSparse | kFlagAgain)) << value;
+    EXPECT_EQ(with(data, kFlags, value), value == 0 || value == kFlagAgain) << value;
+    EXPECT_EQ(with(credit, kFlags, value), value == 0) << value;
+  }
+  for (unsigned value : {0u, 10u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
   for (unsigned value : {0u, 7u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
 }
 
@@ -191,6 +206,14 @@ TEST(Frame, OffsetsReachTheLastByteOfTheLargestFileAndNoFurther) {
     reseal(bytes);
     EXPECT_FALSE(decode(bytes)) << offset;
   }
+}
+
+TEST(Frame, ALostStreamHasAnIndexThatAStreamCanHave) {
+  FrameBytes bytes = encode({.kind = FrameKind::lost, .offset = 0xffff});
+  EXPECT_TRUE(decode(bytes));
+  bytes[kOffset + 2] = std::byte{1};
+  reseal(bytes);
+  EXPECT_FALSE(decode(bytes));
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ TEST(Handshake, AnotherVersionIsNamedBesideOurs) {
   hello[5] = std::byte{0x05};
   const auto challenge = listener.challenge(hello, 1);
   ASSERT_FALSE(challenge);
-  EXPECT_NE(challenge.error().message().find("speaks stream protocol 1337, this side speaks 1"),
+  EXPECT_NE(challenge.error().message().find("speaks stream protocol 1337, this side speaks " +
+                                             std::to_string(kProtocolVersion)),
             std::string::npos);
 }
 

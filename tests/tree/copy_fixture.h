@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,6 +48,11 @@ struct CopyResult {
   bool complete() const { return source.complete && target.complete; }
 };
 
+struct StreamEnds {
+  StreamMaker source;
+  StreamMaker target;
+};
+
 // Settings small enough that small data takes every turn.
 struct CopyCase {
   std::vector<std::string> sources;
@@ -59,12 +65,24 @@ struct CopyCase {
   bool kernel_copies = false;  // as local copies do; else as if over a network
   net::MemoryTap tap;          // of every stream
   std::uint64_t bytes_per_second = 0;
+  io::CacheMode cache = io::CacheMode::automatic;
+  // The two ends of a stream; none: memory streams with the tap.
+  std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
+
+inline StreamEnds join_in_memory(const net::StreamShape& shape, const net::MemoryTap& tap) {
+  auto channel = net::make_memory_channel();
+  if (tap) net::set_tap(*channel, tap);
+  return {
+      [=](io::Ring& ring, io::Arena&) { return net::make_memory_source(ring, channel, shape); },
+      [=](io::Ring& ring, io::Arena& arena) { return net::make_memory_target(ring, channel, shape, arena); }};
+}
 
 inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   SourceJob source_job;
   source_job.settings.chunk_bytes = copy.chunk_bytes;
   source_job.settings.ring = copy.ring;
+  source_job.settings.cache = copy.cache;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
@@ -95,12 +113,9 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   const net::StreamShape shape{.target_slots = copy.depth, .slot_bytes = copy.chunk_bytes};
   std::vector<StreamMaker> from, to;
   for (int i = 0; i < copy.streams; ++i) {
-    auto channel = net::make_memory_channel();
-    if (copy.tap) net::set_tap(*channel, copy.tap);
-    from.push_back([=](io::Ring& ring, io::Arena&) { return net::make_memory_source(ring, channel, shape); });
-    to.push_back([=](io::Ring& ring, io::Arena& arena) {
-      return net::make_memory_target(ring, channel, shape, arena);
-    });
+    const StreamEnds ends = copy.join ? copy.join(i, shape) : join_in_memory(shape, copy.tap);
+    from.push_back(ends.source);
+    to.push_back(ends.target);
   }
   std::thread receiving([&] { target.copy(to, shape); });
   source.copy(from, shape);

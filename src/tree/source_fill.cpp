@@ -1,0 +1,157 @@
+// How a source fills a slot: packs, opens, reads.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tree/source_worker.h"
+
+namespace rdcp::tree {
+
+using net::FrameKind;
+
+// Everything but an extent that is read.
+SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot) {
+  const Stopwatch watch(times_.read_busy_ns);
+  switch (work.kind) {
+    case Work::Kind::batch:
+      return pack_batch(work, slot);
+    case Work::Kind::open:
+      return open_file(work.file, slot);
+    case Work::Kind::extent:
+      return by_kernel(work);
+    case Work::Kind::commit:
+      return close_file(work, slot);
+    case Work::Kind::abandon:
+      return Chunk(bare_frame(FrameKind::abandon, work.file->id));
+    case Work::Kind::lost:
+      break;
+  }
+  net::Frame lost;
+  lost.kind = FrameKind::lost;
+  lost.offset = work.stream;
+  return Chunk(lost);
+}
+
+SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::byte> slot,
+                                              std::size_t length) {
+  const Stopwatch watch(times_.digest_ns);
+  frame.length = static_cast<std::uint32_t>(length);
+  frame.digest = io::digest_of(slot.first(length));
+  return Chunk(frame, length);
+}
+
+SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> slot) {
+  const std::size_t length = packer_.pack(work.batch, slot);
+  if (length == 0) return Chunk(Chunk::State::nothing);
+  net::Frame frame;
+  frame.kind = FrameKind::archive;
+  Chunk chunk = with_digest(frame, slot, length);
+  chunk.packed = packer_.packed();
+  return chunk;
+}
+
+SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
+  const Chunk failed(Chunk::State::failed);
+  const std::string subject = file->item.subject();
+  {
+    std::lock_guard lock(source_.mutex_);
+    source_.current_path_ = subject;
+  }
+  if (!file->fd) {
+    file->fd = open_beneath(file->item.directory->root->fd.get(), file->item.local_path(),
+                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  }
+  if (!file->fd || ::fstat(file->fd.get(), &file->status) != 0) {
+    source_.reporter_.problem(io::errno_error("open", subject));
+    return failed;
+  }
+  if (file->id == 0) file->id = source_.next_file_id_++;
+  net::Frame frame;
+  frame.kind = FrameKind::open;
+  frame.file_id = file->id;
+  if (file->item.directory->root->opened) {
+    file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
+    file->file.fd = file->fd.get();
+    ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
+    if (!file->byte_stream)
+      file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
+  } else {
+    if (!S_ISREG(file->status.st_mode)) {
+      source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
+      return failed;
+    }
+    file->size = static_cast<std::uint64_t>(file->status.st_size);
+    const bool sparse = file->status.st_blocks * 512 < file->status.st_size;
+    file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
+    file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
+    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
+    if (sparse) frame.flags = net::kFlagSparse;
+  }
+  file->end = file->size;
+  frame.offset = file->byte_stream ? kUnknownSize : file->size;
+  const std::size_t length = packer_.pack_header(*file, slot);
+  return length == 0 ? failed : with_digest(frame, slot, length);
+}
+
+SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
+  net::Frame frame = bare_frame(FrameKind::copy_range, work.file->id);
+  frame.offset = work.extent.offset;
+  const std::int64_t fd = work.file->fd.get();
+  const std::uint64_t length = work.extent.length;
+  std::memcpy(frame.extra.bytes.data(), &fd, sizeof fd);
+  std::memcpy(frame.extra.bytes.data() + sizeof fd, &length, sizeof length);
+  return Chunk(frame);
+}
+
+// A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at
+// the end.
+SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> slot,
+                                              const io::IoResult& read) {
+  LargeFile& file = *work.file;
+  const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
+  if (file.byte_stream) {
+    work.extent.offset = file.sent_bytes;
+    source_.plan_.stream_read(file, bytes, bytes < work.extent.length || read.error != 0);
+  }
+  if (read.error != 0) {
+    source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
+    return Chunk(Chunk::State::failed);
+  }
+  if (bytes < work.extent.length && !file.byte_stream)
+    source_.plan_.ended_early(file, work.extent.offset + bytes);
+  if (bytes == 0) return Chunk(Chunk::State::nothing);
+  work.extent.length = bytes;
+  net::Frame frame = bare_frame(FrameKind::data, file.id);
+  frame.offset = work.extent.offset;
+  return with_digest(frame, slot, bytes);
+}
+
+// The file's last word: its metadata as they are now, its real size, its digest.
+SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> slot) {
+  LargeFile& file = *work.file;
+  net::Frame frame = bare_frame(FrameKind::commit, file.id);
+  frame.offset = file.byte_stream ? file.sent_bytes : file.end;
+  frame.extra = file.digest.value();
+  struct stat now {};
+  if (!file.item.directory->root->opened && ::fstat(file.fd.get(), &now) == 0) {
+    const bool changed = now.st_size != file.status.st_size ||
+                         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
+                         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
+    if ((changed || file.end != file.size) && !std::exchange(file.change_told, true)) {
+      source_.reporter_.problem(
+          io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+                          "the file changed while it was read; the copy may mix old and new"));
+    }
+    file.status = now;
+  }
+  const std::size_t length = packer_.pack_header(file, slot);
+  if (length > 0) return with_digest(frame, slot, length);
+  // Its metadata no longer fit: give it up rather than publish half of it.
+  work.kind = Work::Kind::abandon;
+  return Chunk(bare_frame(FrameKind::abandon, file.id));
+}
+
+}  // namespace rdcp::tree

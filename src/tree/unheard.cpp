@@ -1,0 +1,41 @@
+#include "tree/unheard.h"
+
+#include <algorithm>
+
+namespace rdcp::tree {
+
+namespace {
+
+// An archive is nobody's in particular; to unpack it twice does no harm.
+bool is_known_again(const net::Frame& frame) {
+  return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
+         frame.kind == net::FrameKind::commit;
+}
+
+// The same chunk: of a file's life there is one opening and one commit, its data are told apart by position.
+bool is_same(const net::Frame& a, const net::Frame& b) {
+  const bool same_place = a.kind != net::FrameKind::data || a.offset == b.offset;
+  return a.kind == b.kind && a.file_id == b.file_id && same_place;
+}
+
+}  // namespace
+
+void Unheard::keep(std::span<const std::optional<Answer>> answers) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& answer : answers) {
+    if (answer && is_known_again(answer->frame)) answers_.push_back(*answer);
+  }
+}
+
+std::optional<Answer> Unheard::take(const net::Frame& again) {
+  const std::lock_guard lock(mutex_);
+  const auto at =
+      std::ranges::find_if(answers_, [&](const Answer& answer) { return is_same(answer.frame, again); });
+  if (at == answers_.end()) return std::nullopt;
+  const Answer answer = *at;
+  *at = answers_.back();
+  answers_.pop_back();
+  return answer;
+}
+
+}  // namespace rdcp::tree
