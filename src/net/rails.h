@@ -12,7 +12,7 @@ namespace rdcp::net {
 // A pair of ports that can reach each other: the connecting side's and the listening side's.
 struct Rail {
   RdmaPort connecting;
-  RdmaPort listening;
+  RdmaPort listening;  // a link-local host has the connecting side's %scope, the only one of use there
   auto fields() { return std::tie(connecting, listening); }
 };
 
