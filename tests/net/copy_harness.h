@@ -55,7 +55,8 @@ inline Frame data_frame(std::uint64_t file_id, std::uint32_t slot, std::span<con
 struct SourceSide {
   Stream& stream;
   std::vector<std::size_t> lengths;
-  bool ends = true;  // send the end frame when all is acknowledged
+  bool ends = true;            // send the end frame when all is acknowledged
+  io::Arena* arena = nullptr;  // holds the payloads, a slot for each loop; none: they are anywhere
   std::size_t next = 0;
   std::size_t loops_alive = 0;
   std::vector<AckStatus> answers{};
@@ -82,11 +83,14 @@ struct TargetSide {
   bool finished() const { return loops_alive == 0 && stream.idle(); }
 };
 
-inline io::Task source_loop(SourceSide& side) {
-  std::vector<std::byte> buffer;
+inline io::Task source_loop(SourceSide& side, std::size_t loop) {
+  std::vector<std::byte> anywhere;
   while (!side.error && side.next < side.lengths.size()) {
     const std::size_t chunk = side.next++;
-    buffer.resize(side.lengths[chunk]);
+    const std::size_t length = side.lengths[chunk];
+    if (side.arena == nullptr) anywhere.resize(length);
+    const std::span<std::byte> buffer(side.arena == nullptr ? anywhere.data() : side.arena->slot(loop).data(),
+                                      length);
     fill_chunk(chunk, buffer);
     const auto slot = co_await side.stream.credit();
     if (!slot) {
@@ -138,7 +142,7 @@ inline io::Task target_loop(TargetSide& side) {
 
 inline void SourceSide::start(std::size_t loops) {
   loops_alive = loops;
-  for (std::size_t i = 0; i < loops; ++i) tasks.push_back(source_loop(*this));
+  for (std::size_t i = 0; i < loops; ++i) tasks.push_back(source_loop(*this, i));
   for (io::Task& task : tasks) task.start();
 }
 
