@@ -13,6 +13,7 @@
 #include "cli/agent_link.h"
 #include "cli/doctor_report.h"
 #include "cli/exit_status.h"
+#include "cli/measure_paths.h"
 #include "cli/report.h"
 #include "cli/version.h"
 #include "tree/examine.h"
@@ -33,10 +34,12 @@ class Visit {
   // Asks for everything. An error's cause is in the findings, too.
   io::Result<void> run();
   const std::vector<Finding>& findings() const { return findings_; }
+  const std::vector<MeasuredPath>& paths() const { return paths_; }
   int signal() const { return signal_; }  // that ended it; 0: none
 
  private:
   io::Result<void> ask();
+  io::Result<void> measure();
   io::Result<void> wait_until(const std::function<bool()>& done);
   io::Result<void> turn();
   io::Result<void> take_signal();
@@ -47,6 +50,7 @@ class Visit {
   const bool has_terminal_;
   std::unique_ptr<AgentLink> link_;
   std::vector<Finding> findings_;
+  std::vector<MeasuredPath> paths_;
   int signal_ = 0;
 };
 
@@ -72,7 +76,21 @@ io::Result<void> Visit::ask() {
   if (!examined) return examined;
   const std::vector<Finding>& found = link_->findings->findings;
   findings_.insert(findings_.end(), found.begin(), found.end());
-  return {};
+  return measure();
+}
+
+// Sends memory there from an agent of this process.
+io::Result<void> Visit::measure() {
+  tree::LocalStreams none;
+  auto here = AgentLink::start_local(none);
+  if (!here) return here.error();
+  while (!(*here)->hello) {
+    if (auto received = (*here)->receive(); !received) return received;
+  }
+  paths_ = measure_paths(options_, **here, *link_, signal_fd_);
+  (void)(*here)->control().send(tree::Finish()).ok();
+  pollfd signalled{signal_fd_, POLLIN, 0};
+  return ::poll(&signalled, 1, 0) == 1 ? take_signal() : io::Result<void>();
 }
 
 void Visit::tell_of_rdcp() {
@@ -131,13 +149,17 @@ io::Result<void> Visit::take_signal() {
 int run_doctor(const Options& options, int signal_fd) {
   std::vector<HostReport> hosts{{"this host", tree::examine(tree::host_facts())}};
   bool reached = true;
+  std::vector<MeasuredPath> paths;
   if (options.doctor_host) {
     Visit visit(options, signal_fd);
     reached = visit.run().ok();
     if (visit.signal() != 0) return kExitSignalBase + visit.signal();
-    hosts.push_back({options.doctor_host->ssh_destination(), visit.findings()});
+    const std::string name = options.doctor_host->ssh_destination();
+    hosts.push_back({name, visit.findings()});
+    if (!visit.paths().empty()) hosts.push_back(path_report(name, visit.paths()));
+    paths = visit.paths();
   }
-  const std::string report = options.json ? report_json(hosts) : report_text(hosts);
+  const std::string report = options.json ? report_json(hosts, paths) : report_text(hosts);
   const bool printed = std::fwrite(report.data(), 1, report.size(), stdout) == report.size();
   if (std::fflush(stdout) != 0 || !printed) {
     std::fputs(error_line(io::errno_error("write", "standard output")).c_str(), stderr);

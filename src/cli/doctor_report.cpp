@@ -49,7 +49,51 @@ std::string finding_lines(const Finding& finding, std::size_t width) {
   return lines;
 }
 
+std::string name_of(tree::Transport transport) {
+  return transport == tree::Transport::rdma ? "RDMA" : "TCP";
+}
+
+Finding finding_of(const MeasuredPath& path) {
+  Finding finding{Level::ok, name_of(path.transport), "", ""};
+  if (path.failure.empty()) {
+    const double rate = path.seconds > 0 ? static_cast<double>(path.bytes) / path.seconds : 0;
+    finding.text = format_rate(rate) + " from memory to memory, " +
+                   plural(path.streams.size(), "stream", "streams") + " of chunks of " +
+                   format_bytes(path.chunk_bytes);
+    return finding;
+  }
+  // A host without RDMA says so itself; that there is none is no fault of the way there.
+  finding.text = path.failure;
+  if (path.transport == tree::Transport::tcp) {
+    finding.level = Level::problem;
+    finding.advice = "see whether a firewall keeps the two hosts apart";
+  } else if (path.reachable) {
+    finding.level = Level::problem;
+    finding.advice = "copies will go over TCP; look at the devices above, and at the switches between them";
+  }
+  return finding;
+}
+
+nlohmann::ordered_json json_of(const MeasuredPath& path) {
+  nlohmann::ordered_json json = {{"transport", path.transport == tree::Transport::rdma ? "rdma" : "tcp"}};
+  if (!path.failure.empty()) {
+    json["failure"] = path.failure;
+    return json;
+  }
+  json["bytes"] = path.bytes;
+  json["seconds"] = path.seconds;
+  json["chunk_bytes"] = path.chunk_bytes;
+  json["streams"] = path.streams;
+  return json;
+}
+
 }  // namespace
+
+HostReport path_report(const std::string& host, const std::vector<MeasuredPath>& paths) {
+  HostReport report{"from this host to " + host, {}};
+  for (const MeasuredPath& path : paths) report.findings.push_back(finding_of(path));
+  return report;
+}
 
 bool has_problem(const std::vector<HostReport>& hosts) {
   return count_of(hosts, Level::problem) > 0;
@@ -66,7 +110,7 @@ std::string report_text(const std::vector<HostReport>& hosts) {
          plural(count_of(hosts, Level::warning), "warning", "warnings") + "\n";
 }
 
-std::string report_json(const std::vector<HostReport>& hosts) {
+std::string report_json(const std::vector<HostReport>& hosts, const std::vector<MeasuredPath>& paths) {
   using nlohmann::ordered_json;
   ordered_json root = {{"version", kVersion},
                        {"problems", count_of(hosts, Level::problem)},
@@ -82,6 +126,8 @@ std::string report_json(const std::vector<HostReport>& hosts) {
     }
     root["hosts"].push_back({{"name", host.name}, {"findings", std::move(findings)}});
   }
+  if (!paths.empty()) root["transfers"] = ordered_json::array();
+  for (const MeasuredPath& path : paths) root["transfers"].push_back(json_of(path));
   constexpr int kIndent = 2;
   return root.dump(kIndent, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -31,27 +31,51 @@ Result<void> check_problems(AgentLink& link) {
   return io::plain_error(problem.kind, "measure at", link.name(), problem.text);
 }
 
-// Takes what both say until `done` holds.
-Result<void> wait_until(AgentLink& here, AgentLink& there, const std::function<bool()>& done) {
+// Takes what both say.
+class Conversation {
+ public:
+  Conversation(AgentLink& here, AgentLink& there, int signal_fd)
+      : links_{&here, &there}, signal_fd_(signal_fd) {}
+  Result<void> wait_until(const std::function<bool()>& done);
+
+ private:
+  Result<void> turn();
+
+  const std::array<AgentLink*, 2> links_;
+  const int signal_fd_;
+  Clock::time_point next_beat_{};
+};
+
+Result<void> Conversation::wait_until(const std::function<bool()>& done) {
   const Clock::time_point deadline = Clock::now() + kPatience;
-  Clock::time_point next_beat = Clock::now();
   while (!done()) {
     if (Clock::now() >= deadline) {
-      return io::plain_error(ErrorKind::connection, "measure to", there.name(), "it took too long");
+      return io::plain_error(ErrorKind::connection, "measure to", links_[1]->name(), "it took too long");
     }
-    std::array<pollfd, 2> watched{pollfd{here.control().fd(), POLLIN, 0},
-                                  pollfd{there.control().fd(), POLLIN, 0}};
-    ::poll(watched.data(), watched.size(), 100);
-    const std::array<AgentLink*, 2> links{&here, &there};
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      if (watched[i].revents != 0) {
-        if (auto received = links[i]->receive(); !received) return received;
-      }
-      if (auto fine = check_problems(*links[i]); !fine) return fine;
-      if (Clock::now() >= next_beat) (void)links[i]->control().send(tree::Beat()).ok();
-    }
-    if (Clock::now() >= next_beat) next_beat = Clock::now() + tree::kBeatInterval;
+    if (auto turned = turn(); !turned) return turned;
   }
+  return {};
+}
+
+Result<void> Conversation::turn() {
+  constexpr int kLookEveryMs = 500;
+  std::array<pollfd, 3> watched{pollfd{links_[0]->control().fd(), POLLIN, 0},
+                                pollfd{links_[1]->control().fd(), POLLIN, 0}, pollfd{signal_fd_, POLLIN, 0}};
+  if (::poll(watched.data(), watched.size(), kLookEveryMs) < 0 && errno != EINTR) {
+    return io::errno_error("poll", "agents", errno, ErrorKind::connection);
+  }
+  if (watched[2].revents != 0) {
+    return io::plain_error(ErrorKind::interrupted, "measure to", links_[1]->name(), "a signal came");
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (watched[i].revents != 0) {
+      if (auto received = links_[i]->receive(); !received) return received;
+    }
+    if (auto fine = check_problems(*links_[i]); !fine) return fine;
+  }
+  if (Clock::now() < next_beat_) return {};
+  next_beat_ = Clock::now() + tree::kBeatInterval;
+  for (AgentLink* link : links_) (void)link->control().send(tree::Beat()).ok();
   return {};
 }
 
@@ -74,7 +98,9 @@ DataPathWish wish_for(const Options& options, Transport transport, const AgentLi
   return wish;
 }
 
-Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, MeasuredPath& measured) {
+Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, int signal_fd,
+                     MeasuredPath& measured) {
+  Conversation conversation(here, there, signal_fd);
   auto key = net::make_session_key();
   if (!key) return key.error();
   tree::MeasureJob job = job_for(options, measured.transport, *key);
@@ -87,8 +113,11 @@ Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, 
   job.streams.connect = tree::Connect::connect;
   (void)here.control().send(job).ok();
   const auto ready = [&] { return here.measure_ready && there.measure_ready; };
-  if (auto both = wait_until(here, there, ready); !both) return both;
+  if (auto both = conversation.wait_until(ready); !both) return both;
 
+  measured.reachable =
+      measured.transport == Transport::tcp ||
+      (!here.measure_ready->reach.rdma.usable.empty() && !there.measure_ready->reach.rdma.usable.empty());
   const auto path =
       choose_data_path(wish_for(options, measured.transport, here, there),
                        {here.name(), here.measure_ready->reach}, {there.name(), there.measure_ready->reach});
@@ -97,7 +126,7 @@ Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, 
   (void)there.control().send(begin).ok();
   (void)here.control().send(begin).ok();
   const auto over = [&] { return here.measured && there.measured; };
-  if (auto both = wait_until(here, there, over); !both) return both;
+  if (auto both = conversation.wait_until(over); !both) return both;
   measured.bytes = here.measured->bytes;
   measured.seconds = static_cast<double>(here.measured->nanoseconds) / 1e9;
   measured.chunk_bytes = path->chunk_bytes;
@@ -107,15 +136,17 @@ Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, 
 
 }  // namespace
 
-std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there) {
+std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
+                                        int signal_fd) {
   std::vector<MeasuredPath> paths;
   for (const Transport transport : {Transport::rdma, Transport::tcp}) {
     if (options.transport != Transport::automatic && options.transport != transport) continue;
     MeasuredPath& path = paths.emplace_back();
     path.transport = transport;
-    const auto measured = measure(options, here, there, path);
-    if (!measured) path.failure = measured.error().message();
-    if (here.gone || there.gone) break;
+    const auto measured = measure(options, here, there, signal_fd, path);
+    if (measured) continue;
+    path.failure = measured.error().message();
+    if (here.gone || there.gone || measured.error().kind == ErrorKind::interrupted) break;
   }
   return paths;
 }

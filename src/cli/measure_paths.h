@@ -12,7 +12,8 @@ namespace rdcp::cli {
 
 struct MeasuredPath {
   tree::Transport transport = tree::Transport::tcp;
-  std::string failure;  // in words; else:
+  bool reachable = false;  // both ends have what it takes
+  std::string failure;     // in words; else:
   std::uint64_t bytes = 0;
   double seconds = 0;
   std::uint32_t chunk_bytes = 0;
@@ -20,7 +21,8 @@ struct MeasuredPath {
 };
 
 // Both agents have said hello. options: --streams, --chunk-size, --via, --ring, and --transport to leave one
-// out.
-std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there);
+// out. Ends early, with what it has, when signal_fd becomes readable.
+std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
+                                        int signal_fd);
 
 }  // namespace rdcp::cli

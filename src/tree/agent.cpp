@@ -67,6 +67,7 @@ class Agent {
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);
   void tell_result();
+  void drain_copy_over();
   void stop_job();
   bool end_job();
   int next_timeout_ms() const;
@@ -105,6 +106,12 @@ int Agent::next_timeout_ms() const {
   return static_cast<int>(std::clamp<long>(left.count(), 0, kProgressInterval.count()));
 }
 
+void Agent::drain_copy_over() {
+  std::uint64_t count = 0;
+  while (::read(copy_over_fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
+  }
+}
+
 // An agent that waits for its first job may wait long: the other host's password is being typed.
 bool Agent::coordinator_silent() const {
   return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
@@ -120,9 +127,7 @@ bool Agent::serve() {
     if (n < 0 && errno != EINTR) return false;
     if (watched[2].revents != 0) return false;
     if (watched[1].revents != 0) {
-      std::uint64_t count = 0;
-      while (::read(copy_over_fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-      }
+      drain_copy_over();
       tell_result();
     }
     if (SteadyClock::now() >= next_progress_) {
@@ -170,7 +175,7 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::measure_job: {
       const auto job = expect<MeasureJob>(raw);
-      if (job && !source_ && !target_ && !copying_) start_measure(*job);
+      if (job && !source_ && !target_) start_measure(*job);
       return job.has_value();
     }
     case MessageType::begin: {
@@ -221,9 +226,16 @@ void Agent::start_target(const TargetJob& job) {
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
-// One measurement may follow another, over another transport.
+// One measurement may follow another, over another transport; what is left of the last one is dropped.
 void Agent::start_measure(const MeasureJob& job) {
-  if (copy_thread_.joinable()) copy_thread_.join();
+  if (copy_thread_.joinable()) {
+    reporter_.silence();
+    setup_->stop();
+    measure_->stop();
+    copy_thread_.join();
+    drain_copy_over();
+    reporter_.begin_anew();
+  }
   measure_ = std::make_unique<Measure>(job, reporter_);
   setup_ = std::make_unique<StreamSetup>(place_.local);
   MeasureReady ready;

@@ -28,6 +28,8 @@ class Reporter {
   }
   // Silences what comes after an abort: the other side has told the cause.
   void silence() { fatal_ = true; }
+  // Another job begins: the first that ends it is told again.
+  void begin_anew() { fatal_ = false; }
 
  private:
   std::function<void(const Problem&)> sink_;

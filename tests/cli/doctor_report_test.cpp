@@ -54,7 +54,7 @@ TEST(DoctorReport, APeerCannotWriteToTheTerminal) {
 }
 
 TEST(DoctorReport, JsonHoldsTheSame) {
-  const json report = json::parse(report_json(two_hosts()));
+  const json report = json::parse(report_json(two_hosts(), {}));
   EXPECT_EQ(report["version"], kVersion);
   EXPECT_EQ(report["problems"], 1);
   EXPECT_EQ(report["warnings"], 1);
@@ -67,7 +67,7 @@ TEST(DoctorReport, JsonHoldsTheSame) {
 
 TEST(DoctorReport, JsonIsValidWhateverAPeerSends) {
   const std::string text =
-      report_json({{"h\"\\", {{Level::ok, "\xff\xfe", std::string("a\0\n\x1b", 4), "\xc3"}}}});
+      report_json({{"h\"\\", {{Level::ok, "\xff\xfe", std::string("a\0\n\x1b", 4), "\xc3"}}}}, {});
   const json report = json::parse(text, nullptr, false);
   ASSERT_FALSE(report.is_discarded()) << text;
   EXPECT_EQ(report["hosts"][0]["name"], "h\"\\");
@@ -97,6 +97,47 @@ TEST(Doctor, JudgesLockedMemoryAsTheCopyDoes) {
   EXPECT_FALSE(path_with(tree::kLockedBytesLeast)->rails.empty());
   EXPECT_FALSE(path_with(tree::kLockedBytesLeast)->notes.empty());
   EXPECT_TRUE(path_with(tree::kLockedBytesWanted)->notes.empty());
+}
+
+MeasuredPath measured(tree::Transport transport) {
+  MeasuredPath path;
+  path.transport = transport;
+  path.reachable = true;
+  path.bytes = 3'000'000'000;
+  path.seconds = 1.5;
+  path.chunk_bytes = 1 << 20;
+  path.streams = {"a", "b"};
+  return path;
+}
+
+TEST(DoctorPaths, RatesAreToldOfBoth) {
+  const HostReport report =
+      path_report("far", {measured(tree::Transport::rdma), measured(tree::Transport::tcp)});
+  EXPECT_EQ(report.name, "from this host to far");
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_EQ(report.findings[0].subject, "RDMA");
+  EXPECT_EQ(report.findings[0].text, "2.00 GB/s from memory to memory, 2 streams of chunks of 1.05 MB");
+  EXPECT_FALSE(has_problem({report}));
+}
+
+TEST(DoctorPaths, NoRdmaIsNoProblemButNoPathIs) {
+  MeasuredPath rdma = measured(tree::Transport::rdma);
+  rdma.failure = "use RDMA to far: no common subnet";
+  EXPECT_TRUE(has_problem({path_report("far", {rdma})}));
+  rdma.reachable = false;
+  EXPECT_FALSE(has_problem({path_report("far", {rdma})}));
+  MeasuredPath tcp = measured(tree::Transport::tcp);
+  tcp.failure = "connect to 10.0.0.1:80: Connection refused";
+  EXPECT_TRUE(has_problem({path_report("far", {tcp})}));
+}
+
+TEST(DoctorPaths, JsonHasTheNumbers) {
+  MeasuredPath failed = measured(tree::Transport::rdma);
+  failed.failure = "why";
+  const json report = json::parse(report_json({}, {failed, measured(tree::Transport::tcp)}));
+  EXPECT_EQ(report["transfers"][0], (json{{"transport", "rdma"}, {"failure", "why"}}));
+  EXPECT_EQ(report["transfers"][1]["bytes"], 3'000'000'000);
+  EXPECT_EQ(report["transfers"][1]["streams"].size(), 2u);
 }
 
 }  // namespace
