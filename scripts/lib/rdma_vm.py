@@ -123,7 +123,8 @@ class _Machines:
 
     def _qemu(self, host: int, disk: Path, links: list[socket.socket]) -> tuple[list[str], list[int]]:
         share = "passthrough" if os.geteuid() == 0 else "mapped-xattr"
-        words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", "2",
+        words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
+                 "-smp", "1" if self.job.hosts == 2 else "2",  # more of them would only wait for each other
                  "-m", str(self.job.memory), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                  "-kernel", self.kernel.image, "-initrd", initramfs(self.kernel, HERE / "rdma_vm_init.sh"),
                  "-append", f"console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr rdma_vm_host={host}",
