@@ -6,14 +6,15 @@ The VM sees this machine's files at their own paths: what it writes there stays 
 import contextlib
 import ctypes
 import os
+import re
 import selectors
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,15 @@ HERE = Path(__file__).resolve().parent
 DEFAULT_MEMORY = 2048  # MiB
 DEFAULT_TIMEOUT = 600.0  # seconds
 DISK_SIZE = 8 << 30  # bytes, of a sparse file
+LAST_WORDS = re.compile(r"Kernel panic|BUG:|Oops|general protection")
+TAIL_LINES = 25
 TIMED_OUT = 124  # as of timeout(1)
 PR_SET_PDEATHSIG = 1  # prctl(2)
+
+# Emulation has its own costs: without these, string instructions, checks of access and CRCs are several times faster.
+CPU = "max,la57=off,erms=off,fsrm=off,smap=off,smep=off,pku=off,pclmulqdq=off"
+# tsc=reliable: else the kernel takes the time from an emulated device at each look at the clock.
+KERNEL_WORDS = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr tsc=reliable"
 
 # What the command sees of our environment.
 PASSED_ON = ("RDCP_", "GTEST_", "PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LC_", "LANG",
@@ -46,6 +54,7 @@ class Job:
     hosts: int = 1
     timeout: float = DEFAULT_TIMEOUT
     memory: int = DEFAULT_MEMORY  # MiB, each host
+    cpus: int = 1  # each host; more are slower where they wait for each other: 10 times when this machine is busy
     env: dict[str, str] = field(default_factory=dict)  # besides what is passed on
     interactive: bool = False  # our terminal is the VM's
 
@@ -54,7 +63,7 @@ def run(command, hosts: int = 1, timeout: float = DEFAULT_TIMEOUT, env: dict | N
         memory: int = DEFAULT_MEMORY) -> tuple[int, str]:
     """The command's exit status and output (stdout and stderr as they came). Raises VmError."""
     output = bytearray()
-    job = Job([os.fspath(word) for word in command], hosts, timeout, memory, env or {})
+    job = Job([os.fspath(word) for word in command], hosts, timeout, memory, env=env or {})
     status = run_job(job, output.extend, output.extend)
     return status, output.decode(errors="replace")
 
@@ -63,6 +72,8 @@ def run_job(job: Job, out, err) -> int:
     """Calls out and err with each piece of output; returns the command's exit status, TIMED_OUT if time was over."""
     if reason := available():
         raise VmError(reason)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing stays in /tmp
     with tempfile.TemporaryDirectory(prefix="rdcp-vm-") as folder, contextlib.ExitStack() as stack:
         vms = _Machines(job, Path(folder), stack)
         with contextlib.suppress(TimeoutError):
@@ -113,20 +124,20 @@ class _Machines:
             file.truncate(DISK_SIZE)
         subprocess.run(["/sbin/mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1,root_owner=0:0", disk], check=True)
         command, passed = self._qemu(host, disk, links)
-        process = subprocess.Popen(command, pass_fds=passed, preexec_fn=_end_with_parent, start_new_session=True,
-                                   stdin=None if self.job.interactive and host == 1 else subprocess.DEVNULL,
-                                   stdout=None if self.job.interactive and host == 1 else subprocess.DEVNULL,
-                                   stderr=open(self.folder / f"qemu.{host}", "wb"))
+        terminal = None if self.job.interactive and host == 1 else subprocess.DEVNULL
+        with open(self.folder / f"qemu.{host}", "wb") as log:
+            process = subprocess.Popen(command, pass_fds=passed, preexec_fn=_end_with_parent, start_new_session=True,
+                                       stdin=terminal, stdout=terminal, stderr=log)
         self.stack.callback(_end, process)
         if host == 1:
             self.first = process
 
     def _qemu(self, host: int, disk: Path, links: list[socket.socket]) -> tuple[list[str], list[int]]:
         share = "passthrough" if os.geteuid() == 0 else "mapped-xattr"
-        words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", "2",
+        words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(self.job.cpus),
                  "-m", str(self.job.memory), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                  "-kernel", self.kernel.image, "-initrd", initramfs(self.kernel, HERE / "rdma_vm_init.sh"),
-                 "-append", f"console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr rdma_vm_host={host}",
+                 "-append", f"{KERNEL_WORDS} rdma_vm_host={host}",
                  "-serial", f"file:{self.folder}/console.{host}",
                  "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
                  "-drive", f"file={disk},if=none,id=disk,format=raw,cache=unsafe,discard=unmap",
@@ -183,9 +194,11 @@ class _Machines:
                           f"{self._tail('console.1')}{self._tail('qemu.1')}") from None
 
     def _tail(self, name: str) -> str:
+        """The end of a log; of a kernel's last words, the first lines of them, too."""
         with contextlib.suppress(OSError):
             lines = (self.folder / name).read_text(errors="replace").splitlines()
-            return "".join(f"  {line}\n" for line in lines[-25:])
+            last_words = next((i for i, line in enumerate(lines) if LAST_WORDS.search(line)), len(lines))
+            return "".join(f"  {line}\n" for line in lines[min(last_words, max(0, len(lines) - TAIL_LINES)):])
         return ""
 
 

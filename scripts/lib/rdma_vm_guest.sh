@@ -54,6 +54,13 @@ rail() {
     rdma link add "rxe$number" type rxe netdev "$name" || fail "cannot make rail $number"
 }
 
+# This machine's own habits, which only cost time here: nobody answers a name server's questions, which sshd may ask, and
+# a shell over ssh reads the start files of somebody's workplace.
+forget_habits() {
+  rm -f /etc/resolv.conf /etc/hosts /root/.bashrc /root/.bash_profile /root/.profile
+  printf '%s\n' "127.0.0.1 localhost" "::1 localhost" "10.77.0.1 vm1" "10.77.0.2 vm2" >/etc/hosts
+}
+
 make_networks() {
   ip link set lo up
   hostname "vm$host"
@@ -115,6 +122,7 @@ end_all_but() {
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 make_filesystems
+forget_habits
 make_networks
 if [ "$hosts" -eq 2 ] && [ "$host" -eq 1 ]; then
   wait_for_peer

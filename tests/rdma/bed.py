@@ -1,0 +1,46 @@
+"""What the tests within the VM share: both ends of rdmacm-utils' rping, and waiting for one."""
+
+import contextlib
+import os
+import subprocess
+import time
+import unittest
+
+HOSTS = int(os.environ.get("RDCP_VM_HOSTS", "0"))
+SSH = ["ssh", "-F", os.environ.get("RDCP_VM_SSH_CONFIG", "/dev/null"), "dest"]
+
+
+class InVm(unittest.TestCase):
+    hosts = 1
+
+    @classmethod
+    def setUpClass(cls):
+        if HOSTS != cls.hosts:
+            raise unittest.SkipTest(f"not in a VM with {cls.hosts} host(s): use scripts/rdma-vm")
+
+    def text(self, *words) -> str:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, f"{words}: {done.stderr}")
+        return done.stdout
+
+    def start(self, *words) -> subprocess.Popen:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def check_rping(self, address: str, *where_server):
+        """Sends, receives and reads and writes by RDMA, five times, to an address with a server."""
+        both = ["-a", address, "-C", "5", "-S", "4000"]
+        server = self.start(*where_server, "rping", "-s", *both)
+        client = ["rping", "-c", "-v", *both]
+        deadline = time.monotonic() + 30
+        while True:  # the server takes a moment, and a refusal is the only sign that it is not there yet
+            done = subprocess.run(client, capture_output=True, text=True, timeout=60, check=False)
+            if done.returncode == 0 and "rdma-ping-4" in done.stdout:
+                break
+            self.assertLess(time.monotonic(), deadline, f"rping {address}: {done.stdout[-200:]}{done.stderr}")
+            self.assertIsNone(server.poll(), "the server has ended")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(10)
