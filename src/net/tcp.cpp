@@ -83,6 +83,10 @@ void TcpStream::check_connection() {
   if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
   const std::chrono::milliseconds silent(info.tcpi_last_ack_recv);
   if (info.tcpi_unacked == 0 || silent <= kUnreachableMax) return;
+  // Where only one direction is gone, the peer is told at once: an orderly end would wait behind the data
+  // that nobody acknowledges, and by now these are sent again twice a minute at most.
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
   shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
 }
 

@@ -112,8 +112,10 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
     return AckStatus::refused;
   }
   file.add(frame);
-  file.next_offset += frame.length;
-  if (file.ordered) turns_->wake_all();
+  if (file.ordered) {
+    file.next_offset += frame.length;
+    turns_->wake_all();
+  }
   target_.bytes_ += frame.length;
   return AckStatus::done;
 }

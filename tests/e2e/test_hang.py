@@ -8,6 +8,7 @@ import unittest
 from harness import (EXIT_DATA, EXIT_HOST, MIB, RDCP, CopyTest, LocalSshd, Running, agents_of, needs_root, remote_agents,
                      wait_for)
 from bench_machine import second_network
+from test_lost_streams import Cutting
 
 IDLE_LIMIT = 35  # the promise is 30 s; the rest is for a busy machine
 
@@ -47,6 +48,21 @@ class Hanging(CopyTest):
         done = running.finish(90)
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("dest", done.err)
+
+
+class SilentStream(Cutting):
+    """One connection through which nothing comes any more, while the others live."""
+
+    def check(self, *words, **options):
+        done = self.copy_cut(1, *words, self.tree, f"dest:{self.target}/tree", **options)
+        self.assertLess(done.seconds, IDLE_LIMIT)
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_the_target_hears_nothing(self):
+        self.check("--rdcp-path", self.agent(1, 5, RDCP_CUT_SILENTLY=1))
+
+    def test_the_source_hears_nothing(self):
+        self.check(env={**self.environment(1, 5), "RDCP_CUT_SILENTLY": "1"})
 
 
 class CutNetwork(CopyTest):

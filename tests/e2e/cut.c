@@ -1,0 +1,73 @@
+/* Preloaded into an agent: breaks data connections in the middle of a copy.
+ * RDCP_CUT_STREAMS: how many of them. RDCP_CUT_AFTER: after so many calls that carry a payload, for each.
+ * RDCP_CUT_SILENTLY: if set, nothing more arrives through it, as if the network were gone; else it is closed.
+ * RDCP_CUT_LOG: a line is appended to this file for each. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { kSocketsMax = 64 };
+static const size_t kPayloadMin = 16384; /* frames and handshakes are smaller */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  int fd;
+  long calls;
+} sockets[kSocketsMax];
+static int socket_count;
+
+static long setting(const char *name) {
+  const char *value = getenv(name);
+  return value != NULL ? atol(value) : 0;
+}
+
+static void write_log(void) {
+  const char *log = getenv("RDCP_CUT_LOG");
+  int fd = log != NULL ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+  if (fd < 0 || write(fd, "cut\n", 4) != 4) abort();
+  close(fd);
+}
+
+static void cut(int fd) {
+  struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+  struct sock_fprog program = {1, &drop};
+  if (getenv("RDCP_CUT_SILENTLY") != NULL) {
+    if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) abort();
+  } else {
+    shutdown(fd, SHUT_RDWR);
+  }
+  write_log();
+}
+
+static void count_call(int fd, const struct msghdr *message) {
+  size_t longest = 0;
+  for (size_t i = 0; i < message->msg_iovlen; ++i) {
+    if (message->msg_iov[i].iov_len > longest) longest = message->msg_iov[i].iov_len;
+  }
+  if (longest < kPayloadMin) return;
+  pthread_mutex_lock(&mutex);
+  int i = 0;
+  while (i < socket_count && sockets[i].fd != fd) ++i;
+  if (i == socket_count && i < kSocketsMax) sockets[socket_count++].fd = fd;
+  if (i < setting("RDCP_CUT_STREAMS") && ++sockets[i].calls == setting("RDCP_CUT_AFTER")) cut(fd);
+  pthread_mutex_unlock(&mutex);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+  ssize_t (*next)(int, const struct msghdr *, int) =
+      (ssize_t(*)(int, const struct msghdr *, int))dlsym(RTLD_NEXT, "sendmsg");
+  count_call(fd, message);
+  return next(fd, message, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
+  ssize_t (*next)(int, struct msghdr *, int) = (ssize_t(*)(int, struct msghdr *, int))dlsym(RTLD_NEXT, "recvmsg");
+  count_call(fd, message);
+  return next(fd, message, flags);
+}

@@ -1,0 +1,98 @@
+"""Data connections that break: what was under way goes over the others, and only the last one's loss ends the run."""
+
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import BUILD, CHUNK, EXIT_DATA, MIB, RDCP, CopyTest
+
+STREAMS = 3
+
+
+class Cutting(CopyTest):
+    def setUp(self):
+        super().setUp()
+        shim, self.log = BUILD / "libcut.so", self.disk / "cuts"
+        self.assertTrue(shim.exists(), f"{shim} is not built")
+        if b"AddressSanitizer" in subprocess.run(["strings", RDCP], capture_output=True, check=False).stdout:
+            self.skipTest("sanitizers must be preloaded first")
+        self.settings = {"LD_PRELOAD": str(shim), "RDCP_CUT_LOG": str(self.log)}
+        self.tree = self.source / "tree"
+        (self.tree / "small" / "deep").mkdir(parents=True)
+        for i in range(3):
+            self.make_file(self.tree / f"large-{i}", 150 * CHUNK + i, seed=i)
+        for i in range(300):
+            self.make_file(self.tree / "small" / f"file-{i}", 3000, seed=i)
+        self.make_file(self.tree / "sparse", 10)
+        os.truncate(self.tree / "sparse", 8 * MIB)
+        os.link(self.tree / "large-0", self.tree / "small" / "deep" / "link")
+
+    def environment(self, streams: int, after: int) -> dict:
+        """For the agent in this process."""
+        return {**os.environ, **self.settings, "RDCP_CUT_STREAMS": str(streams), "RDCP_CUT_AFTER": str(after)}
+
+    def agent(self, streams: int, after: int, **more) -> Path:
+        """An rdcp for the far side."""
+        wrapper = self.disk / f"rdcp-{streams}-{after}"
+        settings = {**self.settings, "RDCP_CUT_STREAMS": streams, "RDCP_CUT_AFTER": after, **more}
+        words = " ".join(f"{name}='{value}'" for name, value in settings.items())
+        wrapper.write_text(f"#!/bin/sh\n{words} exec {RDCP} \"$@\"\n")
+        wrapper.chmod(0o755)
+        return wrapper
+
+    def cuts(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    def copy_cut(self, cuts: int, *words, **options):
+        """A copy of the tree that loses some of its streams, and nothing else."""
+        self.log.unlink(missing_ok=True)
+        done = self.copy("-r", "--streams", str(STREAMS), "--chunk-size", "64K", *words, **options)
+        self.assertEqual(self.cuts(), cuts)
+        lines = done.err.splitlines()
+        self.assertEqual(len(lines), cuts, done)
+        for line in lines:
+            self.assertRegex(line, r"^rdcp: warning: stream [1-3] \(tcp .* -> .*\) was lost: .*; "
+                                   r"its chunks went over the others$")
+        return done
+
+
+class LostStreams(Cutting):
+    def test_one_that_the_source_loses(self):
+        for after in (1, 2, 7, 30):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                self.copy_cut(1, self.tree, f"dest:{target}", env=self.environment(1, after))
+                self.assert_same_tree(self.tree, target)
+                self.assert_no_litter(target)
+
+    def test_one_that_the_target_loses(self):
+        for after in (2, 11, 50):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                self.copy_cut(1, "--rdcp-path", self.agent(1, after), self.tree, f"dest:{target}")
+                self.assert_same_tree(self.tree, target)
+
+    def test_on_the_way_here(self):
+        self.copy_cut(1, "--rdcp-path", self.agent(1, 5), f"dest:{self.tree}", self.target / "tree")
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_all_but_one(self):
+        self.copy_cut(STREAMS - 1, self.tree, f"dest:{self.target}/tree", env=self.environment(STREAMS - 1, 9))
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+    def test_all(self):
+        old = self.make_file(self.target / "large-1", 10, seed=99)
+        before = old.read_bytes()
+        done = self.fails(EXIT_DATA, "-r", "--streams", str(STREAMS), "--chunk-size", "64K", f"{self.tree}/",
+                          f"dest:{self.target}", env=self.environment(STREAMS, 9))
+        self.assertEqual(self.cuts(), STREAMS)
+        self.assertEqual(len(done.err.splitlines()), 1, done)
+        for path in self.target.rglob("*"):
+            if path.is_file() and path.read_bytes() != before:
+                self.assert_same_file(self.tree / path.relative_to(self.target), path)
+        self.assert_no_litter(self.target)
+
+
+if __name__ == "__main__":
+    unittest.main()
