@@ -116,6 +116,13 @@ std::optional<CmEvent> next_cm_event(rdma_event_channel& channel) {
   return taken;
 }
 
+io::Error device_error(std::string_view operation, std::string_view device, int code) {
+  const std::string subject = "RDMA device " + std::string(device);
+  if (code != ENOMEM) return io::errno_error(operation, subject, code, io::ErrorKind::connection);
+  return io::plain_error(io::ErrorKind::connection, operation, subject,
+                         "not enough memory may be locked (ulimit -l)");
+}
+
 io::Error completion_error(ibv_wc_status status, std::string_view peer) {
   std::string cause(cause_of(status));
   if (cause.empty()) cause = "RDMA failed: " + std::string(ibv_wc_status_str(status));
@@ -125,7 +132,6 @@ io::Error completion_error(ibv_wc_status status, std::string_view peer) {
 io::Error cm_error(rdma_cm_event_type type, int status, std::string_view peer) {
   return io::plain_error(io::ErrorKind::connection, "peer", peer, cause_of(type, status));
 }
-
 
 io::Error async_error(ibv_event_type type, std::string_view device, unsigned port) {
   std::string cause;
