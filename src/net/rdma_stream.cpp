@@ -212,11 +212,11 @@ void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
 // of the peer that our device refused.
 void RdmaStream::take_failure(ibv_wc_status status) {
   if (closing_) return;
-  if (status != IBV_WC_WR_FLUSH_ERR) {
-    return fail(device_.port_down() ? *device_.port_down() : completion_error(status, peer_));
-  }
-  take_cm_events();
   take_device_events();
+  if (closing_) return;
+  if (device_.port_down()) return fail(*device_.port_down());
+  if (status != IBV_WC_WR_FLUSH_ERR) return fail(completion_error(status, peer_));
+  take_cm_events();
   if (closing_) return;
   const bool iwarp = connection_->port().link == LinkKind::iwarp;
   fail(iwarp

@@ -37,7 +37,8 @@ std::string_view cause_of(ibv_wc_status status) {
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
       return "this host's RDMA device refused access to our own memory";
-    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:  // with Soft-RoCE, when its network interface goes down
+      return "this host's RDMA device could not send (its link may be down)";
     case IBV_WC_FATAL_ERR:
     case IBV_WC_GENERAL_ERR:
       return "this host's RDMA device failed";

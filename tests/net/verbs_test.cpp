@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "peer 10.0.0.2:7: this host's RDMA device refused access to our own memory"},
         StatusCase{IBV_WC_LOC_ACCESS_ERR,
                    "peer 10.0.0.2:7: this host's RDMA device refused access to our own memory"},
-        StatusCase{IBV_WC_LOC_QP_OP_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"},
+        StatusCase{IBV_WC_LOC_QP_OP_ERR,
+                   "peer 10.0.0.2:7: this host's RDMA device could not send (its link may be down)"},
         StatusCase{IBV_WC_FATAL_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"},
         StatusCase{IBV_WC_GENERAL_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"}));
 
