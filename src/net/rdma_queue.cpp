@@ -19,9 +19,8 @@ std::uint64_t number(RdmaQueue::Kind kind, std::uint32_t index) {
   return std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift | index;
 }
 
-io::Error device_error(rdma_cm_id& id, std::string_view operation, int code = errno) {
-  return io::errno_error(operation, std::string("RDMA device ") + ibv_get_device_name(id.verbs->device), code,
-                         io::ErrorKind::connection);
+const char* device_of(const rdma_cm_id& id) {
+  return ibv_get_device_name(id.verbs->device);
 }
 
 io::Error post_error(int code) {
@@ -34,12 +33,11 @@ std::uint32_t requests_out(const RdmaQueueSizes& sizes) {
 
 io::Result<void> check_limits(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
   ibv_device_attr limits{};
-  if (const int code = ibv_query_device(id.verbs, &limits)) return device_error(id, "query", code);
+  if (const int code = ibv_query_device(id.verbs, &limits)) return device_error("query", device_of(id), code);
   const std::uint32_t requests = std::max(requests_out(sizes), sizes.receives);
   const std::uint32_t completions = requests_out(sizes) + sizes.receives;
   const auto too_small = [&](std::string_view what, int most, std::uint32_t needed) {
-    return io::plain_error(io::ErrorKind::connection, "use RDMA device",
-                           ibv_get_device_name(id.verbs->device),
+    return io::plain_error(io::ErrorKind::connection, "use RDMA device", device_of(id),
                            "it has room for " + std::to_string(most) + " " + std::string(what) + ", " +
                                std::to_string(needed) + " are needed: take fewer slots");
   };
@@ -87,15 +85,15 @@ io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const R
 
 io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
   pd_.reset(ibv_alloc_pd(id.verbs));
-  if (!pd_) return device_error(id, "allocate a protection domain of");
+  if (!pd_) return device_error("allocate a protection domain of", device_of(id));
   channel_.reset(ibv_create_comp_channel(id.verbs));
-  if (!channel_) return device_error(id, "create a completion channel of");
+  if (!channel_) return device_error("create a completion channel of", device_of(id));
   if (auto set = set_up_descriptor(channel_->fd); !set) return set.error();
   const int completions = static_cast<int>(requests_out(sizes) + sizes.receives);
   cq_.reset(ibv_create_cq(id.verbs, completions, nullptr, channel_.get(), 0));
-  if (!cq_) return device_error(id, "create a completion queue of");
+  if (!cq_) return device_error("create a completion queue of", device_of(id));
   room_mr_.reset(ibv_reg_mr(pd_.get(), room_.all().data(), room_.all().size(), IBV_ACCESS_LOCAL_WRITE));
-  if (!room_mr_) return device_error(id, "register memory with");
+  if (!room_mr_) return device_error("register memory with", device_of(id));
   return {};
 }
 
@@ -116,7 +114,7 @@ io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes
     sends_inline_ = wanted.cap.max_inline_data >= kFrameBytes;
     return {};
   }
-  return device_error(id, "create a queue pair of");
+  return device_error("create a queue pair of", device_of(id));
 }
 
 void RdmaQueue::fill_requests() {

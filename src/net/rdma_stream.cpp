@@ -115,12 +115,8 @@ io::Result<void> RdmaStream::register_memory(Side side, io::Arena& arena) {
   const std::span<std::byte> all = arena.all();
   memory_.reset(ibv_reg_mr(&queue().pd(), all.data(), all.size(), access));
   if (memory_) return {};
-  const int code = errno;
-  const std::string subject = fmt::format("{} MiB with RDMA device {}", (all.size() + (1 << 20) - 1) >> 20,
-                                          connection_->port().device);
-  if (code != ENOMEM) return io::errno_error("register", subject, code, io::ErrorKind::connection);
-  return io::plain_error(io::ErrorKind::connection, "register", subject,
-                         "not enough lockable memory (ulimit -l)");
+  const std::string operation = fmt::format("register {} MiB with", (all.size() + (1 << 20) - 1) >> 20);
+  return device_error(operation, connection_->port().device);
 }
 
 void RdmaStream::start() {
@@ -216,11 +212,11 @@ void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
 // of the peer that our device refused.
 void RdmaStream::take_failure(ibv_wc_status status) {
   if (closing_) return;
-  if (status != IBV_WC_WR_FLUSH_ERR) {
-    return fail(device_.port_down() ? *device_.port_down() : completion_error(status, peer_));
-  }
-  take_cm_events();
   take_device_events();
+  if (closing_) return;
+  if (device_.port_down()) return fail(*device_.port_down());
+  if (status != IBV_WC_WR_FLUSH_ERR) return fail(completion_error(status, peer_));
+  take_cm_events();
   if (closing_) return;
   const bool iwarp = connection_->port().link == LinkKind::iwarp;
   fail(iwarp

@@ -37,7 +37,8 @@ std::string_view cause_of(ibv_wc_status status) {
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
       return "this host's RDMA device refused access to our own memory";
-    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:  // with Soft-RoCE, when its network interface goes down
+      return "this host's RDMA device could not send (its link may be down)";
     case IBV_WC_FATAL_ERR:
     case IBV_WC_GENERAL_ERR:
       return "this host's RDMA device failed";
@@ -116,6 +117,13 @@ std::optional<CmEvent> next_cm_event(rdma_event_channel& channel) {
   return taken;
 }
 
+io::Error device_error(std::string_view operation, std::string_view device, int code) {
+  const std::string subject = "RDMA device " + std::string(device);
+  if (code != ENOMEM) return io::errno_error(operation, subject, code, io::ErrorKind::connection);
+  return io::plain_error(io::ErrorKind::connection, operation, subject,
+                         "not enough memory may be locked (ulimit -l)");
+}
+
 io::Error completion_error(ibv_wc_status status, std::string_view peer) {
   std::string cause(cause_of(status));
   if (cause.empty()) cause = "RDMA failed: " + std::string(ibv_wc_status_str(status));
@@ -125,7 +133,6 @@ io::Error completion_error(ibv_wc_status status, std::string_view peer) {
 io::Error cm_error(rdma_cm_event_type type, int status, std::string_view peer) {
   return io::plain_error(io::ErrorKind::connection, "peer", peer, cause_of(type, status));
 }
-
 
 io::Error async_error(ibv_event_type type, std::string_view device, unsigned port) {
   std::string cause;

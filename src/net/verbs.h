@@ -1,4 +1,4 @@
-// Owners of verbs and CM objects, and the one gate from each of the three places where RDMA reports trouble.
+// Owners of verbs and CM objects, and the one gate from each of the places where RDMA reports trouble.
 //
 // An object is destroyed before what it was made from, so owners stand in members in the order in which they
 // were made: event channel, id, protection domain, completion channel, completion queue, memory regions,
@@ -47,6 +47,9 @@ struct CmEvent {
 // Takes and acknowledges one event of a non-blocking channel; nothing when there is none.
 std::optional<CmEvent> next_cm_event(rdma_event_channel& channel);
 
+// The gate from errno for what a device is asked to make or register: ENOMEM means the limit on locked
+// memory, which queues and registered memory count against.
+io::Error device_error(std::string_view operation, std::string_view device, int code = errno);
 // The gate from work completions. status is not IBV_WC_SUCCESS. IBV_WC_WR_FLUSH_ERR only follows from
 // something else, which is told better where it is known.
 io::Error completion_error(ibv_wc_status status, std::string_view peer);

@@ -38,6 +38,14 @@ class RdmaConnectTest : public testing::Test {
   }
   Rail rail() const { return {ports_[0], ports_[0]}; }
   RawEnd raw() { return *raw_connection(ports_[0], job_.call(true)); }
+  void prove(RawEnd& end, std::uint16_t index) {
+    const Connector connector(job_.key, index);
+    ASSERT_TRUE(end.send(connector.hello()));
+    const auto challenge = end.receive();
+    ASSERT_TRUE(challenge && challenge->size() == kChallengeBytes);
+    const auto proof = connector.answer(std::span(*challenge).first<kChallengeBytes>());
+    ASSERT_TRUE(proof && end.send(*proof));
+  }
   // Index i at one end is index i at the other: what one sends there, the other gets.
   void expect_paired(RdmaConnections connected, RdmaConnections accepted) {
     ASSERT_EQ(connected.size(), accepted.size());
@@ -232,11 +240,17 @@ TEST_F(RdmaConnectTest, StopEndsBothWaits) {
 TEST_F(RdmaConnectTest, ALaterConnectionForAnIndexTakesTheEarliersPlace) {
   open();
   accept(2);
-  job_.streams = 1;
-  const auto given_up = connect({rail()});
-  ASSERT_TRUE(given_up);
-  job_.streams = 2;
-  expect_connection();
+  std::vector<RawEnd> ends;
+  for (const std::uint16_t index : {0, 0, 1}) {
+    ends.push_back(raw());
+    prove(ends.back(), index);
+  }
+  auto accepted = accepted_.get();
+  ASSERT_TRUE(accepted) << accepted.error().message();
+  const std::vector<std::byte> word(5, std::byte{'w'});
+  RawEnd there(std::move(accepted->at(0)));
+  ASSERT_TRUE(ends[1].send(word));
+  EXPECT_EQ(there.receive(), word);
 }
 
 TEST_F(RdmaConnectTest, MoreSlotsThanTheDeviceHasRoomForIsAnError) {

@@ -201,6 +201,32 @@ TEST_F(RdmaTargetTest, ASourceThatTakesNoCreditsIsStopped) {
       << message;
 }
 
+// Both sides only wait. The device of a peer that lives answers, so nothing happens however long it takes.
+TEST_F(RdmaTargetTest, APeerThatSaysNothingIsLeftInPeace) {
+  const auto until = io::Clock::now() + std::chrono::seconds(12);
+  ASSERT_TRUE(run_until(*ring_, [&] {
+    stream_->check_connection();
+    return target_->finished() || io::Clock::now() > until;
+  }));
+  EXPECT_FALSE(target_->error) << target_->error->message();
+  peer_->disconnect();
+  ASSERT_TRUE(finish());
+}
+
+TEST_F(RdmaTargetTest, APeerWhoseDeviceAnswersNoMoreIsNoticedThoughThisSideOnlyWaits) {
+  peer_->queue().destroy_queue_pair();
+  const auto before = io::Clock::now();
+  ASSERT_TRUE(run_until(
+      *ring_,
+      [&] {
+        stream_->check_connection();
+        return target_->finished();
+      },
+      kUnreachableMax + std::chrono::seconds(5)));
+  expect_error(io::ErrorKind::connection, "does not answer any more");
+  EXPECT_LT(io::Clock::now() - before, kUnreachableMax + std::chrono::seconds(2));
+}
+
 class RdmaSourceTest : public RdmaHostileTest {
  protected:
   void SetUp() override {

@@ -92,8 +92,10 @@ class RawEnd {
     while (io::Clock::now() < until) {
       queue().take_bell();
       if (const auto completion = queue().next()) return completion;
-      pollfd bell{queue().fd(), POLLIN, 0};
-      ::poll(&bell, 1, 100);
+      const auto event = next_cm_event(connection_->channel());
+      if (event && event->type == RDMA_CM_EVENT_DISCONNECTED) disconnect();
+      std::array<pollfd, 2> waits{{{queue().fd(), POLLIN, 0}, {connection_->channel().fd, POLLIN, 0}}};
+      ::poll(waits.data(), waits.size(), 100);
     }
     return std::nullopt;
   }
@@ -103,19 +105,34 @@ class RawEnd {
   MemoryRegion region_;
 };
 
+// Waits for the next event; true when it is the one that is hoped for.
+inline bool expect_event(rdma_event_channel& channel, rdma_cm_event_type type) {
+  const auto until = io::Clock::now() + std::chrono::seconds(20);
+  while (io::Clock::now() < until) {
+    if (const auto event = next_cm_event(channel)) return event->type == type;
+    pollfd wait{channel.fd, POLLIN, 0};
+    ::poll(&wait, 1, 100);
+  }
+  return false;
+}
+
 // Connects without a word of the handshake; nothing when it is refused.
 inline std::optional<RawEnd> raw_connection(const RdmaPort& port, const RdmaCall& call) {
+  auto channel = open_event_channel();
   rdma_cm_id* raw = nullptr;
-  if (rdma_create_id(nullptr, &raw, nullptr, RDMA_PS_TCP) != 0) return std::nullopt;
+  if (!channel || rdma_create_id(channel->get(), &raw, nullptr, RDMA_PS_TCP) != 0) return std::nullopt;
   CmId id(raw);
   auto from = to_socket_address({port.host, 0});
   auto to = to_socket_address({port.host, port.listen_port});
   if (!from || !to || rdma_resolve_addr(raw, from->get(), to->get(), 2000) != 0) return std::nullopt;
+  if (!expect_event(**channel, RDMA_CM_EVENT_ADDR_RESOLVED)) return std::nullopt;
   if (rdma_resolve_route(raw, 2000) != 0) return std::nullopt;
-  auto connection = RdmaConnection::create({}, std::move(id), port, call);
+  if (!expect_event(**channel, RDMA_CM_EVENT_ROUTE_RESOLVED)) return std::nullopt;
+  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call);
   if (!connection) return std::nullopt;
   rdma_conn_param parameters = connection_parameters();
   if (rdma_connect(raw, &parameters) != 0) return std::nullopt;
+  if (!expect_event((*connection)->channel(), RDMA_CM_EVENT_ESTABLISHED)) return std::nullopt;
   return RawEnd(std::move(*connection));
 }
 

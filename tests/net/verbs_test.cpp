@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "peer 10.0.0.2:7: this host's RDMA device refused access to our own memory"},
         StatusCase{IBV_WC_LOC_ACCESS_ERR,
                    "peer 10.0.0.2:7: this host's RDMA device refused access to our own memory"},
-        StatusCase{IBV_WC_LOC_QP_OP_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"},
+        StatusCase{IBV_WC_LOC_QP_OP_ERR,
+                   "peer 10.0.0.2:7: this host's RDMA device could not send (its link may be down)"},
         StatusCase{IBV_WC_FATAL_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"},
         StatusCase{IBV_WC_GENERAL_ERR, "peer 10.0.0.2:7: this host's RDMA device failed"}));
 
@@ -86,6 +87,12 @@ INSTANTIATE_TEST_SUITE_P(
         CmCase{RDMA_CM_EVENT_ADDR_CHANGE, 0, "peer 10.0.0.2:7: the address moved to another RDMA device"},
         CmCase{RDMA_CM_EVENT_MULTICAST_JOIN, 0,
                "peer 10.0.0.2:7: unexpected RDMA event: RDMA_CM_EVENT_MULTICAST_JOIN"}));
+
+TEST(DeviceError, NamesTheLimitOnLockedMemory) {
+  EXPECT_EQ(device_error("register 8 MiB with", "mlx5_0", ENOMEM).message(),
+            "register 8 MiB with RDMA device mlx5_0: not enough memory may be locked (ulimit -l)");
+  EXPECT_EQ(device_error("query", "mlx5_0", EIO).message(), "query RDMA device mlx5_0: Input/output error");
+}
 
 TEST(AsyncError, NamesTheDeviceAndThePort) {
   EXPECT_EQ(async_error(IBV_EVENT_PORT_ERR, "mlx5_0", 2).message(), "RDMA device mlx5_0: port 2 went down");
