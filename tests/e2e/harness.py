@@ -25,6 +25,10 @@ from trees import KIB, MIB, Noise  # noqa: E402
 BUILD = Path(os.environ.get("RDCP_BUILD_DIR", REPO / "build" / "release")).resolve()
 RDCP = BUILD / "rdcp"
 MEMORY = Path("/dev/shm")
+# The same tests over another transport, or with a far host that is another machine: the RDMA test VM sets these.
+TRANSPORT = os.environ.get("RDCP_TEST_TRANSPORT")
+FAR_SSH_CONFIG = os.environ.get("RDCP_VM_SSH_CONFIG")  # knows `dest` and `other`; else an sshd of our own is both
+SHARED_FOLDER = os.environ.get("RDCP_VM_SHARED")  # which both machines have at the same path
 DEFAULT_CHUNK = MIB  # of rdcp itself
 CHUNK = 64 * KIB  # a chunk size for tests, so that "several chunks" stays small
 
@@ -75,12 +79,33 @@ class Running:
                 os.kill(pid, signal.SIGKILL)
 
 
-_sshd: LocalSshd | None = None
+class FarSshd:
+    """The sshd of another machine, with that part of LocalSshd which needs no look at its processes."""
+
+    def __init__(self, config: Path):
+        self.config = config
+
+    def ssh(self, *options: str) -> list[str]:
+        return ["ssh", "-F", str(self.config), *options]
+
+    def descendants(self):
+        raise unittest.SkipTest("the far host is another machine: its processes are out of sight")
+
+    def agents(self) -> list[str]:
+        """HOST:PID, so that nobody takes them for processes of this machine."""
+        words = [*self.ssh("dest"), "pgrep -f '^[^ ]*/rdcp .*--agent' || [ $? -eq 1 ]"]
+        found = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+        return [f"dest:{pid}" for pid in found]
 
 
-def shared_sshd() -> LocalSshd:
+_sshd: LocalSshd | FarSshd | None = None
+
+
+def shared_sshd() -> LocalSshd | FarSshd:
     """One sshd for all tests of this process."""
     global _sshd
+    if _sshd is None and FAR_SSH_CONFIG:
+        _sshd = FarSshd(Path(FAR_SSH_CONFIG))
     if _sshd is None:
         folder = Path(tempfile.mkdtemp(prefix="rdcp-sshd-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -101,8 +126,10 @@ def session_of(leader: int) -> list[int]:
     return found
 
 
-def agents_of(sshd: LocalSshd) -> list[int]:
+def agents_of(sshd: LocalSshd | FarSshd) -> list:
     """Living `rdcp --agent` processes beneath an sshd, the oldest first."""
+    if isinstance(sshd, FarSshd):
+        return sshd.agents()
     found = []
     for pid in sshd.descendants():
         with contextlib.suppress(OSError):
@@ -112,7 +139,7 @@ def agents_of(sshd: LocalSshd) -> list[int]:
     return sorted(found)
 
 
-def remote_agents() -> list[int]:
+def remote_agents() -> list:
     return agents_of(shared_sshd())
 
 
@@ -138,8 +165,8 @@ class CopyTest(unittest.TestCase):
         cls.sshd = shared_sshd()
 
     def setUp(self):
-        self.disk = self._folder("/var/tmp")
-        self.memory = self._folder(MEMORY if os.access(MEMORY, os.W_OK) else "/var/tmp")
+        self.disk = self._folder(SHARED_FOLDER or "/var/tmp")
+        self.memory = self._folder(SHARED_FOLDER or (MEMORY if os.access(MEMORY, os.W_OK) else "/var/tmp"))
         self.source, self.target = self.disk / "source", self.memory / "target"
         self.source.mkdir()
         self.target.mkdir()
@@ -153,7 +180,8 @@ class CopyTest(unittest.TestCase):
     # -- running ---------------------------------------------------------------------------------------------------
 
     def command(self, *words) -> list[str]:
-        return [os.fspath(word) for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *words)]
+        transport = ("--transport", TRANSPORT) if TRANSPORT and "--transport" not in words else ()
+        return [os.fspath(word) for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *words)]
 
     def start(self, *words, **options) -> Running:
         running = Running(self.command(*words), **{"cwd": self.disk, **options})
