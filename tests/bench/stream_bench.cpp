@@ -1,10 +1,14 @@
-// Memory to memory through a real stream, two threads in one process: stream_bench [MIB [SLOT_KIB [SLOTS]]]
-// Prints MiB/s of RDMA over the first device (where there is one) and of TCP over the loopback interface.
+// Memory to memory through a real stream, two threads in one process:
+//
+//   stream_bench [MIB [SLOT_KIB [SLOTS [rdma|tcp]]]]
+//
+// prints MiB/s of RDMA over the first device, where there is one, and of TCP over the loopback interface.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <string_view>
 #include <thread>
 
 #include "net/rdma.h"
@@ -16,6 +20,13 @@ namespace {
 using namespace rdcp;
 using net::Stream;
 using net::StreamShape;
+
+template <class T>
+T must(io::Result<T> result) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "stream_bench: %s\n", result.error().message().c_str());
+  std::exit(1);
+}
 
 struct Run {
   StreamShape shape;
@@ -75,8 +86,8 @@ void drive(io::Ring& ring, Stream& stream, std::span<const io::Task> tasks) {
 using MakeStream = std::function<std::unique_ptr<Stream>(io::Ring&, io::Arena&)>;
 
 void run_target(const Run& run, const MakeStream& make) {
-  auto ring = io::make_ring(io::RingChoice::automatic, 32).value();
-  auto arena = io::Arena::create(run.shape.target_slots, run.shape.slot_bytes).value();
+  auto ring = must(io::make_ring(io::RingChoice::automatic, 32));
+  auto arena = must(io::Arena::create(run.shape.target_slots, run.shape.slot_bytes));
   const auto stream = make(*ring, arena);
   std::vector<io::Task> tasks;
   for (std::size_t i = 0; i < run.shape.target_slots; ++i) tasks.push_back(target_loop(*stream));
@@ -86,8 +97,8 @@ void run_target(const Run& run, const MakeStream& make) {
 }
 
 void run_source(const Run& run, const MakeStream& make) {
-  auto ring = io::make_ring(io::RingChoice::automatic, 32).value();
-  auto arena = io::Arena::create(run.shape.target_slots, run.shape.slot_bytes).value();
+  auto ring = must(io::make_ring(io::RingChoice::automatic, 32));
+  auto arena = must(io::Arena::create(run.shape.target_slots, run.shape.slot_bytes));
   const auto stream = make(*ring, arena);
   Source source{*stream, arena, run.chunks, run.shape.target_slots};
   for (std::size_t i = 0; i < run.shape.target_slots; ++i) source.tasks.push_back(source_loop(source, i));
@@ -107,14 +118,14 @@ void measure(const Run& run, const MakeStream& source, const MakeStream& target)
 }
 
 void measure_tcp(const Run& run) {
-  const net::SessionKey key = net::make_session_key().value();
+  const net::SessionKey key = must(net::make_session_key());
   const std::atomic<bool> stop = false;
   constexpr std::chrono::seconds kDeadline{20};
-  auto listener = net::TcpListener::open("127.0.0.1").value();
+  auto listener = must(net::TcpListener::open("127.0.0.1"));
   auto accepted =
       std::async(std::launch::async, [&] { return listener.accept_all(key, 1, kDeadline, stop, {}); });
-  auto here = net::connect_all({{"127.0.0.1", listener.port()}}, key, 1, kDeadline, stop, {}).value();
-  auto there = accepted.get().value();
+  auto here = must(net::connect_all({{"127.0.0.1", listener.port()}}, key, 1, kDeadline, stop, {}));
+  auto there = must(accepted.get());
   measure(
       run,
       [&](io::Ring& ring, io::Arena&) { return net::make_tcp_source(ring, std::move(here[0]), run.shape); },
@@ -126,15 +137,15 @@ void measure_tcp(const Run& run) {
 void measure_rdma(const Run& run) {
   std::vector<net::RdmaPort> ports = net::own_rdma_ports().usable;
   if (ports.empty()) return;
-  const net::SessionKey key = net::make_session_key().value();
+  const net::SessionKey key = must(net::make_session_key());
   const std::atomic<bool> stop = false;
   const auto call = [&](bool source) {
     return net::RdmaCall{key, 1, run.shape.target_slots, source, std::chrono::seconds(20), stop};
   };
-  auto listener = net::RdmaListener::open(ports).value();
+  auto listener = must(net::RdmaListener::open(ports));
   auto accepted = std::async(std::launch::async, [&] { return listener.accept_all(call(false)); });
-  auto here = net::connect_rails({{ports[0], ports[0]}}, call(true)).value();
-  auto there = accepted.get().value();
+  auto here = must(net::connect_rails({{ports[0], ports[0]}}, call(true)));
+  auto there = must(accepted.get());
   measure(
       run,
       [&](io::Ring& ring, io::Arena& arena) {
@@ -156,6 +167,7 @@ int main(int count, char** values) {
   const std::size_t slot_bytes = argument(count, values, 2, 1024) << 10;
   const auto slots = static_cast<std::uint32_t>(argument(count, values, 3, 8));
   const Run run{{slots, slot_bytes}, std::max<std::size_t>(1, bytes / slot_bytes)};
-  measure_rdma(run);
-  measure_tcp(run);
+  const std::string_view which = count > 4 ? values[4] : "";
+  if (which != "tcp") measure_rdma(run);
+  if (which != "rdma") measure_tcp(run);
 }
