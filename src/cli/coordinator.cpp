@@ -27,9 +27,6 @@ constexpr std::chrono::milliseconds kAbortGrace{1500};
 bool is_stream(const Location& location) {
   return location.kind == Location::Kind::standard_stream;
 }
-bool is_remote(const Location& location) {
-  return location.kind == Location::Kind::remote;
-}
 
 }  // namespace
 

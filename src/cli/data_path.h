@@ -45,7 +45,7 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
                                       const DataPathEnd& listening);
 // What both agents are told of it, without landings.
 tree::Begin begin_for(const DataPath& path, const tree::Reach& listening);
-// The same within one process. Error (usage): RDMA was asked for.
-io::Result<DataPath> data_path_within(const DataPathWish& wish);
+// The same within one process, where there is no network.
+DataPath data_path_within(const DataPathWish& wish);
 
 }  // namespace rdcp::cli

@@ -32,4 +32,8 @@ struct Location {
 // else's home ("host:~bob/x").
 io::Result<Location> parse_location(std::string_view word);
 
+inline bool is_remote(const Location& location) {
+  return location.kind == Location::Kind::remote;
+}
+
 }  // namespace rdcp::cli

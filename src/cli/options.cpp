@@ -152,6 +152,12 @@ Result<void> check_together(const Options& options) {
   return {};
 }
 
+Result<void> check_transport(const Options& options) {
+  const bool network = is_remote(options.destination) || std::ranges::any_of(options.sources, is_remote);
+  if (options.transport != tree::Transport::rdma || network) return {};
+  return refuse("--transport rdma", "SRC and DST are both on this host, so nothing goes over a network");
+}
+
 Result<void> check_streams(const Options& options) {
   const bool from_stdin = std::any_of(options.sources.begin(), options.sources.end(), is_standard_stream);
   const bool to_stdout = is_standard_stream(options.destination);
@@ -166,7 +172,7 @@ Result<void> check_streams(const Options& options) {
 Result<Location> parse_host(const string& word) {
   auto location = parse_location(word.ends_with(':') ? word : word + ":");
   if (!location) return location;
-  const bool is_host = location->kind == Location::Kind::remote && location->path == ".";
+  const bool is_host = is_remote(*location) && location->path == ".";
   if (is_host) return location;
   return plain_error(ErrorKind::usage, "--doctor", word, "is no host; write HOST, USER@HOST or [IPV6]");
 }
@@ -193,6 +199,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   }
   options.destination = std::move(options.sources.back());
   options.sources.pop_back();
+  if (auto checked = check_transport(options); !checked) return checked;
   return check_streams(options);
 }
 

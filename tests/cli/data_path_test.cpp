@@ -147,11 +147,5 @@ TEST_F(DataPathTest, WhatViaNamesNowhereIsAnError) {
   EXPECT_THAT(refused(), HasSubstr("no such interface is up"));
 }
 
-TEST_F(DataPathTest, WithinOneProcessThereIsNoNetwork) {
-  EXPECT_TRUE(data_path_within(wish).ok());
-  wish.transport = Transport::rdma;
-  EXPECT_FALSE(data_path_within(wish).ok());
-}
-
 }  // namespace
 }  // namespace rdcp::cli

@@ -173,7 +173,7 @@ TEST(Completions, ValuesAreTheParsersOwn) {
                                       std::pair("--ring", choices[2])}) {
     std::istringstream each(words);
     for (std::string word; each >> word;) {
-      const std::vector<const char*> argv{"rdcp", option, word.c_str(), "a", "b"};
+      const std::vector<const char*> argv{"rdcp", option, word.c_str(), "host:a", "b"};
       EXPECT_FALSE(parse_options(static_cast<int>(argv.size()), argv.data()).exit_status)
           << option << " " << word;
     }

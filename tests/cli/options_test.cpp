@@ -20,16 +20,22 @@ Parsed parse(std::initializer_list<const char*> words) {
 }
 
 // Options of a command line that is right; "a b" are appended as operands.
-Options good(std::initializer_list<const char*> words) {
+Options good_with(std::initializer_list<const char*> words, const char* source) {
   std::vector<const char*> argv{"rdcp"};
   argv.insert(argv.end(), words);
-  argv.insert(argv.end(), {"a", "b"});
+  argv.insert(argv.end(), {source, "b"});
   const Parsed parsed = parse_options(static_cast<int>(argv.size()), argv.data());
   EXPECT_FALSE(parsed.exit_status.has_value()) << parsed.text_err;
   EXPECT_EQ(parsed.text_out + parsed.text_err, "");
   EXPECT_EQ(parsed.options.sources.size(), 1u);
   EXPECT_EQ(parsed.options.destination.path, "b");
   return parsed.options;
+}
+Options good(std::initializer_list<const char*> words) {
+  return good_with(words, "a");
+}
+Options good_remote(std::initializer_list<const char*> words) {
+  return good_with(words, "host:a");
 }
 
 void expect_usage_error(std::initializer_list<const char*> words, std::string_view reason) {
@@ -187,7 +193,8 @@ TEST(Options, ChoicesAreNamedInErrors) {
   EXPECT_EQ(good({"--ring=threads"}).ring, io::RingChoice::thread_pool);
   EXPECT_EQ(good({"--transport=tcp"}).transport, tree::Transport::tcp);
   EXPECT_EQ(good({"--transport=auto"}).transport, tree::Transport::automatic);
-  EXPECT_EQ(good({"--transport=rdma"}).transport, tree::Transport::rdma);
+  EXPECT_EQ(good_remote({"--transport=rdma"}).transport, tree::Transport::rdma);
+  expect_usage_error({"--transport=rdma", "a", "b"}, "nothing goes over a network");
   expect_usage_error({"--cache=no", "a", "b"}, "must be one of auto, keep, bypass");
   expect_usage_error({"--ring=uring", "a", "b"}, "must be one of auto, io_uring, threads");
   expect_usage_error({"--transport=udp", "a", "b"}, "must be one of auto, tcp, rdma");
