@@ -183,7 +183,9 @@ class CopyTest(unittest.TestCase):
     # -- running ---------------------------------------------------------------------------------------------------
 
     def command(self, *words) -> list[str]:
-        transport = ("--transport", TRANSPORT) if TRANSPORT and "--transport" not in words else ()
+        words = [os.fspath(word) for word in words]
+        between_hosts = any(word.startswith(("dest:", "other:")) for word in words)  # else no transport is needed
+        transport = ("--transport", TRANSPORT) if TRANSPORT and between_hosts and "--transport" not in words else ()
         return [os.fspath(word) for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *words)]
 
     def start(self, *words, **options) -> Running:

@@ -18,6 +18,9 @@ class Corruption(CopyTest):
         for i in range(100):
             self.make_file(self.tree / f"small-{i}", 3000, seed=i)
 
+    def command(self, *words) -> list[str]:
+        return super().command("--transport", "tcp", *words)  # the shim damages what goes through sockets
+
     def environment(self, times: int) -> dict:
         return {**os.environ, "LD_PRELOAD": str(self.shim), "RDCP_CORRUPT_TIMES": str(times),
                 "RDCP_CORRUPT_LOG": str(self.log)}
