@@ -41,9 +41,12 @@ RdmaConnection::RdmaConnection(EventChannel channel, CmId id, const RdmaPort& po
 
 io::Result<RdmaConnectionPtr> RdmaConnection::create(EventChannel channel, CmId id, const RdmaPort& port,
                                                      const RdmaCall& call) {
-  auto queue = RdmaQueue::create(*id, rdma_queue_sizes(call.source, call.target_slots));
+  EventChannel own_channel = std::move(channel);  // in an order of our own, for the way out with an error
+  CmId own_id = std::move(id);
+  auto queue = RdmaQueue::create(*own_id, rdma_queue_sizes(call.source, call.target_slots));
   if (!queue) return queue.error();
-  return RdmaConnectionPtr(new RdmaConnection(std::move(channel), std::move(id), port, std::move(*queue)));
+  return RdmaConnectionPtr(
+      new RdmaConnection(std::move(own_channel), std::move(own_id), port, std::move(*queue)));
 }
 
 RdmaConnection::~RdmaConnection() {
