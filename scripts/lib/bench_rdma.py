@@ -120,7 +120,7 @@ def run_in_vm(rdcp: Path, runs: int) -> int:
         print("bench: ib_write_bw (perftest) or rcopy (rdmacm-utils) is not installed", file=sys.stderr)
         return 1
     job = rdma_vm.Job([sys.executable, str(Path(__file__).resolve()), str(rdcp), str(runs)], timeout=300 + 240 * runs,
-                      memory=3072)
+                      memory=3072, cpus=2)
     return rdma_vm.run_job(job, lambda piece: (sys.stdout.buffer.write(piece), sys.stdout.flush()),
                            lambda piece: (sys.stderr.buffer.write(piece), sys.stderr.flush()))
 

@@ -33,7 +33,7 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 # Emulation has its own costs: without these, string instructions, checks of access and CRCs are several times faster.
 CPU = "max,la57=off,erms=off,fsrm=off,smap=off,smep=off,pku=off,pclmulqdq=off"
 # tsc=reliable: else the kernel takes the time from an emulated device at each look at the clock.
-KERNEL_WORDS = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr tsc=reliable"
+KERNEL_WORDS = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off init_on_alloc=0 nokaslr tsc=reliable"
 
 # What the command sees of our environment.
 PASSED_ON = ("RDCP_", "GTEST_", "PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LC_", "LANG",
