@@ -9,6 +9,6 @@ from sshd import LocalSshd  # noqa: E402
 
 job = Path("/run/rdma-vm")
 (job / "ssh").mkdir()
-with LocalSshd(job / "ssh", address="10.77.0.2", port=22):
+with LocalSshd(job / "ssh", address="10.77.0.2", also="fd77::2", port=22):
     (job / "ready.2").touch()
     threading.Event().wait()  # until the machine is switched off

@@ -15,8 +15,7 @@ HOST_ALIASES = "dest other"  # names that ssh_config knows; two, so that remote 
 
 SSHD_CONFIG = """\
 Port {port}
-ListenAddress {address}
-HostKey {folder}/host_key
+{listen}HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/authorized_keys
 PidFile none
 StrictModes no
@@ -91,11 +90,13 @@ def _free_port(address: str) -> int:
 class LocalSshd:
     """Use as a context manager. `folder` must exist and be empty; it is the caller's to remove.
 
-    `inside`: a command prefix that sshd is started with, e.g. ["ip", "netns", "exec", NAME]."""
+    `inside`: a command prefix that sshd is started with, e.g. ["ip", "netns", "exec", NAME]. `also`: a second address."""
 
-    def __init__(self, folder: Path, address: str = "127.0.0.1", port: int = 0, inside: list[str] | None = None):
+    def __init__(self, folder: Path, address: str = "127.0.0.1", port: int = 0, inside: list[str] | None = None,
+                 also: str = ""):
         self.folder = Path(folder)
         self.address = address
+        self.also = also
         self.port = port
         self.inside = inside or []
         self.config = self.folder / "ssh_config"
@@ -128,7 +129,9 @@ class LocalSshd:
     def _write_configs(self):
         user = pwd.getpwuid(os.geteuid()).pw_name
         words = {"port": self.port, "address": self.address, "folder": self.folder, "user": user,
-                 "aliases": HOST_ALIASES, "use_pam": "yes" if _account_is_locked(user) else "no"}
+                 "aliases": HOST_ALIASES,
+                 "listen": "".join(f"ListenAddress {each}\n" for each in (self.address, self.also) if each),
+                 "use_pam": "yes" if _account_is_locked(user) else "no"}
         (self.folder / "sshd_config").write_text(SSHD_CONFIG.format(**words))
         self.config.write_text(SSH_CONFIG.format(**words) + (VM_SSH_CONFIG if "RDCP_VM_HOSTS" in os.environ else ""))
         (self.folder / "known_hosts").write_text(f"rdcp {self._host_key}")
