@@ -1,27 +1,18 @@
 """Over what the data goes, between two hosts: the ports that were asked for, and TCP where RDMA turns out not to work."""
 
 import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-from bed import InVm
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
-from harness import EXIT_DATA, EXIT_OK, MIB, CopyTest  # noqa: E402
+from copying import VmCopyTest  # puts the harness on the path
+from harness import EXIT_DATA, EXIT_OK, MIB
 
 NOBODYS_MAC = "02:00:00:00:00:99"
 CABLES = {"eth0": "10.77.0.2", "eth1": "10.78.0.2"}  # of the far host
 OVER_IPV6 = ["-o", "HostName=fd77::2"]
 
 
-class Ways(CopyTest, InVm):
+class Ways(VmCopyTest):
     hosts = 2
-
-    @classmethod
-    def setUpClass(cls):
-        InVm.setUpClass.__func__(cls)
-        CopyTest.setUpClass.__func__(cls)
 
     def setUp(self):
         super().setUp()

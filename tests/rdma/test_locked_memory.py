@@ -2,25 +2,16 @@
 
 import os
 import shlex
-import sys
 import unittest
-from pathlib import Path
 
-from bed import InVm
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
-from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, CopyTest, Running  # noqa: E402
+from copying import VmCopyTest  # puts the harness on the path
+from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running
 
 NOBODY = 65534
 
 
-class LockedMemory(CopyTest, InVm):
+class LockedMemory(VmCopyTest):
     """As a user to whom the limit applies."""
-
-    @classmethod
-    def setUpClass(cls):
-        InVm.setUpClass.__func__(cls)
-        CopyTest.setUpClass.__func__(cls)
 
     def limited_copy(self, kib: int, *options):
         shell = self.disk / "rsh"  # the other host is this one, and has the same limit

@@ -4,14 +4,11 @@ one host."""
 import os
 import signal
 import subprocess
-import sys
 import unittest
 from pathlib import Path
 
-from bed import InVm
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
-from harness import EXIT_DATA, EXIT_OK, MIB, CopyTest, Running, remote_agents, wait_for  # noqa: E402
+from copying import VmCopyTest  # puts the harness on the path
+from harness import EXIT_DATA, EXIT_OK, MIB, Running, remote_agents, wait_for
 
 SIZE = 24 * MIB
 SLOWLY = ["-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "4M"]
@@ -26,12 +23,7 @@ def run(*words):
     subprocess.run(words, check=True, timeout=60)
 
 
-class Rails(CopyTest, InVm):
-    @classmethod
-    def setUpClass(cls):
-        InVm.setUpClass.__func__(cls)
-        CopyTest.setUpClass.__func__(cls)
-
+class Rails(VmCopyTest):
     def setUp(self):
         super().setUp()
         self.make_file(self.source / "large", SIZE)
