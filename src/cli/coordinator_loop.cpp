@@ -94,8 +94,8 @@ void Coordinator::take_problems(AgentLink& link) {
 bool Coordinator::lost(AgentLink& link, const io::Error& error) {
   link.gone = true;
   if (link.done) return true;
-  // What it said before tells the cause; its going away is only what follows.
-  if (status_ == 0 || !link.hello) fail(link.explain(options_, error));
+  // Problems with files, which it may have told before, are no reason to go; one that ends the run was seen.
+  fail(link.explain(options_, error));
   return false;
 }
 
