@@ -12,6 +12,17 @@ namespace rdcp::tree {
 
 using net::FrameKind;
 
+namespace {
+
+// Since it was opened.
+bool has_changed(const LargeFile& file, const struct stat& now) {
+  const timespec& seen = file.item.directory->root->begin ? file.seen_mtime : file.status.st_mtim;
+  return static_cast<std::uint64_t>(now.st_size) != file.begin + file.size || file.end != file.size ||
+         now.st_mtim.tv_sec != seen.tv_sec || now.st_mtim.tv_nsec != seen.tv_nsec;
+}
+
+}  // namespace
+
 // Everything but an extent that is read.
 SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot) {
   const Stopwatch watch(times_.read_busy_ns);
@@ -53,6 +64,14 @@ SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> sl
   return chunk;
 }
 
+// How to read what was open already. Where extents do not begin at a page, O_DIRECT does not take them.
+io::RingFile SourceWorker::choose_opened(const LargeFile& file) const {
+  if (!file.item.directory->root->begin) return io::RingFile{.fd = file.fd.get()};
+  const bool aligned = file.begin % io::kPageBytes == 0;
+  return io::choose_source(file.fd.get(), file.begin + file.size,
+                           aligned ? source_.job_.settings.cache : io::CacheMode::keep);
+}
+
 SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
   const Chunk failed(Chunk::State::failed);
   const std::string subject = file->item.subject();
@@ -73,8 +92,9 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   frame.kind = FrameKind::open;
   frame.file_id = file->id;
   if (file->item.directory->root->opened) {
+    file->seen_mtime = file->status.st_mtim;
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
-    file->file.fd = file->fd.get();
+    file->file = choose_opened(*file);
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
     if (!file->byte_stream)
       file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
@@ -136,16 +156,14 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   frame.offset = file.byte_stream ? file.sent_bytes : file.end;
   frame.extra = file.digest.value();
   struct stat now {};
-  if (!file.item.directory->root->opened && ::fstat(file.fd.get(), &now) == 0) {
-    const bool changed = now.st_size != file.status.st_size ||
-                         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
-                         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
-    if ((changed || file.end != file.size) && !std::exchange(file.change_told, true)) {
+  const Root& root = *file.item.directory->root;
+  if ((!root.opened || root.begin) && ::fstat(file.fd.get(), &now) == 0) {
+    if (has_changed(file, now) && !std::exchange(file.change_told, true)) {
       source_.reporter_.problem(
           io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
                           "the file changed while it was read; the copy may mix old and new"));
     }
-    file.status = now;
+    if (!root.opened) file.status = now;
   }
   const std::size_t length = packer_.pack_header(file, slot);
   if (length > 0) return with_digest(frame, slot, length);
