@@ -1,6 +1,7 @@
 // How a source fills a slot: packs, opens, reads.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -164,6 +165,10 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
                           "the file changed while it was read; the copy may mix old and new"));
     }
     if (!root.opened) file.status = now;
+    // As if it had been read through the descriptor that was given.
+    if (root.begin) {
+      ::lseek(source_.standard_.input, static_cast<off_t>(file.begin + file.end), SEEK_SET);
+    }
   }
   const std::size_t length = packer_.pack_header(file, slot);
   if (length > 0) return with_digest(frame, slot, length);
