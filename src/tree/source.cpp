@@ -210,6 +210,7 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   shape_ = shape;
   small_file_max_ = small_file_max(shape.slot_bytes);
   plan_.set_extent_bytes(shape.slot_bytes);
+  read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
   done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
   streams_.begin(streams.size());

@@ -67,6 +67,7 @@ class Source {
   const MetadataPolicy policy_;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
+  bool read_beside_ = false;  // one stream, several processors: set with shape_
   NameTable names_;
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job

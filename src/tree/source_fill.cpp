@@ -111,6 +111,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->by_kernel = source_.job_.streams.connect == Connect::in_process;
     if (sparse) frame.flags = net::kFlagSparse;
   }
+  if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);
