@@ -42,7 +42,7 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& option
   return link;
 }
 
-Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::LocalStreams& streams) {
+Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::AgentPlace place) {
   std::unique_ptr<AgentLink> link(new AgentLink);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -50,10 +50,19 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::LocalStreams& st
   }
   link->name_ = "this host";
   link->control_.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), link->name_);
-  link->thread_ = std::thread([end = ends[1], &streams] {
-    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)),
-                    {.program_version = kVersion, .local = &streams});
+  place.program_version = kVersion;
+  link->thread_ = std::thread([end = ends[1], place = std::move(place)] {
+    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), place);
   });
+  return link;
+}
+
+std::unique_ptr<AgentLink> AgentLink::of_connection(io::Fd socket, const std::string& host) {
+  std::unique_ptr<AgentLink> link(new AgentLink);
+  link->name_ = host;
+  link->connected_ = true;
+  io::Fd out(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  link->control_.emplace(std::move(socket), std::move(out), host);
   return link;
 }
 
@@ -119,6 +128,9 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
 }
 
 io::Error AgentLink::explain(const Options& options, const io::Error& error) {
+  if (connected_ && error.kind == ErrorKind::connection) {
+    return io::plain_error(ErrorKind::connection, "send to", name_, "its rdrecv is gone");
+  }
   if (!remote() || control_->greeted()) return error;
   const std::string noise = control_->received_noise();
   control_->close_out();
@@ -133,7 +145,17 @@ io::Error AgentLink::explain(const Options& options, const io::Error& error) {
   return explain_launch_failure(options, location_, status, noise);
 }
 
+// A socket that is closed while something waits in it to be read takes back what it sent last; so that the
+// other side surely has our last word, its end of the connection is waited for.
+void AgentLink::say_goodbye() {
+  ::shutdown(control_->fd(), SHUT_WR);
+  const auto until = std::chrono::steady_clock::now() + kFinishGrace;
+  while (control_->wait(until)) {
+  }
+}
+
 void AgentLink::end(bool by_force) {
+  if (control_ && connected_ && !by_force) say_goodbye();
   if (control_) control_->close_out();
   if (process_.pid > 0) {
     if (!by_force && wait_agent(process_.pid, kFinishGrace)) {

@@ -25,13 +25,17 @@ class AgentLink {
   static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options,
                                                              const Location& location);
   // A thread of this process.
-  static io::Result<std::unique_ptr<AgentLink>> start_local(tree::LocalStreams& streams);
+  static io::Result<std::unique_ptr<AgentLink>> start_local(tree::AgentPlace place);
+  // An agent that somebody else has started, at the other end of a proven connection.
+  static std::unique_ptr<AgentLink> of_connection(io::Fd socket, const std::string& host);
   ~AgentLink() { end(true); }
 
   tree::ControlChannel& control() { return *control_; }
-  bool remote() const { return process_.pid > 0 || ended_remote_; }
+  bool remote() const { return process_.pid > 0 || ended_remote_ || connected_; }
   // "HOST" or "this host".
   const std::string& name() const { return name_; }
+  // What stands before its problems: its user has started it alone, so "standard output" is not ours.
+  std::string problem_prefix() const { return connected_ ? name_ + ": " : std::string(); }
 
   // Reads what has arrived, into the fields below. Error: the agent is gone or makes no sense.
   io::Result<void> receive();
@@ -57,6 +61,7 @@ class AgentLink {
  private:
   AgentLink() = default;
   io::Result<void> take(const tree::RawMessage& raw);
+  void say_goodbye();
 
   std::string name_;
   Location location_;
@@ -64,6 +69,7 @@ class AgentLink {
   AgentProcess process_;
   std::thread thread_;
   bool ended_remote_ = false;
+  bool connected_ = false;  // by a socket, which is all that is known of the agent
 };
 
 // True where there is a terminal on which ssh could ask for a password.

@@ -30,9 +30,12 @@ bool is_stream(const Location& location) {
 
 }  // namespace
 
-Coordinator::Coordinator(const Options& options, int signal_fd)
+Coordinator::Coordinator(const Options& options, int signal_fd) : Coordinator(options, signal_fd, {}) {}
+
+Coordinator::Coordinator(const Options& options, int signal_fd, Parties parties)
     : options_(options),
       signal_fd_(signal_fd),
+      parties_(parties.start_source ? std::move(parties) : parties_of_locations()),
       has_terminal_(has_terminal()),
       progress_(progress_wanted(options.progress, options.quiet, STDERR_FILENO)) {}
 
@@ -52,21 +55,37 @@ int Coordinator::run() {
   }
   for (AgentLink* link : {source_.get(), target_.get()}) {
     if (link == nullptr) continue;
-    if (!link->gone) (void)link->control().send(tree::Finish()).ok();
+    const tree::Finish finish{.status = static_cast<std::uint8_t>(status_)};
+    if (!link->gone) (void)link->control().send(finish).ok();
     link->end(interrupted_ || link->gone);
   }
   return status_;
 }
 
-bool Coordinator::start_agents() {
-  const auto start = [this](const Location& location) {
-    return is_remote(location) ? AgentLink::start_remote(options_, location)
-                               : AgentLink::start_local(local_streams_);
+// The side that ssh reached listens; between two remote hosts, the target.
+Parties Coordinator::parties_of_locations() {
+  const auto start_at = [this](const Location& location) -> Parties::Start {
+    return [this, &location] {
+      return is_remote(location) ? AgentLink::start_remote(options_, location)
+                                 : AgentLink::start_local({.program_version = {}, .local = &local_streams_});
+    };
   };
-  auto target = start(options_.destination);
+  const bool source_remote = is_remote(options_.sources.front());
+  Parties parties;
+  parties.start_source = start_at(options_.sources.front());
+  parties.start_target = start_at(options_.destination);
+  parties.target_is_far = is_remote(options_.destination);
+  parties.source_connects = parties.target_is_far ? Connect::connect
+                            : source_remote       ? Connect::listen
+                                                  : Connect::in_process;
+  return parties;
+}
+
+bool Coordinator::start_agents() {
+  auto target = parties_.start_target();
   if (!target) return fail(target.error()), false;
   target_ = std::move(*target);
-  auto source = start(options_.sources.front());
+  auto source = parties_.start_source();
   if (!source) return fail(source.error()), false;
   source_ = std::move(*source);
   return true;
@@ -83,22 +102,14 @@ tree::CopySettings Coordinator::settings() const {
           .congestion = options_.congestion};
 }
 
-// The side that ssh reached listens; between two remote hosts, the target.
-Connect Coordinator::source_connects() const {
-  const bool source_remote = is_remote(options_.sources.front());
-  const bool target_remote = is_remote(options_.destination);
-  if (!source_remote && !target_remote) return Connect::in_process;
-  return target_remote ? Connect::connect : Connect::listen;
-}
-
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
 // hands.
 bool Coordinator::send_jobs() {
-  auto key = net::make_session_key();
+  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
   if (!key) return fail(key.error()), false;
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {source_connects(), options_.transport, options_.via, *key};
+  source_job.streams = {parties_.source_connects, options_.transport, options_.via, *key};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
@@ -106,8 +117,8 @@ bool Coordinator::send_jobs() {
   tree::TargetJob target_job;
   target_job.settings = settings();
   target_job.streams = source_job.streams;
-  if (source_connects() == Connect::connect) target_job.streams.connect = Connect::listen;
-  if (source_connects() == Connect::listen) target_job.streams.connect = Connect::connect;
+  if (parties_.source_connects == Connect::connect) target_job.streams.connect = Connect::listen;
+  if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
 
@@ -129,7 +140,7 @@ bool Coordinator::send_jobs() {
 
 // Of the way to the far side: the shortest of a few answers, since the others had to wait for a processor.
 void Coordinator::measure_round_trip() {
-  AgentLink& far = is_remote(options_.destination) ? *target_ : *source_;
+  AgentLink& far = parties_.target_is_far ? *target_ : *source_;
   if (!far.hello || far.pongs < pings_) return;
   if (pings_ > 0) round_trip_ = std::min(round_trip_, Clock::now() - pinged_);
   if (pings_ == kPings) return;
@@ -149,7 +160,7 @@ io::Result<DataPath> Coordinator::choose_path(bool in_order) const {
   if (round_trip_ != Clock::duration::max()) wish.round_trip = round_trip_;
   const DataPathEnd source{source_->name(), source_->source_ready->reach};
   const DataPathEnd target{target_->name(), target_->target_ready->reach};
-  switch (source_connects()) {
+  switch (parties_.source_connects) {
     case Connect::connect:
       return choose_data_path(wish, source, target);
     case Connect::listen:
@@ -188,6 +199,10 @@ bool Coordinator::begin() {
   path_ = std::move(*path);
   const tree::Reach& listening = source.reach.listens ? source.reach : target.reach;
   tree::Begin begin = begin_for(path_, listening);
+  if (parties_.reached && !begin.hosts.empty()) {
+    begin.hosts = {parties_.reached->host};
+    begin.port = parties_.reached->port;
+  }
   begin.landings = landing->landings;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
@@ -202,6 +217,7 @@ Summary Coordinator::summary() const {
   const tree::Done& target = *target_->done;
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   Summary result;
+  result.program = options_.program;
   result.files = source.files;
   result.directories = source.directories;
   result.others = source.others;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/agent_link.h"
@@ -14,15 +15,31 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "io/fd.h"
+#include "net/address.h"
 #include "tree/agent.h"
 #include "tree/landing.h"
 
 namespace rdcp::cli {
 
+// Who takes part in a copy, and how they meet.
+struct Parties {
+  using Start = std::function<io::Result<std::unique_ptr<AgentLink>>()>;
+  Start start_source;
+  Start start_target;
+  tree::Connect source_connects = tree::Connect::connect;
+  bool target_is_far = true;  // round trips are measured to it, else to the source
+  bool have_key = false;      // both agents know the streams' key, so no job carries one
+  std::optional<net::Address>
+      reached;  // where streams over TCP go, whatever the listening side says of itself
+};
+
 class Coordinator {
  public:
   // signal_fd: signalfd(2) of SIGINT, SIGTERM, SIGHUP and SIGTSTP, blocked in every thread.
+  // The agents are started where the options' locations say.
   Coordinator(const Options& options, int signal_fd);
+  // The agents are started by others; of the locations, only the paths are used.
+  Coordinator(const Options& options, int signal_fd, Parties parties);
 
   // The whole copy. The exit status (exit_status.h).
   int run();
@@ -35,7 +52,7 @@ class Coordinator {
   bool begin();
   void measure_round_trip();
   tree::CopySettings settings() const;
-  tree::Connect source_connects() const;
+  Parties parties_of_locations();
   io::Result<DataPath> choose_path(bool in_order) const;
   Summary summary() const;
   void abort_agents();
@@ -56,6 +73,7 @@ class Coordinator {
   const Options options_;
   const int signal_fd_;
   tree::LocalStreams local_streams_;
+  const Parties parties_;
   std::unique_ptr<AgentLink> source_;
   std::unique_ptr<AgentLink> target_;
   const bool has_terminal_;  // on which ssh could ask for a password

@@ -76,7 +76,7 @@ void Coordinator::take_signal() {
     return;
   }
   interrupted_ = true;
-  print(std::string("rdcp: ended by SIG") + ::sigabbrev_np(static_cast<int>(info.ssi_signo)) +
+  print(options_.program + ": ended by SIG" + ::sigabbrev_np(static_cast<int>(info.ssi_signo)) +
         "; what has its name is whole, the rest was not copied\n");
   status_ = kExitSignalBase + static_cast<int>(info.ssi_signo);
 }
@@ -84,7 +84,7 @@ void Coordinator::take_signal() {
 void Coordinator::take_problems(AgentLink& link) {
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
     if (run_ended_) continue;
-    print("rdcp: " + problem.text + "\n");
+    print(options_.program + ": " + link.problem_prefix() + problem.text + "\n");
     status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
   }
@@ -120,7 +120,7 @@ void Coordinator::show_progress() {
 
 void Coordinator::fail(const io::Error& error) {
   status_ = std::max(status_, exit_status(error.kind));
-  print(error_line(error));
+  print(error_line(error, options_.program));
 }
 
 void Coordinator::print(const std::string& text) {

@@ -81,8 +81,7 @@ io::Result<void> Visit::ask() {
 
 // Sends memory there from an agent of this process.
 io::Result<void> Visit::measure() {
-  tree::LocalStreams none;
-  auto here = AgentLink::start_local(none);
+  auto here = AgentLink::start_local({});
   if (!here) return here.error();
   while (!(*here)->hello) {
     if (auto received = (*here)->receive(); !received) return received;

@@ -1,20 +1,14 @@
 #include "cli/options.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <functional>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "cli/command_line.h"
-#include "cli/exit_status.h"
 #include "cli/help_text.h"
+#include "cli/shared_options.h"
 #include "cli/size.h"
 #include "cli/split_words.h"
-#include "cli/version.h"
-#include "io/arena.h"
 
 namespace rdcp::cli {
 namespace {
@@ -24,72 +18,18 @@ using io::Result;
 using std::string;
 using std::string_view;
 
-io::Error refuse(string_view what, string_view why) {
-  return plain_error(ErrorKind::usage, what, "", why);
-}
-
-// Hands a parsed value on to where it belongs.
-template <class To, class From>
-Result<void> assign(To& to, Result<From> from) {
-  if (!from) return from.error();
-  to = static_cast<To>(std::move(from).value());
-  return {};
-}
-
-template <class T>
-Result<T> parse_choice(string_view option, string_view word,
-                       std::initializer_list<std::pair<string_view, T>> choices) {
-  string names;
-  for (const auto& [name, choice] : choices) {
-    if (name == word) return choice;
-    names += (names.empty() ? "" : ", ") + string(name);
-  }
-  return plain_error(ErrorKind::usage, option, word, "must be one of " + names);
-}
-
-Result<tree::Transport> parse_transport(const string& word) {
-  using tree::Transport;
-  return parse_choice<Transport>(
-      "--transport", word,
-      {{"auto", Transport::automatic}, {"tcp", Transport::tcp}, {"rdma", Transport::rdma}});
-}
-
-Result<std::uint64_t> parse_chunk_size(const string& word) {
-  auto bytes = parse_size("--chunk-size", word);
-  if (!bytes) return bytes;
-  if (*bytes < kChunkBytesMin || *bytes > kChunkBytesMax) {
-    return plain_error(ErrorKind::usage, "--chunk-size", word, "must be from 64K to 16M");
-  }
-  if (*bytes % io::kPageBytes != 0) {
-    return plain_error(ErrorKind::usage, "--chunk-size", word, "must be a multiple of 4K");
-  }
-  return bytes;
-}
-
-// TCP_CA_NAME_MAX of linux/tcp.h is 16 with the terminating NUL; setsockopt(2) would cut a longer name short.
-Result<string> parse_congestion(const string& word) {
-  if (word.size() < 16) return word;
-  return plain_error(ErrorKind::usage, "--congestion", word, "no congestion control has so long a name");
-}
-
 void add_copy_options(CommandLine& line, Options& options) {
   line.flag("-r,--recursive", [&] { options.recursive = true; });
   line.flag("-p,--preserve", [&] { options.preserve = true; });
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
   line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
-  line.flag("-v,--verbose", [&] { options.verbose = true; });
-  line.flag("-q,--quiet", [&] { options.quiet = true; });
-  line.flag("--progress", [&] { options.progress = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
 }
 
 void add_host_options(CommandLine& line, Options& options) {
-  const auto keep = [](string& to) {
-    return [&to](const string& word) { return assign(to, Result<string>(word)); };
-  };
   const auto append = [](std::vector<string>& to) {
     return [&to](const string& word) {
       to.push_back(word);
@@ -104,35 +44,6 @@ void add_host_options(CommandLine& line, Options& options) {
   line.value("-F,--ssh-config", keep(options.ssh_config));
   line.values("-o,--ssh-option", append(options.ssh_options));
   line.value("--rdcp-path", keep(options.rdcp_path));
-  line.value("--via", keep(options.via));
-}
-
-void add_data_options(CommandLine& line, Options& options) {
-  using io::CacheMode;
-  using io::RingChoice;
-  line.value("--streams", [&](const string& word) {
-    return assign(options.streams, parse_count("--streams", word, 1, kStreamsMax));
-  });
-  line.value("--chunk-size",
-             [&](const string& word) { return assign(options.chunk_bytes, parse_chunk_size(word)); });
-  line.value("--transport",
-             [&](const string& word) { return assign(options.transport, parse_transport(word)); });
-  line.value("--bwlimit",
-             [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
-  line.value("--congestion",
-             [&](const string& word) { return assign(options.congestion, parse_congestion(word)); });
-  line.value("--cache", [&](const string& word) {
-    return assign(options.cache, parse_choice<CacheMode>("--cache", word,
-                                                         {{"auto", CacheMode::automatic},
-                                                          {"keep", CacheMode::keep},
-                                                          {"bypass", CacheMode::bypass}}));
-  });
-  line.value("--ring", [&](const string& word) {
-    return assign(options.ring, parse_choice<RingChoice>("--ring", word,
-                                                         {{"auto", RingChoice::automatic},
-                                                          {"io_uring", RingChoice::io_uring},
-                                                          {"threads", RingChoice::thread_pool}}));
-  });
 }
 
 bool is_standard_stream(const Location& location) {
@@ -141,8 +52,7 @@ bool is_standard_stream(const Location& location) {
 
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
-  if (options.quiet && options.verbose) return refuse("-q", "contradicts -v");
-  if (options.quiet && options.progress) return refuse("-q", "contradicts --progress");
+  if (auto checked = check_tell_options(options); !checked) return checked;
   if (options.json && !options.doctor) return refuse("--json", "goes with --doctor only");
   const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
                        !options.ssh_config.empty() || !options.ssh_options.empty();
@@ -221,22 +131,16 @@ bool runs_ssh(const Options& options) {
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
   CommandLine line;
-  bool help = false;
-  bool version = false;
-  line.flag("-h,--help", [&] { help = true; });
-  line.flag("--version", [&] { version = true; });
+  HelpFlags asked;
+  add_help_options(line, asked);
   add_copy_options(line, parsed.options);
+  add_tell_options(line, parsed.options);
+  add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options);
-  add_data_options(line, parsed.options);
-
+  add_volume_options(line, parsed.options);
+  add_path_options(line, parsed.options);
   const Result<void> read = read_command_line(line, argc, argv, parsed.options);
-  if (help || version) {
-    parsed.exit_status = kExitOk;
-    parsed.text_out = help ? string(kHelpText) : fmt::format("rdcp {}\n", kVersion);
-  } else if (!read) {
-    parsed.exit_status = kExitUsage;
-    parsed.text_err = fmt::format("rdcp: {}\ntry 'rdcp --help'\n", read.error().message());
-  }
+  parsed.take(asked, read, "rdcp", kHelpText);
   return parsed;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/location.h"
@@ -13,11 +14,12 @@
 
 namespace rdcp::cli {
 
-inline constexpr unsigned kStreamsMax = 64;
+using tree::kChunkBytesMax;
+using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
-inline constexpr std::uint64_t kChunkBytesMax = 16 * 1024 * 1024;
 
 struct Options {
+  std::string program = "rdcp";  // whose messages these are
   std::vector<Location> sources;
   Location destination;
   bool agent = false;  // be the far side of somebody's copy: all else is told over stdin
@@ -58,15 +60,28 @@ struct Options {
 // True when --rsh's program is ssh, by its basename, and so takes ssh's options.
 bool runs_ssh(const Options& options);
 
-struct Parsed {
-  Options options;
+// --help and --version.
+struct HelpFlags {
+  bool help = false;
+  bool version = false;
+};
+
+struct ParseOutcome {
   std::optional<int> exit_status;  // set: print text_out and text_err and leave with it
   std::string text_out;
   std::string text_err;
+
+  // --help and --version leave with 0; every usage error is one line and a hint at --help, and leaves with
+  // kExitUsage.
+  void take(const HelpFlags& asked, const io::Result<void>& read, std::string_view program,
+            const char* help_text);
 };
 
-// argv as main() gets it. --help and --version leave with 0; every usage error is one line and a hint at
-// --help, and leaves with kExitUsage. Nothing is printed here.
+struct Parsed : ParseOutcome {
+  Options options;
+};
+
+// argv as main() gets it. Nothing is printed here.
 Parsed parse_options(int argc, const char* const* argv);
 
 }  // namespace rdcp::cli

@@ -1,9 +1,5 @@
 // rdcp: copies files and trees between hosts. See rdcp(1).
 
-#include <malloc.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,28 +10,11 @@
 #include "cli/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
+#include "cli/process.h"
 #include "cli/version.h"
 #include "tree/agent.h"
 
 namespace {
-
-// Blocks the signals in this thread, and so in all that it starts, and hands them to a descriptor.
-int signals_as_descriptor() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-// Large trees need more descriptors than the soft limit of 1024 that shells start with.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
   return a.kind == b.kind && a.user == b.user && a.host == b.host;
@@ -66,16 +45,14 @@ int main(int argc, char** argv) {
   std::fputs(parsed.text_err.c_str(), stderr);
   if (parsed.exit_status) return *parsed.exit_status;
 
-  const int signal_fd = signals_as_descriptor();
+  const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
   ::umask(0);  // modes come from the source
-  // What the walker allocates the workers free: with a heap for each thread that piles up (mallopt(3)).
-  ::mallopt(M_ARENA_MAX, 2);
-  raise_descriptor_limit();
+  rdcp::cli::raise_limits();
   if (parsed.options.agent) {
-    const bool ended =
+    const rdcp::tree::AgentEnd end =
         rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
                               {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd});
-    if (!ended) ::_exit(rdcp::cli::kExitFiles);
+    if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);

@@ -10,7 +10,7 @@ namespace rdcp::cli {
 namespace {
 
 std::string counts_line(const Summary& summary) {
-  std::string line = "rdcp: copied " + plural(summary.files, "file", "files");
+  std::string line = summary.program + ": copied " + plural(summary.files, "file", "files");
   if (summary.directories > 0) line += ", " + plural(summary.directories, "directory", "directories");
   if (summary.others > 0) line += ", " + plural(summary.others, "other entry", "other entries");
   return line + fmt::format(", {} in {:.3f} s\n", format_bytes(summary.bytes), summary.seconds);
@@ -18,32 +18,33 @@ std::string counts_line(const Summary& summary) {
 
 std::string means_line(const Summary& summary) {
   if (summary.streams == 0) return {};
-  std::string lines = "rdcp: " + plural(summary.streams, "stream", "streams");
+  const std::string begin = summary.program + ": ";
+  std::string lines = begin + plural(summary.streams, "stream", "streams");
   const bool alike =
       std::ranges::all_of(summary.ways, [&](const std::string& way) { return way == summary.ways.front(); });
   if (alike && !summary.ways.empty()) lines += " over " + io::printable(summary.ways.front());
   lines += "; files by " + io::printable(summary.ring) + "\n";
   for (std::size_t i = 0; i < summary.ways.size() && !alike; ++i) {
-    lines += fmt::format("rdcp: stream {} over {}\n", i, io::printable(summary.ways[i]));
+    lines += fmt::format("{}stream {} over {}\n", begin, i, io::printable(summary.ways[i]));
   }
-  for (const std::string& note : summary.notes) lines += "rdcp: " + io::printable(note) + "\n";
+  for (const std::string& note : summary.notes) lines += begin + io::printable(note) + "\n";
   return lines;
 }
 
 }  // namespace
 
-std::string error_line(const io::Error& error) {
-  return "rdcp: " + error.message() + "\n";
+std::string error_line(const io::Error& error, std::string_view program) {
+  return std::string(program) + ": " + error.message() + "\n";
 }
 
 std::string warning_lines(const Summary& summary) {
   std::string lines;
   for (const std::string& warning : summary.warnings) {
-    lines += fmt::format("rdcp: warning: {}\n", io::printable(warning));
+    lines += fmt::format("{}: warning: {}\n", summary.program, io::printable(warning));
   }
   for (const Loss& loss : summary.losses) {
     if (loss.count == 0) continue;
-    lines += fmt::format("rdcp: warning: not kept: {} ({}; first {}: {})\n", loss.kind,
+    lines += fmt::format("{}: warning: not kept: {} ({}; first {}: {})\n", summary.program, loss.kind,
                          plural(loss.count, "entry", "entries"), io::printable(loss.first_path),
                          io::printable(loss.cause));
   }
@@ -53,11 +54,11 @@ std::string warning_lines(const Summary& summary) {
 std::string summary_lines(const Summary& summary) {
   std::string lines = counts_line(summary) + means_line(summary);
   if (summary.retried_chunks > 0) {
-    lines += fmt::format("rdcp: {} sent again after a wrong digest\n",
+    lines += fmt::format("{}: {} sent again after a wrong digest\n", summary.program,
                          plural(summary.retried_chunks, "chunk", "chunks"));
   }
   if (!summary.limited_by.empty())
-    lines += fmt::format("rdcp: limited by {}\n", io::printable(summary.limited_by));
+    lines += fmt::format("{}: limited by {}\n", summary.program, io::printable(summary.limited_by));
   const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;
   return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate / 1e9);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/result.h"
@@ -18,6 +19,7 @@ struct Loss {
 };
 
 struct Summary {
+  std::string program = "rdcp";  // that says it
   std::uint64_t files = 0;
   std::uint64_t directories = 0;
   std::uint64_t others = 0;  // symlinks, hard links, FIFOs, sockets, nodes
@@ -33,8 +35,8 @@ struct Summary {
   std::vector<std::string> notes;     // the same, with -v only
 };
 
-// "rdcp: ERROR\n".
-std::string error_line(const io::Error& error);
+// "PROGRAM: ERROR\n".
+std::string error_line(const io::Error& error, std::string_view program = "rdcp");
 
 // One line for each warning, then one for each kind of loss; printed whether or not -v is given, but not with
 // -q when nothing failed.

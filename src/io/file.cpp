@@ -78,6 +78,11 @@ RingFile choose_target(int fd, std::uint64_t size, CacheMode mode) {
   return buffered(fd);
 }
 
+void enlarge_pipe(int fd) {
+  constexpr int kPipeBytes = 1 << 20;
+  if (::fcntl(fd, F_GETPIPE_SZ) < kPipeBytes) ::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
+}
+
 Result<void> preallocate(int fd, std::uint64_t size) {
   if (size == 0 || is_in_memory_filesystem(fd)) return {};
   if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))

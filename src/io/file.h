@@ -33,6 +33,10 @@ RingFile choose_source(int fd, std::uint64_t size, CacheMode mode);
 // The same for a file about to be written with `size` bytes.
 RingFile choose_target(int fd, std::uint64_t size, CacheMode mode);
 
+// Gives a pipe the largest buffer that anybody may have (/proc/sys/fs/pipe-max-size, by default), so that
+// both its ends move more at a time; what is no pipe stays as it is.
+void enlarge_pipe(int fd);
+
 // Reserves room for a file of `size` bytes that is about to be written whole: fallocate(2) on disks.
 // Filesystems that cannot (EOPNOTSUPP) and memory filesystems, where it only costs, are left alone. ENOSPC,
 // EDQUOT, EFBIG are errors; their subject is empty, since a descriptor has no name: the caller fills it in.

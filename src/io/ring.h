@@ -33,6 +33,9 @@ struct RingFile {
   bool direct = false;  // opened O_DIRECT: buffers, lengths and offsets are multiples of 4096
   bool resident =
       false;  // read it on the worker's own thread: its pages are in memory, a ring would only add work
+  // Its pages are in memory, and yet it is read on other threads: the worker is the only one of its copy, and
+  // has enough to do with what is read.
+  bool beside = false;
 };
 
 // bytes is less than asked for only at the end of the file

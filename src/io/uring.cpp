@@ -177,6 +177,8 @@ void Uring::prepare(io_uring_sqe* sqe, Operation& operation) {
     io_uring_prep_poll_add(sqe, file.fd, static_cast<unsigned short>(operation.events()));
   } else {
     prepare_transfer(sqe, operation);
+    if (file.beside)
+      sqe->flags |= IOSQE_ASYNC;  // else it would be read at once, by the thread that submits it
     if (file.index >= 0) {
       sqe->fd = file.index;
       sqe->flags |= IOSQE_FIXED_FILE;

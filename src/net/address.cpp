@@ -2,6 +2,7 @@
 
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -110,6 +111,30 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
                            "none is up with an address");
   }
   return hosts;
+}
+
+io::Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port) {
+  const bool in_brackets = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+  const std::string name = in_brackets ? host.substr(1, host.size() - 2) : host;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_ADDRCONFIG;
+  addrinfo* raw = nullptr;
+  int failure = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &raw);
+  // Loopback does not count as an address of this host (RFC 3493), but may be what is asked for.
+  hints.ai_flags = 0;
+  if (failure != 0) failure = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &raw);
+  if (failure != 0) {
+    return io::plain_error(io::ErrorKind::unreachable, "find host", host, ::gai_strerror(failure));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(raw, &::freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
+    if (one->ai_family == AF_INET || one->ai_family == AF_INET6) {
+      addresses.push_back(to_address(copy_of(*one->ai_addr)));
+    }
+  }
+  return addresses;
 }
 
 }  // namespace rdcp::net

@@ -24,6 +24,10 @@ struct Address {
 // (connection).
 io::Result<std::vector<std::string>> own_addresses(const std::string& via);
 
+// The addresses that a host's name stands for, in the system's order (getaddrinfo(3)), numeric ones too, also
+// as "[IPV6]". Error (unreachable): there are none.
+io::Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port);
+
 // An address of an interface that is up.
 struct InterfaceAddress {
   std::string interface;

@@ -34,12 +34,12 @@ struct RdmaCall {
   const std::atomic<bool>& stop;
 };
 
-// One listening id for each of this host's addresses, each on a port that the kernel picks; for one job
-// alone.
+// One listening id for each of this host's addresses; for one job alone.
 class RdmaListener {
  public:
-  // Sets listen_port of each port that can be listened on. Error (connection): none can.
-  static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports);
+  // at: the port number to listen on, 0 for one that the kernel picks for each. Sets listen_port of each port
+  // that can be listened on. Error (connection): none can.
+  static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports, std::uint16_t at = 0);
   RdmaListener(RdmaListener&&) noexcept;
   RdmaListener& operator=(RdmaListener&&) noexcept;
   ~RdmaListener();

@@ -202,8 +202,8 @@ void RdmaReception::refuse(std::list<PendingRdma>::iterator pending, const std::
   pending_.erase(pending);
 }
 
-io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host) {
-  auto address = to_socket_address({host, 0});
+io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
+  auto address = to_socket_address({host, at});
   if (!address) return address.error();
   const auto failed = [&] {
     return io::errno_error("listen for RDMA on", host, errno, io::ErrorKind::connection);
@@ -234,7 +234,7 @@ RdmaListener::RdmaListener(RdmaListener&&) noexcept = default;
 RdmaListener& RdmaListener::operator=(RdmaListener&&) noexcept = default;
 RdmaListener::~RdmaListener() = default;
 
-io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports) {
+io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
   auto ids = std::make_unique<Ids>();
   auto channel = open_event_channel();
   if (!channel) return channel.error();
@@ -242,7 +242,7 @@ io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports) {
   io::Error last = io::plain_error(io::ErrorKind::connection, "listen for", "RDMA", "there is no port");
   for (RdmaPort& port : ports) {
     port.listen_port = 0;
-    auto id = listen_on(*ids->channel, port.host);
+    auto id = listen_on(*ids->channel, port.host, at);
     if (!id) {
       last = id.error();
       continue;

@@ -1,9 +1,11 @@
 #include "net/sockets.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cstring>
@@ -96,6 +98,12 @@ void set_stream_options(int socket, const std::string& congestion) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
                  static_cast<socklen_t>(congestion.size()));
   }
+}
+
+void make_control_socket(int socket) {
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  const timeval longest{.tv_sec = 25, .tv_usec = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
 }
 
 std::string cause_of(const io::Error& error) {

@@ -37,6 +37,10 @@ io::Result<io::Fd> open_tcp_socket(int family);
 // kernel does not know or allow is ignored: the copy works without.
 void set_stream_options(int socket, const std::string& congestion);
 
+// For a connection over which messages go, read and written by blocking calls: a peer that takes nothing for
+// 25 s is an error of write(2), EAGAIN.
+void make_control_socket(int socket);
+
 // What an error says apart from its operation and subject.
 std::string cause_of(const io::Error& error);
 

@@ -37,6 +37,7 @@ class Dial {
   const Address& address() const { return address_; }
   std::uint16_t stream_index() const { return stream_index_; }
   bool proven() const { return state_ == State::proven; }
+  bool was_challenged() const { return was_challenged_; }
   // Why it failed; empty while it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
@@ -67,6 +68,7 @@ class Dial {
   io::Fd socket_;
   std::array<std::byte, kChallengeBytes> challenge_;
   std::size_t have_ = 0;
+  bool was_challenged_ = false;
 };
 
 Dial::Dial(const Call& call, const Address& address, std::uint16_t stream_index)
@@ -110,6 +112,7 @@ void Dial::take_challenge() {
   const auto whole = receive_rest(socket_.get(), challenge_, have_);
   if (!whole) return fail(whole.error());
   if (!*whole) return;
+  was_challenged_ = true;
   const auto proof = connector_.answer(challenge_);
   if (!proof) return fail(proof.error());
   if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
@@ -141,7 +144,9 @@ io::Error all_failed(std::span<const Dial> dials) {
     causes += (causes.empty() ? "" : "; ") + dial.address().text() + ": " + cause;
   }
   if (causes.empty()) causes = "no address is known";
-  return io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
+  io::Error error = io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
+  if (std::ranges::none_of(dials, &Dial::was_challenged)) error.code = ECONNREFUSED;
+  return error;
 }
 
 // Waits for any of the dials, a look at `stop` or the deadline, and lets those go on that are ready; stops

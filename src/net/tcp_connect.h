@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +26,17 @@ struct TcpOptions {
 // is sent is noticed within 25 s; while something is, see Stream::check_connection().
 using Sockets = std::vector<io::Fd>;
 
-// A listening socket for one job alone, on a port that the kernel picks, IPv6 dual-stack where there is IPv6.
+// A listening socket for one job alone, IPv6 dual-stack where there is IPv6.
 class TcpListener {
  public:
-  // bind_address: a numeric address, or empty for all.
-  static io::Result<TcpListener> open(const std::string& bind_address);
+  // bind_address: a numeric address, or empty for all. port: 0 for one that the kernel picks.
+  static io::Result<TcpListener> open(const std::string& bind_address, std::uint16_t port = 0);
   std::uint16_t port() const { return port_; }
+  // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
+  // accept_all(); on_refusal hears of each, "ADDRESS:PORT: cause".
+  using OnRefusal = std::function<void(const std::string& who_and_why)>;
+  io::Result<io::Fd> accept_one(const SessionKey& key, const std::atomic<bool>& stop,
+                                const TcpOptions& options, OnRefusal on_refusal);
   // Accepts until every index below stream_count has an authenticated connection, then closes the listening
   // socket (on an error, too: a listener serves one job). At most kPendingMax unproven connections are held,
   // each kHandshakeTimeout at most; for a further one the oldest is closed. Refusing the new one instead
@@ -53,7 +59,8 @@ class TcpListener {
 // Tries the addresses in order (the next one starts after 500 ms without an answer, the first that proves the
 // key wins and serves all streams), then makes stream_count proven connections to it. Only the winner is ever
 // sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
-// cause (connection); stopped (interrupted).
+// cause (connection), with the code ECONNREFUSED when none of them sent a challenge, so that trying again may
+// help; stopped (interrupted).
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
                                 std::uint16_t stream_count, std::chrono::seconds deadline,
                                 const std::atomic<bool>& stop, const TcpOptions& options);

@@ -32,6 +32,10 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
     const int off = 0;  // takes IPv4 as well, whatever net.ipv6.bindv6only says
     ::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   }
+  if (at.port != 0) {  // a port that an earlier run has just used
+    const int on = 1;
+    ::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  }
   if (::bind(socket->get(), address->get(), address->length) != 0) return listen_error(at.text());
   if (::listen(socket->get(), kBacklog) != 0) return listen_error(at.text());
   return socket;
@@ -41,12 +45,16 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
 class Pending {
  public:
   Pending(io::Fd socket, const SessionKey& key)
-      : socket_(std::move(socket)), deadline_(Clock::now() + kHandshakeTimeout), listener_(key) {}
+      : socket_(std::move(socket)),
+        peer_(peer_address(socket_.get()).text()),
+        deadline_(Clock::now() + kHandshakeTimeout),
+        listener_(key) {}
 
   int socket() const { return socket_.get(); }
   Clock::time_point deadline() const { return deadline_; }
   std::uint16_t stream_index() const { return listener_.stream_index(); }
   io::Fd take_socket() { return std::move(socket_); }
+  const std::string& peer() const { return peer_; }
 
   // Goes as far as the bytes that are there lead. True: proven. An error: close it.
   io::Result<bool> step(std::uint16_t stream_count);
@@ -55,6 +63,7 @@ class Pending {
   io::Result<void> answer_hello(std::uint16_t stream_count);
 
   io::Fd socket_;
+  std::string peer_;  // asked for while it is there: a socket that was reset has none
   Clock::time_point deadline_;
   Listener listener_;
   bool challenged_ = false;
@@ -71,6 +80,11 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
   // Not a byte more than the proof: what follows it belongs to the stream.
   const auto proof = std::span(message_).first<kProofBytes>();
   const auto whole = receive_rest(socket_.get(), proof, have_);
+  // A peer that sees by our MAC that its key is another one has nothing more to say.
+  if (!whole && whole.error().code == 0) {
+    return io::plain_error(io::ErrorKind::connection, "handshake with", "peer",
+                           "closed the connection instead of proving a key: it may hold another one");
+  }
   if (!whole || !*whole) return whole;
   if (auto proven = listener_.check(proof); !proven) return proven.error();
   return true;
@@ -87,8 +101,9 @@ io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
 // The unproven and the proven connections of one accept_all().
 class Reception {
  public:
-  Reception(const SessionKey& key, std::uint16_t stream_count, const TcpOptions& options)
-      : key_(key), options_(options), proven_(stream_count) {}
+  Reception(const SessionKey& key, std::uint16_t stream_count, const TcpOptions& options,
+            TcpListener::OnRefusal on_refusal)
+      : key_(key), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
 
   bool complete() const {
     return std::ranges::all_of(proven_, [](const io::Fd& fd) { return bool(fd); });
@@ -108,7 +123,8 @@ class Reception {
 
   const SessionKey& key_;
   const TcpOptions& options_;
-  std::list<Pending> pending_;  // the oldest first
+  const TcpListener::OnRefusal on_refusal_;  // may be empty
+  std::list<Pending> pending_;               // the oldest first
   Sockets proven_;
   std::string last_refusal_;
 };
@@ -139,7 +155,9 @@ void Reception::step(std::list<Pending>::iterator pending) {
 }
 
 void Reception::refuse(std::list<Pending>::iterator pending, const std::string& why) {
-  last_refusal_ = peer_address(pending->socket()).text() + " " + why;
+  const std::string who = pending->peer();
+  last_refusal_ = who + " " + why;
+  if (on_refusal_) on_refusal_(who + ": " + why);
   pending_.erase(pending);
 }
 
@@ -175,34 +193,50 @@ io::Error gave_up(std::uint16_t port, const std::string& last_refusal) {
   return io::plain_error(io::ErrorKind::connection, "accept on port", std::to_string(port), detail);
 }
 
+// Serves until all connections are there; null `until`: without a deadline.
+io::Result<Sockets> receive_all(int listening, std::uint16_t port, Reception& reception,
+                                const std::optional<Clock::time_point>& until,
+                                const std::atomic<bool>& stop) {
+  while (!reception.complete()) {
+    if (stop.load()) {
+      return io::plain_error(io::ErrorKind::interrupted, "accept on port", std::to_string(port), "stopped");
+    }
+    const auto now = Clock::now();
+    if (until && now >= *until) return gave_up(port, reception.last_refusal());
+    const auto wait = until ? std::min<Clock::duration>(kLookUp, *until - now) : Clock::duration(kLookUp);
+    const bool knock = reception.serve(listening, wait);
+    reception.drop_overdue();
+    if (!knock) continue;
+    if (auto accepted = reception.accept_new(listening); !accepted) return accepted.error();
+  }
+  return reception.take();
+}
+
 }  // namespace
 
-io::Result<TcpListener> TcpListener::open(const std::string& bind_address) {
-  auto socket = bind_and_listen({bind_address.empty() ? "::" : bind_address, 0});
-  if (!socket && bind_address.empty()) socket = bind_and_listen({"0.0.0.0", 0});  // a host without IPv6
+io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::uint16_t port) {
+  auto socket = bind_and_listen({bind_address.empty() ? "::" : bind_address, port});
+  const bool without_ipv6 = !socket && bind_address.empty() && socket.error().code != EADDRINUSE;
+  if (without_ipv6) socket = bind_and_listen({"0.0.0.0", port});
   if (!socket) return socket.error();
-  const std::uint16_t port = local_address(socket->get()).port;
-  return TcpListener(std::move(*socket), port);
+  const std::uint16_t bound = local_address(socket->get()).port;
+  return TcpListener(std::move(*socket), bound);
 }
 
 io::Result<Sockets> TcpListener::accept_all(const SessionKey& key, std::uint16_t stream_count,
                                             std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                             const TcpOptions& options) {
   const io::Fd listening = std::move(fd_);
-  const auto until = Clock::now() + deadline;
-  Reception reception(key, stream_count, options);
-  while (!reception.complete()) {
-    if (stop.load()) {
-      return io::plain_error(io::ErrorKind::interrupted, "accept on port", std::to_string(port_), "stopped");
-    }
-    const auto now = Clock::now();
-    if (now >= until) return gave_up(port_, reception.last_refusal());
-    const bool knock = reception.serve(listening.get(), std::min<Clock::duration>(kLookUp, until - now));
-    reception.drop_overdue();
-    if (!knock) continue;
-    if (auto accepted = reception.accept_new(listening.get()); !accepted) return accepted.error();
-  }
-  return reception.take();
+  Reception reception(key, stream_count, options, {});
+  return receive_all(listening.get(), port_, reception, Clock::now() + deadline, stop);
+}
+
+io::Result<io::Fd> TcpListener::accept_one(const SessionKey& key, const std::atomic<bool>& stop,
+                                           const TcpOptions& options, OnRefusal on_refusal) {
+  Reception reception(key, 1, options, std::move(on_refusal));
+  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  if (!sockets) return sockets.error();
+  return std::move(sockets->front());
 }
 
 }  // namespace rdcp::net

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "io/arena.h"
 #include "tree/control.h"
 #include "tree/examine.h"
 #include "tree/job.h"
@@ -44,10 +45,13 @@ class Agent {
   Agent(io::Fd in, io::Fd out, const AgentPlace& place)
       : place_(place),
         control_(std::move(in), std::move(out), "the coordinator"),
-        reporter_([this](const Problem& problem) { tell(problem); }),
-        setup_(std::make_unique<StreamSetup>(place.local)) {}
+        reporter_([this](const Problem& problem) {
+          tell(problem);
+          if (place_.tell) place_.tell(problem);
+        }),
+        setup_(std::make_unique<StreamSetup>(place_)) {}
 
-  bool run();
+  AgentEnd run();
 
  private:
   // What can be told of the coordinator being gone is noticed when it is read from.
@@ -58,10 +62,12 @@ class Agent {
   }
   bool serve();
   bool handle(const RawMessage& raw);
+  bool is_allowed(MessageType type) const;
+  bool is_bounded(const Begin& begin) const;
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   void start_source(const SourceJob& job);
-  void start_target(const TargetJob& job);
+  void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
   bool set_up(const StreamWish& wish, Reach& reach);
   void start_copy(const Begin& begin);
@@ -86,11 +92,13 @@ class Agent {
   std::atomic<bool> copying_{false};
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;
+  AgentEnd end_;
+  SteadyClock::time_point begun_;
   SteadyClock::time_point heard_ = SteadyClock::now();
   SteadyClock::time_point next_progress_ = SteadyClock::now();
 };
 
-bool Agent::run() {
+AgentEnd Agent::run() {
   Hello hello;
   hello.program_version = place_.program_version;
   hello.cpus = std::max(1u, std::thread::hardware_concurrency());
@@ -98,7 +106,8 @@ bool Agent::run() {
   tell(hello);
   while (serve()) {
   }
-  return end_job();
+  end_.complete = end_job();
+  return end_;
 }
 
 int Agent::next_timeout_ms() const {
@@ -125,7 +134,10 @@ bool Agent::serve() {
                                   pollfd{place_.signal_fd, POLLIN, 0}};
     const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
     if (n < 0 && errno != EINTR) return false;
-    if (watched[2].revents != 0) return false;
+    if (watched[2].revents != 0) {
+      end_.interrupted = true;
+      return false;
+    }
     if (watched[1].revents != 0) {
       drain_copy_over();
       tell_result();
@@ -153,7 +165,29 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
   return std::nullopt;
 }
 
+// A stranger who holds the key may send one stream, and ask for nothing else.
+bool Agent::is_allowed(MessageType type) const {
+  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
+                          type != MessageType::examine);
+}
+
+// No stranger's number sizes what is allocated.
+bool Agent::is_bounded(const Begin& begin) const {
+  constexpr std::uint64_t kArenaBytesMax = 2ull * kStreamsMax * kChunkBytesMax;
+  const auto least = [](std::uint64_t value) { return std::max<std::uint64_t>(value, 1); };
+  return !place_.only ||
+         (begin.streams >= 1 && begin.streams <= kStreamsMax && begin.target_slots >= 1 &&
+          begin.chunk_bytes >= io::kPageBytes && begin.chunk_bytes <= kChunkBytesMax &&
+          begin.chunk_bytes % io::kPageBytes == 0 &&
+          begin.target_slots <= kArenaBytesMax / least(begin.streams) / least(begin.chunk_bytes));
+}
+
 bool Agent::handle(const RawMessage& raw) {
+  if (!is_allowed(raw.type)) {
+    reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                    "asks for more than to send one stream"));
+    return false;
+  }
   switch (raw.type) {
     case MessageType::ping:
       tell(Pong());
@@ -180,6 +214,11 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::begin: {
       const auto begin = expect<Begin>(raw);
+      if (begin && !is_bounded(*begin)) {
+        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                        "asks for more memory than any job needs"));
+        return false;
+      }
       if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
@@ -188,9 +227,13 @@ bool Agent::handle(const RawMessage& raw) {
       return true;
     case MessageType::abort:
       reporter_.silence();
+      end_.aborted = true;
       return false;
-    case MessageType::finish:
+    case MessageType::finish: {
+      const auto finish = expect<Finish>(raw);
+      if (finish) end_.status = finish->status;
       return false;
+    }
     default:
       reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
                                       "is of a kind unknown here"));
@@ -211,7 +254,7 @@ bool Agent::set_up(const StreamWish& wish, Reach& reach) {
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
-  source_ = std::make_unique<Source>(job, reporter_);
+  source_ = std::make_unique<Source>(job, reporter_, place_.standard);
   SourceReady ready;
   ready.sources = source_->open();
   if (!set_up(job.streams, ready.reach)) return;
@@ -219,9 +262,26 @@ void Agent::start_source(const SourceJob& job) {
   tell(ready);
 }
 
-void Agent::start_target(const TargetJob& job) {
+// What an OnlyTarget leaves of a job.
+TargetJob held_to(const OnlyTarget& only, TargetJob job) {
+  job.path = only.path;
+  job.standard_output = only.path.empty();
+  job.settings.keep_owner = false;
+  job.settings.keep_xattrs = false;
+  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
+  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
+  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
+  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
+  job.streams.connect = Connect::listen;
+  job.streams.via = only.via;
+  return job;
+}
+
+void Agent::start_target(const TargetJob& asked) {
+  const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
-  target_ = std::make_unique<Target>(job, reporter_);
+  target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  if (place_.only) target_->take_only_one_file(place_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
@@ -237,13 +297,14 @@ void Agent::start_measure(const MeasureJob& job) {
     reporter_.begin_anew();
   }
   measure_ = std::make_unique<Measure>(job, reporter_);
-  setup_ = std::make_unique<StreamSetup>(place_.local);
+  setup_ = std::make_unique<StreamSetup>(place_);
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
 void Agent::start_copy(const Begin& begin) {
   copying_ = true;
+  begun_ = SteadyClock::now();
   copy_thread_ = std::thread([this, begin] {
     copy(begin);
     copying_ = false;
@@ -283,6 +344,8 @@ void Agent::tell_result() {
   }
   Done done = source_ ? source_->result() : target_->result();
   done.notes = setup_->notes();
+  end_.done = done;
+  end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);
 }
 
@@ -314,12 +377,12 @@ bool Agent::end_job() {
 
 }  // namespace
 
-bool run_agent(io::Fd in, io::Fd out, const AgentPlace& place) {
+AgentEnd run_agent(io::Fd in, io::Fd out, const AgentPlace& place) {
   // On the heap: when a part of the job hangs in the kernel, the agent is left to it.
   auto agent = std::make_unique<Agent>(std::move(in), std::move(out), place);
-  const bool ended = agent->run();
-  if (!ended) agent.release();
-  return ended;
+  AgentEnd end = agent->run();
+  if (!end.complete) agent.release();
+  return end;
 }
 
 }  // namespace rdcp::tree

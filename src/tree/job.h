@@ -33,6 +33,10 @@ struct CopySettings {
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
 };
 
+// No job has more streams, and none has larger chunks.
+inline constexpr unsigned kStreamsMax = 64;
+inline constexpr std::uint32_t kChunkBytesMax = 16 << 20;
+
 // How an agent takes part in making the streams.
 enum class Connect : std::uint8_t { listen, connect, in_process };
 

@@ -139,7 +139,8 @@ struct Abort {
 // All is said; the agent exits.
 struct Finish {
   static constexpr MessageType kType = MessageType::finish;
-  auto fields() { return std::tie(); }
+  std::uint8_t status = 0;  // the coordinator's exit status, for an agent that has a user of its own
+  auto fields() { return std::tie(status); }
 };
 
 }  // namespace rdcp::tree

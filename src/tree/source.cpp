@@ -46,9 +46,10 @@ std::pair<std::string, std::string> parent_and_name(const std::string& path) {
 
 }  // namespace
 
-Source::Source(const SourceJob& job, Reporter& reporter)
+Source::Source(const SourceJob& job, Reporter& reporter, StandardStreams standard)
     : job_(job),
       reporter_(reporter),
+      standard_(std::move(standard)),
       policy_(job.settings.policy()),
       small_file_max_(small_file_max(job.settings.chunk_bytes)),
       plan_(job.settings.chunk_bytes, kByKernelBytes),
@@ -70,15 +71,36 @@ std::vector<PathFacts> Source::open() {
   return facts;
 }
 
-PathFacts Source::open_one(const std::string& path) {
-  if (job_.standard_input) {
-    Root root;
-    root.given = "standard input";
-    root.single = true;
-    root.opened.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-    roots_.push_back(std::move(root));
-    return facts_of(roots_.back().opened.get(), PathKind::byte_stream);
+// A file that can be opened anew is read through a descriptor of its own: O_DIRECT, set on the one that was
+// given, would be seen by all who share it. One whose size says nothing (/proc) is read to its end, as a
+// pipe.
+PathFacts Source::open_standard_input() {
+  Root root;
+  root.given = standard_.input_name;
+  root.single = true;
+  root.opened.reset(::fcntl(standard_.input, F_DUPFD_CLOEXEC, 3));
+  if (!root.opened) {
+    reporter_.problem(io::errno_error("read", root.given));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
+  io::enlarge_pipe(root.opened.get());
+  struct stat status {};
+  const off_t at = ::lseek(root.opened.get(), 0, SEEK_CUR);
+  if (standard_.input_by_extents && at >= 0 && ::fstat(root.opened.get(), &status) == 0 &&
+      S_ISREG(status.st_mode) && at < status.st_size) {
+    const std::string anew = "/proc/self/fd/" + std::to_string(root.opened.get());
+    io::Fd own(::open(anew.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (own) {
+      root.opened = std::move(own);
+      root.begin = static_cast<std::uint64_t>(at);
+    }
+  }
+  roots_.push_back(std::move(root));
+  return facts_of(roots_.back().opened.get(), roots_.back().begin ? PathKind::file : PathKind::byte_stream);
+}
+
+PathFacts Source::open_one(const std::string& path) {
+  if (job_.standard_input) return open_standard_input();
   struct stat status {};
   // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is
   // followed.
@@ -153,7 +175,12 @@ void Source::add_opened(const Root& root) {
   file->item.directory = std::move(directory);
   file->fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
   struct stat status {};
-  if (::fstat(file->fd.get(), &status) == 0 && S_ISBLK(status.st_mode)) {
+  const bool known = ::fstat(file->fd.get(), &status) == 0;
+  if (known && root.begin) {
+    const auto end = static_cast<std::uint64_t>(status.st_size);
+    file->begin = *root.begin;
+    file->size = end - std::min(end, file->begin);
+  } else if (known && S_ISBLK(status.st_mode)) {
     file->size = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file->fd.get(), 0, SEEK_END), 0));
   } else {
     file->byte_stream = true;
@@ -183,6 +210,7 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   shape_ = shape;
   small_file_max_ = small_file_max(shape.slot_bytes);
   plan_.set_extent_bytes(shape.slot_bytes);
+  read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
   done_.streams.resize(streams.size());
   std::vector<std::thread> threads;
   streams_.begin(streams.size());

@@ -12,6 +12,7 @@
 #include "tree/metadata.h"
 #include "tree/pacer.h"
 #include "tree/packer.h"
+#include "tree/place.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
 #include "tree/stream_table.h"
@@ -29,7 +30,7 @@ struct SourceCounters {
 // time.
 class Source {
  public:
-  Source(const SourceJob& job, Reporter& reporter);
+  Source(const SourceJob& job, Reporter& reporter, StandardStreams standard = {});
   ~Source();
 
   // Opens every SRC and says what it is; what cannot be used has been reported.
@@ -55,15 +56,18 @@ class Source {
  private:
   friend class SourceWorker;
   PathFacts open_one(const std::string& path);
+  PathFacts open_standard_input();
   PathFacts open_directory(const std::string& path);
   PathFacts open_special(const std::string& path, bool block);
   void add_opened(const Root& root);
 
   const SourceJob job_;
   Reporter& reporter_;
+  const StandardStreams standard_;
   const MetadataPolicy policy_;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
+  bool read_beside_ = false;  // one stream, several processors: set with shape_
   NameTable names_;
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job

@@ -1,6 +1,7 @@
 // How a source fills a slot: packs, opens, reads.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,17 @@
 namespace rdcp::tree {
 
 using net::FrameKind;
+
+namespace {
+
+// Since it was opened.
+bool has_changed(const LargeFile& file, const struct stat& now) {
+  const timespec& seen = file.item.directory->root->begin ? file.seen_mtime : file.status.st_mtim;
+  return static_cast<std::uint64_t>(now.st_size) != file.begin + file.size || file.end != file.size ||
+         now.st_mtim.tv_sec != seen.tv_sec || now.st_mtim.tv_nsec != seen.tv_nsec;
+}
+
+}  // namespace
 
 // Everything but an extent that is read.
 SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot) {
@@ -53,6 +65,14 @@ SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> sl
   return chunk;
 }
 
+// How to read what was open already. Where extents do not begin at a page, O_DIRECT does not take them.
+io::RingFile SourceWorker::choose_opened(const LargeFile& file) const {
+  if (!file.item.directory->root->begin) return io::RingFile{.fd = file.fd.get()};
+  const bool aligned = file.begin % io::kPageBytes == 0;
+  return io::choose_source(file.fd.get(), file.begin + file.size,
+                           aligned ? source_.job_.settings.cache : io::CacheMode::keep);
+}
+
 SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
   const Chunk failed(Chunk::State::failed);
   const std::string subject = file->item.subject();
@@ -73,8 +93,9 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   frame.kind = FrameKind::open;
   frame.file_id = file->id;
   if (file->item.directory->root->opened) {
+    file->seen_mtime = file->status.st_mtim;
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
-    file->file.fd = file->fd.get();
+    file->file = choose_opened(*file);
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
     if (!file->byte_stream)
       file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
@@ -90,6 +111,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->by_kernel = source_.job_.streams.connect == Connect::in_process;
     if (sparse) frame.flags = net::kFlagSparse;
   }
+  if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);
@@ -136,16 +158,18 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   frame.offset = file.byte_stream ? file.sent_bytes : file.end;
   frame.extra = file.digest.value();
   struct stat now {};
-  if (!file.item.directory->root->opened && ::fstat(file.fd.get(), &now) == 0) {
-    const bool changed = now.st_size != file.status.st_size ||
-                         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
-                         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
-    if ((changed || file.end != file.size) && !std::exchange(file.change_told, true)) {
+  const Root& root = *file.item.directory->root;
+  if ((!root.opened || root.begin) && ::fstat(file.fd.get(), &now) == 0) {
+    if (has_changed(file, now) && !std::exchange(file.change_told, true)) {
       source_.reporter_.problem(
           io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
                           "the file changed while it was read; the copy may mix old and new"));
     }
-    file.status = now;
+    if (!root.opened) file.status = now;
+    // As if it had been read through the descriptor that was given.
+    if (root.begin) {
+      ::lseek(source_.standard_.input, static_cast<off_t>(file.begin + file.end), SEEK_SET);
+    }
   }
   const std::size_t length = packer_.pack_header(file, slot);
   if (length > 0) return with_digest(frame, slot, length);

@@ -141,7 +141,8 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         const std::size_t wanted =
             file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
         const io::IoResult read = co_await ring_->read(
-            file, slot.first(wanted), work.file->byte_stream ? io::kNoOffset : work.extent.offset);
+            file, slot.first(wanted),
+            work.file->byte_stream ? io::kNoOffset : work.file->begin + work.extent.offset);
         std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);

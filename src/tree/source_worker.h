@@ -42,6 +42,7 @@ class SourceWorker {
   Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
+  io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
   Chunk by_kernel(const Work& work);
   Chunk close_file(Work& work, std::span<std::byte> slot);

@@ -5,7 +5,7 @@
 #include "io/locked_memory.h"
 #include "net/rdma.h"
 #include "net/tcp.h"
-#include "tree/agent.h"
+#include "tree/place.h"
 
 namespace rdcp::tree {
 
@@ -62,20 +62,14 @@ void StreamSetup::stop() {
 
 Result<Reach> StreamSetup::open(const StreamWish& wish) {
   wish_ = wish;
+  if (place_.key) wish_.key = *place_.key;
   Reach reach;
   if (wish.connect == Connect::in_process) return reach;
   reach.lockable_bytes = io::lockable_bytes();
   reach.listens = wish.connect == Connect::listen;
   if (wish.transport != Transport::tcp) reach.rdma = net::own_rdma_ports();
   if (!reach.listens) return reach;
-  if (!reach.rdma.usable.empty()) {
-    auto listener = net::RdmaListener::open(reach.rdma.usable);
-    if (listener) {
-      rdma_listener_.emplace(std::move(*listener));
-    } else {
-      reach.rdma = {.usable = {}, .none_because = listener.error().message()};
-    }
-  }
+  listen_rdma(reach);
   if (wish.transport == Transport::rdma) return reach;
   auto tcp = listen_tcp(reach);
   if (tcp) {
@@ -89,11 +83,25 @@ Result<Reach> StreamSetup::open(const StreamWish& wish) {
   return reach;
 }
 
+// On the number of the given listener's port, if there is one: RDMA's port space is its own.
+void StreamSetup::listen_rdma(Reach& reach) {
+  if (reach.rdma.usable.empty()) return;
+  auto listener =
+      net::RdmaListener::open(reach.rdma.usable, place_.listener != nullptr ? place_.listener->port() : 0);
+  if (listener) {
+    rdma_listener_.emplace(std::move(*listener));
+  } else {
+    reach.rdma = {.usable = {}, .none_because = listener.error().message()};
+  }
+}
+
 Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   const std::string via = interface_of(wish_.via, reach.rdma);
   auto hosts = net::own_addresses(via);
   if (!hosts) return hosts.error();
-  auto listener = net::TcpListener::open(via.empty() ? std::string() : hosts->front());
+  Result<net::TcpListener> listener =
+      place_.listener != nullptr ? std::move(*place_.listener)
+                                 : net::TcpListener::open(via.empty() ? std::string() : hosts->front());
   if (!listener) return listener.error();
   reach.hosts = std::move(*hosts);
   reach.port = listener->port();
@@ -106,7 +114,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   std::vector<StreamMaker> makers;
   if (wish_.connect == Connect::in_process) {
     for (std::uint16_t i = 0; i < begin.streams; ++i) {
-      makers.push_back(maker(source, local_->channel(i), shape));
+      makers.push_back(maker(source, place_.local->channel(i), shape));
     }
     return makers;
   }
@@ -160,7 +168,8 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
     return made;
   }
   const std::chrono::seconds deadline = kConnectDeadline + kFallBackGrace;
-  if (tcp_listener_ && !begin.hosts.empty()) accept_tcp_beside(begin.streams, deadline, tcp);
+  if (begin.hosts.empty()) tcp_listener_.reset();
+  if (tcp_listener_) accept_tcp_beside(begin.streams, deadline, tcp);
   auto connections = rdma_listener_->accept_all({.key = call.key,
                                                  .stream_count = call.stream_count,
                                                  .target_slots = call.target_slots,

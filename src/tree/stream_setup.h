@@ -14,13 +14,14 @@
 
 namespace rdcp::tree {
 
-class LocalStreams;
+struct AgentPlace;
 
 // Life: open(), then make(), which blocks until the other side is there.
 class StreamSetup {
  public:
-  // local: where the streams of a copy within one process meet; null elsewhere.
-  explicit StreamSetup(LocalStreams* local) : local_(local) {}
+  // Of the place: where streams within one process meet, the key and the listener that take the place of the
+  // job's. It outlives this.
+  explicit StreamSetup(const AgentPlace& place) : place_(place) {}
   ~StreamSetup();
 
   // Finds out by what this host can be reached, and listens if the job wants it. Error: nothing to listen on.
@@ -40,13 +41,14 @@ class StreamSetup {
     net::RdmaConnections rdma;  // these
     net::Sockets tcp;           // or these
   };
+  void listen_rdma(Reach& reach);
   io::Result<net::TcpListener> listen_tcp(Reach& reach);
   io::Result<Connections> accept(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
   io::Result<Connections> connect(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
 
   void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
 
-  LocalStreams* const local_;
+  const AgentPlace& place_;
   StreamWish wish_;
   std::optional<net::TcpListener> tcp_listener_;
   std::optional<net::RdmaListener> rdma_listener_;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <thread>
 
 #include "tree/target_worker.h"
@@ -39,6 +40,12 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 }  // namespace
 
 TargetReady Target::open() {
+  TargetReady ready = look_at_destination();
+  kind_ = ready.kind;
+  return ready;
+}
+
+TargetReady Target::look_at_destination() {
   TargetReady ready;
   if (job_.standard_output) {
     ready.kind = PathKind::byte_stream;
@@ -60,6 +67,7 @@ TargetReady Target::open() {
   ready.ancestors = chain_to_root(parent_of(job_.path));
   if (S_ISREG(status.st_mode)) {
     ready.kind = PathKind::file;
+    if (only_file_mode_) only_file_mode_ = status.st_mode & 0777;
   } else if (S_ISSOCK(status.st_mode)) {
     ready.kind = PathKind::unusable;
   } else {
@@ -72,9 +80,11 @@ TargetReady Target::open() {
 
 Result<void> Target::open_in_place() {
   if (job_.standard_output) {
-    in_place_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    in_place_.reset(::fcntl(standard_.output, F_DUPFD_CLOEXEC, 3));
+    if (!in_place_) return io::errno_error("write", standard_.output_name);
+    io::enlarge_pipe(in_place_.get());
     ordered_ = true;
-    root_name_ = "standard output";
+    root_name_ = standard_.output_name;
     return {};
   }
   root_name_ = job_.path;
@@ -87,12 +97,25 @@ Result<void> Target::open_in_place() {
 }
 
 Result<void> Target::begin(const Begin& begin) {
-  if (begin.in_place) return open_in_place();
-  root_name_ = begin.beneath_parent ? parent_of(job_.path) : job_.path;
+  const bool one_file = only_file_mode_.has_value();
+  const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
+  if (one_file ? has_place : begin.in_place) return open_in_place();
+  root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);
   if (root_name_ == ".") root_name_.clear();
   return {};
+}
+
+// What takes the place of any entry that the source sends.
+Entry Target::only_file() const {
+  Entry entry;
+  entry.path = job_.path.substr(job_.path.find_last_of('/') + 1);
+  entry.mode = *only_file_mode_;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  entry.mtime = {now.tv_sec, static_cast<std::uint32_t>(now.tv_nsec)};
+  return entry;
 }
 
 void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {

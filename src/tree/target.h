@@ -5,12 +5,15 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/entry.h"
 #include "tree/job.h"
 #include "tree/metadata.h"
+#include "tree/place.h"
 #include "tree/reporter.h"
 #include "tree/stream_table.h"
 #include "tree/target_file.h"
@@ -22,9 +25,11 @@ namespace rdcp::tree {
 // Life: open(), begin(), copy(); stop() any time from any thread.
 class Target {
  public:
-  Target(const TargetJob& job, Reporter& reporter)
-      : job_(job), reporter_(reporter), policy_(job.settings.policy()) {}
+  Target(const TargetJob& job, Reporter& reporter, StandardStreams standard = {})
+      : job_(job), reporter_(reporter), standard_(std::move(standard)), policy_(job.settings.policy()) {}
 
+  // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
+  void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
   // What stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
@@ -45,10 +50,15 @@ class Target {
 
  private:
   friend class TargetWorker;
+  TargetReady look_at_destination();
   io::Result<void> open_in_place();
+  Entry only_file() const;
 
   const TargetJob job_;
   Reporter& reporter_;
+  const StandardStreams standard_;
+  std::optional<std::uint32_t> only_file_mode_;
+  PathKind kind_ = PathKind::missing;
   const MetadataPolicy policy_;
   NameTable names_;
   Losses losses_;

@@ -26,6 +26,7 @@ bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) 
     protocol_error("a file without a header");
     return false;
   }
+  if (target_.only_file_mode_) entry = target_.only_file();
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "tree/target_worker.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -16,7 +17,7 @@ namespace {
 // What one file met, all that follow would meet too.
 bool concerns_everything(const io::Error& error) {
   return error.kind == ErrorKind::protocol || error.code == ENOSPC || error.code == EDQUOT ||
-         error.code == EROFS;
+         error.code == EROFS || error.code == EPIPE;
 }
 
 }  // namespace
@@ -61,8 +62,21 @@ void TargetWorker::look_around() {
   if (others_end_ && target_.streams_.overdue()) {
     stream_->shut(io::plain_error(ErrorKind::connection, "receive from", "the source", "no end came"));
   }
+  look_for_reader();
   if (target_.stopped()) stream_->shut(io::plain_error(ErrorKind::interrupted, "copy", "", "stopped"));
   if (target_.stopped() || stream_->why_shut()) turns_->wake_all();
+}
+
+// A reader that goes away while nothing is written is not met by any write: poll(2) tells of it.
+void TargetWorker::look_for_reader() {
+  constexpr std::chrono::milliseconds kEvery{500};
+  const auto now = io::Clock::now();
+  if (!target_.ordered_ || target_.refusing() || now < next_reader_look_) return;
+  next_reader_look_ = now + kEvery;
+  pollfd reader{target_.in_place_.get(), 0, 0};
+  if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0) {
+    fail(io::errno_error("write", target_.root_name_, EPIPE));
+  }
 }
 
 void TargetWorker::report(const io::Error& error) {
@@ -216,6 +230,10 @@ bool TargetWorker::give_up(std::uint64_t stream) {
 
 // A batch of small files. What goes wrong with one of them is told, and the others are put in place.
 AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
+  if (target_.only_file_mode_) {
+    protocol_error("an archive where one stream was agreed on");
+    return AckStatus::refused;
+  }
   const auto opened = reader_.open(chunk);
   if (!opened) {
     fail(opened.error());

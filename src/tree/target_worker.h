@@ -27,6 +27,7 @@ class TargetWorker {
  private:
   io::Task slot_loop(io::Arena& arena);
   void look_around();
+  void look_for_reader();
   void answer(const net::Frame& frame, net::AckStatus status);
   std::optional<net::AckStatus> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
@@ -66,6 +67,7 @@ class TargetWorker {
   std::vector<std::optional<Answer>>
       answered_;  // by slot: the last answer, which the source may not have heard
   std::uint64_t seen_changes_ = 0;
+  io::Clock::time_point next_reader_look_;
   bool others_end_ = false;  // a stream has ended, so this one's end is near
   bool stream_lost_ = false;
 };

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Root {
   std::string landing;  // Entry::path of its top; set before the first worker starts
   bool single = false;  // not a directory: one item
   io::Fd opened;        // single: already open, to be read as it is (standard input, FIFO, device)
+  std::optional<std::uint64_t> begin;  // opened: a regular file that is read by extents from here on
 };
 
 struct Directory;
@@ -91,6 +93,8 @@ struct LargeFile {
   struct stat status {};
   io::RingFile file;
   std::uint64_t size = 0;
+  std::uint64_t begin = 0;  // where in what is open the extents begin: standard input may stand anywhere
+  timespec seen_mtime{};    // with begin: of the file, whose status is then made up
   std::unique_ptr<io::DataExtents> extents;
 
   // Guarded by the plan.

@@ -12,6 +12,7 @@
 
 #include "cli/help_text.h"
 #include "cli/options.h"
+#include "cli/pipe_options.h"
 #include "cli/version.h"
 #include "tests/cli/shell.h"
 
@@ -20,15 +21,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path source_file(const char* name) {
+fs::path source_file(const std::string& name) {
   return fs::path(__FILE__).parent_path().parent_path().parent_path() / "src" / "cli" / name;
 }
 
-std::string text_of(const char* name) {
+std::string text_of(const std::string& name) {
   std::ifstream file(source_file(name));
   EXPECT_TRUE(file.is_open()) << source_file(name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+// A program, its help, and what its parser says to option words that are followed by operands.
+struct Program {
+  const char* name;
+  const char* help;
+  std::size_t options;  // an option was added: tell the manual page and the completions, then count again
+  ParseOutcome (*parse)(std::vector<const char*> words);
+  std::set<std::string> others;  // long names that its manual page has besides
+};
+
+void PrintTo(const Program& program, std::ostream* out) {
+  *out << program.name;
+}
+
+ParseOutcome parse_rdcp(std::vector<const char*> words) {
+  words.insert(words.begin(), "rdcp");
+  words.insert(words.end(), {"host:a", "b"});
+  return parse_options(static_cast<int>(words.size()), words.data());
+}
+ParseOutcome parse_rdsend(std::vector<const char*> words) {
+  words.insert(words.begin(), "rdsend");
+  words.insert(words.end(), {"host", "1", "key"});
+  return parse_send_options(static_cast<int>(words.size()), words.data());
+}
+ParseOutcome parse_rdrecv(std::vector<const char*> words) {
+  words.insert(words.begin(), "rdrecv");
+  words.insert(words.end(), {"1", "key"});
+  return parse_receive_options(static_cast<int>(words.size()), words.data());
+}
+
+const Program kPrograms[] = {
+    {"rdcp", kHelpText, 26, parse_rdcp, {"--", "--agent"}},
+    {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
+    {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
+};
+std::string completion_file(const Program& program, const char* shell) {
+  const std::string name = program.name;
+  return "completions/" + (shell == std::string("zsh") ? "_" + name : name + "." + shell);
+}
+
+class Documentation : public ::testing::TestWithParam<Program> {};
+INSTANTIATE_TEST_SUITE_P(Programs, Documentation, ::testing::ValuesIn(kPrograms),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 struct NamedOption {
   std::string short_name;  // "-r" or empty
@@ -41,9 +85,9 @@ struct NamedOption {
 };
 
 // Lines such as "  -e, --rsh CMD    ..." and "      --streams N    ...".
-std::vector<NamedOption> options_of_help() {
+std::vector<NamedOption> options_of_help(const Program& program) {
   std::vector<NamedOption> options;
-  std::istringstream lines(kHelpText);
+  std::istringstream lines(program.help);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  -") && !line.starts_with("      --")) continue;
     NamedOption option;
@@ -75,8 +119,8 @@ bool has_word(const std::string& text, const std::string& word) {
 }
 
 // The manual page as its reader sees dashes: roff writes them "\-".
-std::string manual_text() {
-  std::string text = text_of("rdcp.1");
+std::string manual_text(const Program& program) {
+  std::string text = text_of(program.name + std::string(".1"));
   for (std::size_t at = 0; (at = text.find("\\-", at)) != text.npos;) text.erase(at, 1);
   return text;
 }
@@ -91,100 +135,103 @@ std::set<std::string> long_names_in(const std::string& text) {
   return names;
 }
 
-TEST(Help, FitsAScreen) {
-  std::istringstream lines(kHelpText);
+TEST_P(Documentation, HelpFitsAScreen) {
+  std::istringstream lines(GetParam().help);
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
   EXPECT_LE(count, 50u);
 }
 
-TEST(Help, NamesAllOptionsOnce) {
+TEST_P(Documentation, HelpNamesAllOptionsOnce) {
   std::set<std::string> names;
-  for (const NamedOption& option : options_of_help()) EXPECT_TRUE(names.insert(option.long_name).second);
-  EXPECT_EQ(names.size(), 26u)
-      << "an option was added: tell the manual page and the completions, then count again";
+  for (const NamedOption& option : options_of_help(GetParam())) {
+    EXPECT_TRUE(names.insert(option.long_name).second);
+  }
+  EXPECT_EQ(names.size(), GetParam().options);
 }
 
-TEST(Help, NamesOnlyOptionsThatTheParserKnows) {
-  for (const NamedOption& option : options_of_help()) {
+TEST_P(Documentation, HelpNamesOnlyOptionsThatTheParserKnows) {
+  for (const NamedOption& option : options_of_help(GetParam())) {
     for (const std::string& name : option.names()) {
-      std::vector<const char*> argv{"rdcp", name.c_str()};
-      if (option.takes_value) argv.push_back("no such value");
-      argv.insert(argv.end(), {"a", "b"});
-      const Parsed parsed = parse_options(static_cast<int>(argv.size()), argv.data());
+      std::vector<const char*> words{name.c_str()};
+      if (option.takes_value) words.push_back("no such value");
+      const ParseOutcome parsed = GetParam().parse(words);
       EXPECT_EQ(parsed.text_err.find("unknown option"), std::string::npos) << parsed.text_err;
       // A flag that took a value, or the other way round, would change the number of operands.
-      EXPECT_TRUE(parsed.exit_status || parsed.options.sources.size() == 1) << name;
+      EXPECT_EQ(parsed.text_err.find("is missing"), std::string::npos) << parsed.text_err;
+      EXPECT_EQ(parsed.text_err.find("too many"), std::string::npos) << parsed.text_err;
     }
   }
 }
 
-TEST(Manual, NamesEveryOptionOfTheHelp) {
-  const std::string manual = manual_text();
-  for (const NamedOption& option : options_of_help()) {
+TEST_P(Documentation, ManualNamesEveryOptionOfTheHelp) {
+  const std::string manual = manual_text(GetParam());
+  for (const NamedOption& option : options_of_help(GetParam())) {
     for (const std::string& name : option.names()) EXPECT_TRUE(has_word(manual, name)) << name;
   }
 }
 
-TEST(Manual, NamesNoOtherOption) {
-  std::set<std::string> names = long_names_in(manual_text());
-  EXPECT_GT(names.size(), 20u);
-  for (const NamedOption& option : options_of_help()) names.erase(option.long_name);
-  EXPECT_EQ(names, (std::set<std::string>{"--", "--agent"}));
+TEST_P(Documentation, ManualNamesNoOtherOption) {
+  std::set<std::string> names = long_names_in(manual_text(GetParam()));
+  EXPECT_GE(names.size(), GetParam().options / 2);
+  for (const NamedOption& option : options_of_help(GetParam())) names.erase(option.long_name);
+  EXPECT_EQ(names, GetParam().others);
 }
 
-TEST(Manual, NamesTheVersion) {
-  EXPECT_NE(text_of("rdcp.1").find(std::string("rdcp ") + kVersion), std::string::npos);
+TEST_P(Documentation, ManualNamesTheVersion) {
+  EXPECT_NE(text_of(GetParam().name + std::string(".1")).find(std::string("rdcp ") + kVersion),
+            std::string::npos);
 }
 
-TEST(Manual, HasNoFormattingFaults) {
+TEST_P(Documentation, ManualHasNoFormattingFaults) {
   if (run_shell("command -v man").wait_status != 0) GTEST_SKIP() << "no man here";
   const auto result =
-      run_shell("MANWIDTH=80 man --warnings -l '" + source_file("rdcp.1").string() + "' 2>&1 >/dev/null");
+      run_shell("MANWIDTH=80 man --warnings -l '" +
+                source_file(GetParam().name + std::string(".1")).string() + "' 2>&1 >/dev/null");
   EXPECT_EQ(result.output, "");
   EXPECT_EQ(result.wait_status, 0);
 }
 
-TEST(Completions, BashAndZshNameEveryOption) {
-  for (const char* file : {"completions/rdcp.bash", "completions/_rdcp"}) {
-    const std::string text = text_of(file);
-    for (const NamedOption& option : options_of_help()) {
-      for (const std::string& name : option.names())
-        EXPECT_TRUE(has_word(text, name)) << file << ": " << name;
+TEST_P(Documentation, BashAndZshCompleteEveryOption) {
+  for (const char* shell : {"bash", "zsh"}) {
+    const std::string text = text_of(completion_file(GetParam(), shell));
+    for (const NamedOption& option : options_of_help(GetParam())) {
+      for (const std::string& name : option.names()) {
+        EXPECT_TRUE(has_word(text, name)) << shell << ": " << name;
+      }
     }
   }
 }
 
-TEST(Completions, FishNamesEveryOption) {
-  const std::string text = text_of("completions/rdcp.fish");
-  for (const NamedOption& option : options_of_help()) {
+TEST_P(Documentation, FishCompletesEveryOption) {
+  const std::string text = text_of(completion_file(GetParam(), "fish"));
+  for (const NamedOption& option : options_of_help(GetParam())) {
     std::string words = " -l " + option.long_name.substr(2) + " ";
     if (!option.short_name.empty()) words = " -s " + option.short_name.substr(1) + words;
     EXPECT_NE(text.find(words), std::string::npos) << words;
   }
 }
 
-TEST(Completions, ValuesAreTheParsersOwn) {
-  const std::vector<std::string> choices{"auto tcp rdma", "auto keep bypass", "auto io_uring threads"};
-  for (const char* name : {"completions/rdcp.bash", "completions/_rdcp", "completions/rdcp.fish"}) {
-    for (const std::string& words : choices) EXPECT_NE(text_of(name).find(words), std::string::npos) << name;
-  }
-  for (const auto& [option, words] : {std::pair("--transport", choices[0]), std::pair("--cache", choices[1]),
-                                      std::pair("--ring", choices[2])}) {
+TEST_P(Documentation, CompletedValuesAreTheParsersOwn) {
+  const std::vector<std::pair<const char*, std::string>> choices{
+      {"--transport", "auto tcp rdma"}, {"--cache", "auto keep bypass"}, {"--ring", "auto io_uring threads"}};
+  for (const auto& [option, words] : choices) {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+      EXPECT_NE(text_of(completion_file(GetParam(), shell)).find(words), std::string::npos) << shell;
+    }
     std::istringstream each(words);
     for (std::string word; each >> word;) {
-      const std::vector<const char*> argv{"rdcp", option, word.c_str(), "host:a", "b"};
-      EXPECT_FALSE(parse_options(static_cast<int>(argv.size()), argv.data()).exit_status)
-          << option << " " << word;
+      EXPECT_FALSE(GetParam().parse({option, word.c_str()}).exit_status) << option << " " << word;
     }
   }
 }
 
 // The words that bash would offer for the last of `words`.
 std::string bash_offers(const std::string& words) {
-  const std::string script = "source " + source_file("completions/rdcp.bash").string() + "; COMP_WORDS=(" +
-                             words +
-                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rdcp; echo \"${COMPREPLY[*]}\"";
+  const std::string program = words.substr(0, words.find(' '));
+  const std::string script = "source " + source_file("completions/" + program + ".bash").string() +
+                             "; COMP_WORDS=(" + words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _" +
+                             program + "; echo \"${COMPREPLY[*]}\"";
   const auto result = run_shell("exec 2>&1; exec bash --norc -c '" + script + "'");
   EXPECT_EQ(result.wait_status, 0) << result.output;
   return result.output;
@@ -213,6 +260,15 @@ TEST_F(BashCompletion, OffersFilesButNotForRemotePaths) {
   EXPECT_EQ(bash_offers("rdcp " + file.substr(0, file.size() - 1)), file + "\n");
   EXPECT_EQ(bash_offers("rdcp -i " + file.substr(0, file.size() - 1)), file + "\n");
   EXPECT_EQ(bash_offers("rdcp host : " + file.substr(0, file.size() - 1)), "\n");
+}
+
+TEST_F(BashCompletion, OffersAPipesOptionsAndFiles) {
+  EXPECT_EQ(bash_offers("rdsend --k"), "--key-file --key-fd\n");
+  EXPECT_EQ(bash_offers("rdsend --w"), "--wait\n");
+  EXPECT_EQ(bash_offers("rdrecv --transport ="), "auto tcp rdma\n");
+  const std::string file = source_file("completions/rdcp.fish").string();
+  EXPECT_EQ(bash_offers("rdrecv 1 key " + file.substr(0, file.size() - 1)), file + "\n");
+  EXPECT_EQ(bash_offers("rdsend --key-file " + file.substr(0, file.size() - 1)), file + "\n");
 }
 
 }  // namespace

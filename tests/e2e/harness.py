@@ -63,8 +63,8 @@ class Running:
     def __init__(self, command, **options):
         self.started = time.monotonic()
         self.process = subprocess.Popen([os.fspath(word) for word in command], start_new_session=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        **{"stdin": subprocess.DEVNULL, **options})
+                                        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                                           "stderr": subprocess.PIPE, **options})
         self.pid = self.process.pid
 
     def finish(self, timeout: float, stdin: bytes | None = None) -> Finished:

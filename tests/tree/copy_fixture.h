@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,6 +67,8 @@ struct CopyCase {
   net::MemoryTap tap;          // of every stream
   std::uint64_t bytes_per_second = 0;
   io::CacheMode cache = io::CacheMode::automatic;
+  std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
+  std::vector<std::string> landings = {};            // instead of what the rules say
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
@@ -96,6 +99,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   Target target(target_job, heard.reporter);
   const std::vector<PathFacts> facts = source.open();
   source.start_walk();
+  if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
   const auto landing = land(copy.sources, facts, copy.destination, target.open(), true);
   if (!landing) {
     heard.reporter.problem(landing.error());
@@ -104,7 +108,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   Begin begin;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
-  source.set_landings(landing->landings);
+  source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {
     heard.reporter.problem(begun.error());

@@ -1,0 +1,34 @@
+# Completion of rdrecv's options, their values and files in bash.
+
+_rdrecv() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    # bash splits "--cache=keep" at the sign.
+    if [[ $cur == "=" ]]; then
+        cur=""
+    elif [[ $prev == "=" ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    local words=""
+    case $prev in
+        --transport) words="auto tcp rdma" ;;
+        --cache) words="auto keep bypass" ;;
+        --ring) words="auto io_uring threads" ;;
+        --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
+        --congestion) words=$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null) ;;
+        --key-fd) return ;;
+    esac
+    if [[ -z $words && $cur == -* ]]; then
+        words="-v --verbose -q --quiet -h --help --version --key-file --key-fd
+            --transport --via --cache --congestion --ring"
+    fi
+    if [[ -n $words ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+complete -F _rdrecv rdrecv

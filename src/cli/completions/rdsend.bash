@@ -1,0 +1,39 @@
+# Completion of rdsend's options, their values, hosts and files in bash.
+
+_rdsend() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    # bash splits "--cache=keep" at the sign.
+    if [[ $cur == "=" ]]; then
+        cur=""
+    elif [[ $prev == "=" ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    local words=""
+    case $prev in
+        --transport) words="auto tcp rdma" ;;
+        --cache) words="auto keep bypass" ;;
+        --ring) words="auto io_uring threads" ;;
+        --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
+        --congestion) words=$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null) ;;
+        --streams) words="1 2 4 8 16 32 64" ;;
+        --chunk-size) words="64K 256K 512K 1M 2M 4M 8M 16M" ;;
+        --bwlimit) words="100MB 500MB 1GB" ;;
+        --wait | --key-fd) return ;;
+    esac
+    if [[ -z $words && $cur == -* ]]; then
+        words="-v --verbose -q --quiet --progress -h --help --version --key-file --key-fd --wait
+            --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+    fi
+    if [[ -n $words ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    ((COMP_CWORD == 1)) && mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -A hostname -- "$cur")
+    return 0
+}
+
+complete -F _rdsend rdsend

@@ -1,0 +1,64 @@
+#include "cli/key_source.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/fd.h"
+
+namespace rdcp::cli {
+namespace {
+
+using io::ErrorKind;
+using io::Result;
+
+constexpr std::size_t kKeyBytesMax = 4096;
+
+io::Error refuse_key(std::string_view why) {
+  return io::plain_error(ErrorKind::usage, "KEY", "", why);
+}
+
+// Byte by byte: what follows the line belongs to others, who may read the same descriptor.
+Result<std::string> read_line(int fd, const std::string& name) {
+  std::string line;
+  while (line.size() <= kKeyBytesMax) {
+    char byte = 0;
+    const ssize_t n = ::read(fd, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io::errno_error("read KEY from", name);
+    if (n == 0 || byte == '\n') return line;
+    line += byte;
+  }
+  return refuse_key("is longer than 4096 bytes");
+}
+
+// As ssh(1) does with private keys: one that others may read is no secret.
+Result<std::string> read_file(const std::string& path) {
+  const io::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return io::errno_error("open key file", path);
+  if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {
+    return io::plain_error(ErrorKind::usage, "key file", path,
+                           "others may read or write it: chmod 600 makes it a secret");
+  }
+  return read_line(file.get(), path);
+}
+
+}  // namespace
+
+Result<std::string> read_key(const KeySource& source) {
+  auto key = !source.file.empty() ? read_file(source.file)
+             : source.fd >= 0     ? read_line(source.fd, "descriptor " + std::to_string(source.fd))
+                                  : Result<std::string>(source.word);
+  if (key && key->empty()) return refuse_key("is empty");
+  return key;
+}
+
+void wipe_key(int argc, char** argv, std::string_view key) {
+  for (int i = 1; i < argc && !key.empty(); ++i) {
+    if (argv[i] == key) ::explicit_bzero(argv[i], key.size());
+  }
+}
+
+}  // namespace rdcp::cli

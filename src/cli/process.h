@@ -1,0 +1,15 @@
+// How each of the programs sets up its process.
+#pragma once
+
+namespace rdcp::cli {
+
+// Blocks SIGINT, SIGTERM, SIGHUP (and SIGTSTP, where suspending must be told to others) in this thread, and
+// so in all that it starts, and hands them to a signalfd(2). Writes to what nobody reads are errors from now
+// on.
+enum class Suspend : unsigned char { by_default, by_descriptor };
+int signals_as_descriptor(Suspend suspend);
+
+// Room for many files and for memory that one thread allocates and another frees.
+void raise_limits();
+
+}  // namespace rdcp::cli

@@ -1,0 +1,174 @@
+#include "cli/receive.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "cli/exit_status.h"
+#include "cli/process.h"
+#include "cli/report.h"
+#include "cli/version.h"
+#include "net/pipe_key.h"
+#include "net/rdma_port.h"
+#include "net/sockets.h"
+#include "tree/agent.h"
+
+namespace rdcp::cli {
+namespace {
+
+using io::ErrorKind;
+using io::Result;
+
+void say(const std::string& text) {
+  std::fputs(("rdrecv: " + text + "\n").c_str(), stderr);
+}
+
+int fail(const io::Error& error) {
+  say(error.message());
+  return exit_status(error.kind);
+}
+
+// What would fail only when the sender is there is better told before.
+Result<void> check_file(const std::string& file) {
+  struct stat status {};
+  if (file.empty()) return {};
+  if (file.ends_with('/') || (::stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))) {
+    return io::errno_error("write", file, EISDIR);
+  }
+  const std::size_t slash = file.find_last_of('/');
+  const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
+  if (::access(parent.c_str(), F_OK) != 0) return io::errno_error("write to", parent);
+  return {};
+}
+
+// An RDMA device stands for the network interface that it is on.
+Result<std::string> bind_address(const std::string& via) {
+  if (via.empty()) return std::string();
+  std::string interface = via;
+  for (const net::RdmaPort& port : net::own_rdma_ports().usable) {
+    if (port.device == via) interface = port.interface;
+  }
+  const auto hosts = net::own_addresses(interface);
+  if (!hosts) return hosts.error();
+  return hosts->front();
+}
+
+Result<net::TcpListener> listen(const PipeOptions& options) {
+  const auto address = bind_address(options.copy.via);
+  if (!address) return address.error();
+  auto listener = net::TcpListener::open(*address, options.port);
+  if (!listener) {
+    io::Error error = listener.error();
+    error.kind = ErrorKind::unreachable;
+    return error;
+  }
+  if (options.port == 0) std::fprintf(stderr, "port %u\n", unsigned{listener->port()});
+  return listener;
+}
+
+Result<io::Fd> wait_for_sender(net::TcpListener& listener, const net::SessionKey& key,
+                               const std::string& congestion) {
+  const std::atomic<bool> never{false};
+  auto socket = listener.accept_one(key, never, {.congestion = congestion},
+                                    [](const std::string& who) { say("refused " + who); });
+  if (socket) net::make_control_socket(socket->get());
+  return socket;
+}
+
+tree::OnlyTarget only_target(const PipeOptions& options) {
+  tree::OnlyTarget only;
+  only.path = options.file;
+  only.mode = 0666 & ~::umask(0);
+  only.transport = options.copy.transport;
+  only.cache = options.copy.cache;
+  only.ring = options.copy.ring;
+  only.congestion = options.copy.congestion;
+  only.via = options.copy.via;
+  return only;
+}
+
+int ended_by_signal(int signal_fd) {
+  signalfd_siginfo info{};
+  if (::read(signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  const int signal = static_cast<int>(info.ssi_signo);
+  say(std::string("ended by SIG") + ::sigabbrev_np(signal) + "; the stream was cut short");
+  return kExitSignalBase + signal;
+}
+
+// What the other side's end means, where this side had no problem itself: only its last word makes the stream
+// whole.
+int judge(const tree::AgentEnd& end) {
+  if (!end.status && !end.aborted) {
+    say("the sender is gone before its last word; the stream may be cut short");
+    return kExitConnection;
+  }
+  const int status = end.status.value_or(kExitConnection);
+  if (end.aborted || status != kExitOk) {
+    say("the sender has failed; the stream is not whole");
+    return status > kExitOk && status <= kExitDigest ? status : kExitConnection;
+  }
+  if (end.done && end.done->complete) return kExitOk;
+  say("the stream was cut short");
+  return kExitConnection;
+}
+
+void print_summary(const tree::AgentEnd& end) {
+  Summary summary;
+  summary.program = "rdrecv";
+  summary.files = 1;
+  summary.bytes = end.done->bytes;
+  summary.seconds = end.seconds;
+  summary.streams = static_cast<unsigned>(end.done->streams.size());
+  summary.ways = end.done->streams;
+  summary.ring = end.done->ring;
+  summary.notes = end.done->notes;
+  for (const std::string& lost : end.done->lost_streams) summary.warnings.push_back(lost);
+  std::fputs((warning_lines(summary) + summary_lines(summary)).c_str(), stderr);
+}
+
+}  // namespace
+
+int run_receive(const PipeOptions& options) {
+  const auto secret = read_key(options.key);
+  if (!secret) return fail(secret.error());
+  if (auto checked = check_file(options.file); !checked) return fail(checked.error());
+  const auto keys = net::derive_pipe_keys(*secret);
+  if (!keys) return fail(keys.error());
+  auto listener = listen(options);
+  if (!listener) return fail(listener.error());
+  // Until a sender is there a signal just ends the process.
+  auto socket = wait_for_sender(*listener, keys->control, options.copy.congestion);
+  if (!socket) return fail(socket.error());
+
+  std::atomic<int> worst{kExitOk};
+  tree::AgentPlace place;
+  place.program_version = kVersion;
+  place.signal_fd = signals_as_descriptor(Suspend::by_default);
+  place.key = keys->data;
+  place.listener = &*listener;
+  place.only = only_target(options);
+  place.tell = [&worst](const tree::Problem& problem) {
+    say(problem.text);
+    worst = std::max(worst.load(), exit_status(problem.kind));
+  };
+  raise_limits();
+  io::Fd out(::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
+  const tree::AgentEnd end = tree::run_agent(std::move(*socket), std::move(out), place);
+  int status = end.interrupted ? ended_by_signal(place.signal_fd) : worst.load();
+  if (status == kExitOk) status = judge(end);
+  if (options.copy.verbose && end.done) print_summary(end);
+  // What a write could not say yet, closing may: a network filesystem's full disk.
+  if (::close(STDOUT_FILENO) != 0 && options.file.empty() && status == kExitOk) {
+    status = fail(io::errno_error("write", "standard output"));
+  }
+  if (!end.complete) ::_exit(status);  // something hangs in the kernel
+  return status;
+}
+
+}  // namespace rdcp::cli

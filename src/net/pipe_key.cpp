@@ -1,0 +1,49 @@
+#include "net/pipe_key.h"
+
+#include <openssl/evp.h>
+
+namespace rdcp::net {
+namespace {
+
+constexpr std::string_view kSalt = "rdcp pipe";
+constexpr std::uint64_t kCost = 16384;
+constexpr std::uint64_t kBlocks = 8;
+constexpr std::uint64_t kParallel = 1;
+constexpr std::uint64_t kMemoryMax = 64 << 20;  // OpenSSL asks for a bound; 16 MiB are used
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+io::Error refused() {
+  return io::plain_error(io::ErrorKind::connection, "derive", "keys",
+                         "OpenSSL does not provide scrypt and HMAC-SHA256 here");
+}
+
+io::Result<SessionKey> labelled(const SessionKey& master, std::string_view label) {
+  SessionKey key{};
+  std::size_t bytes = 0;
+  const auto* made =
+      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, master.data(), master.size(), bytes_of(label),
+                label.size(), reinterpret_cast<unsigned char*>(key.data()), key.size(), &bytes);
+  if (made == nullptr || bytes != key.size()) return refused();
+  return key;
+}
+
+}  // namespace
+
+io::Result<PipeKeys> derive_pipe_keys(std::string_view secret) {
+  if (secret.empty()) return io::plain_error(io::ErrorKind::usage, "KEY", "", "is empty");
+  SessionKey master{};
+  const int derived =
+      EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(kSalt), kSalt.size(), kCost, kBlocks, kParallel,
+                     kMemoryMax, reinterpret_cast<unsigned char*>(master.data()), master.size());
+  if (derived != 1) return refused();
+  const auto control = labelled(master, "control");
+  if (!control) return control.error();
+  const auto data = labelled(master, "data");
+  if (!data) return data.error();
+  return PipeKeys{*control, *data};
+}
+
+}  // namespace rdcp::net
