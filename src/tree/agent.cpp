@@ -316,6 +316,7 @@ void Agent::start_copy(const Begin& begin) {
 
 void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
+  if (source_ && begin.in_place) source_->send_holes();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {

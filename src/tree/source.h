@@ -39,6 +39,8 @@ class Source {
   void start_walk();
   // Entry::path of each SRC's top, in order, from the target's side of the rules.
   void set_landings(const std::vector<std::string>& landings);
+  // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().
+  void send_holes() { sends_holes_ = true; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
@@ -65,6 +67,7 @@ class Source {
   Reporter& reporter_;
   const StandardStreams standard_;
   const MetadataPolicy policy_;
+  bool sends_holes_ = false;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
   bool read_beside_ = false;  // one stream, several processors: set with shape_

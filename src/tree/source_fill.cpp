@@ -105,7 +105,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
       return failed;
     }
     file->size = static_cast<std::uint64_t>(file->status.st_size);
-    const bool sparse = file->status.st_blocks * 512 < file->status.st_size;
+    const bool sparse = !source_.sends_holes_ && file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
     file->by_kernel = source_.job_.streams.connect == Connect::in_process;

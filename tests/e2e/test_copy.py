@@ -6,7 +6,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, CopyTest, needs_root
+from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, MIB, CopyTest, needs_root
 
 SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
          "chunk+1": CHUNK + 1, "several chunks": 37 * CHUNK + 123}
@@ -199,6 +199,16 @@ class Streams(CopyTest):
             data = self.make_file(self.source / "data", size)
             done = self.copy(f"dest:{data}", "-")
             self.assertTrue(done.out == data.read_bytes(), f"{size} bytes arrived as {len(done.out)}")
+
+    def test_holes_come_out_of_stdout_as_zeros(self):
+        data = self.source / "sparse"
+        with open(data, "wb") as file:
+            file.truncate(3 * MIB)
+            for offset in (0, MIB + 5, 2 * MIB):
+                file.seek(offset)
+                file.write(b"data")
+        done = self.copy(f"dest:{data}", "-")
+        self.assertTrue(done.out == data.read_bytes())
 
     def test_a_local_file_to_stdout_of_a_closed_pipe(self):
         data = self.make_file(self.source / "data", 8 * DEFAULT_CHUNK)
