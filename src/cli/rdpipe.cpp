@@ -1,5 +1,6 @@
 // rdpipe: a pipeline of commands on several hosts. See rdpipe(1).
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,13 @@ int run_agent() {
   return rdcp::cli::kExitOk;
 }
 
+// Where one of the first three is closed, what is opened next would be taken for it.
+void fill_closed_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,7 +43,9 @@ int main(int argc, char** argv) {
   rdcp::cli::raise_limits();
   if (parsed.options.agent) return run_agent();
 
-  const bool have_input = ::isatty(STDIN_FILENO) == 0;  // a terminal means that there is none
+  // A terminal means that there is none.
+  const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;
+  fill_closed_descriptors();
   if (parsed.options.dry_run) {
     std::fputs(rdcp::cli::describe_pipeline(parsed.options, have_input).c_str(), stdout);
     return rdcp::cli::kExitOk;

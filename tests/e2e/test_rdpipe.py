@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,8 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, RDCP, CopyTest, Running, is_root,
-                     session_of, wait_for)
+from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, RDCP, TRANSPORT, CopyTest, Running,
+                     is_root, session_of, wait_for)
 
 RDPIPE = BUILD / "rdpipe"
 BIG = int(os.environ.get("RDCP_PIPE_GIB", 0)) * 1024 * MIB or 512 * MIB
@@ -22,7 +23,8 @@ class PipelineTest(CopyTest):
     """Commands on the hosts run in the home directory, so files are named by full paths."""
 
     def command(self, *words) -> list[str]:
-        return [os.fspath(word) for word in (RDPIPE, "-F", self.sshd.config, "--rdcp-path", RDCP, *words)]
+        transport = ("--transport", TRANSPORT) if TRANSPORT else ()
+        return [os.fspath(word) for word in (RDPIPE, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *words)]
 
     def pipe(self, *words, stdin: bytes | None = b"", status: int = 0, timeout: float = 60, **options):
         done = self.rdcp(*words, stdin=stdin, timeout=timeout, **options)
@@ -114,10 +116,21 @@ class Streams(PipelineTest):
                          [hashlib.md5(out).digest() for out in data])
 
     def test_a_fixed_port_and_a_name_for_this_host(self):
-        done = self.pipe("-v", "-p", "47691", "-H", "127.0.0.1", "dest:cat", "other:cat", stdin=b"fixed")
+        done = self.pipe("-v", "--transport", "tcp", "-p", "47691", "-H", "127.0.0.1", "dest:cat", "other:cat", stdin=b"fixed")
         self.assertEqual(done.out, b"fixed")
         for port in (47691, 47692, 47693):
             self.assertRegex(done.err, rf"-> 127.0.0.1:{port}\n")
+
+    @unittest.skipUnless(TRANSPORT == "rdma", "RDMA runs in the VM")
+    def test_each_stream_goes_over_rdma(self):
+        done = self.pipe("-v", "dest:cat", "other:cat", stdin=b"x" * 3_000_000)
+        self.assertEqual(len(done.out), 3_000_000)
+        self.assertEqual(done.err.count(" over rdma"), 3, done)
+
+    def test_closed_descriptors(self):
+        done = subprocess.run(["bash", "-c", shlex.join(self.command(":echo heard", "dest:cat")) + " <&-"],
+                              capture_output=True, timeout=30, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"heard\n"), done)
 
     def test_the_bandwidth_is_the_last_line(self):
         done = self.pipe("-v", "dest:cat", stdin=b"x")

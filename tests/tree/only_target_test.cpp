@@ -137,6 +137,12 @@ TEST_F(OnlyTargetAgent, MeasuresNothing) {
   expect_refused(MeasureJob(), "asks for more than to send one stream");
 }
 
+TEST_F(OnlyTargetAgent, RunsNoCommand) {
+  SegmentJob job;
+  job.text = "true";
+  expect_refused(job, "asks for more than to send one stream");
+}
+
 TEST_F(OnlyTargetAgent, TellsNothingOfItsHost) {
   expect_refused(Examine(), "asks for more than to send one stream");
 }
