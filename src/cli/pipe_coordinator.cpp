@@ -255,11 +255,13 @@ void PipeCoordinator::look_at_segments(const PipeStage& stage) {
   }
 }
 
-// A command whose reader has gone, and that dies of it, is no failure: so it is in a shell.
+// A command whose reader has gone, and that dies of it, is no failure: so it is in a shell. Nor is one the
+// cause whose stream has failed: a stream's problem is known before its source is told to stop.
 bool PipeCoordinator::is_failure(std::size_t index, const tree::SegmentEnd& end) const {
   if (end.status == 0 || !end.by_itself) return false;
   const std::size_t out = index + (first_hop_is_input_ ? 1 : 0);
   const Hop* hop = out < hops_.size() ? hops_[out].get() : nullptr;
+  if (hop != nullptr && hop->problem()) return false;
   const bool reader_gone = hop != nullptr && (hop->reader_gone() || hop->stopped());
   return end.status != kSigpipeStatus || !reader_gone;
 }

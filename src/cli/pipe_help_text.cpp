@@ -79,9 +79,9 @@ CMD is for the login shell there. Instead of a command it may be a file:
 
 What to do
   -n, --dryrun           say what would run where, and run nothing
-  -p, --port PORT        listen on PORT and the ports after it; else on free ones
+  -p, --port PORT        listen on PORT and the ports after it; else free ones
   -H, --hostname NAME    hosts reach this one by NAME; else they are reached
-  -v, --verbose          stderr of commands with their host, a summary, bandwidth
+  -v, --verbose          stderr of commands with their host; the bandwidth
   -q, --quiet            nothing unless something fails
   -h, --help             this text
   -V, --version          the version

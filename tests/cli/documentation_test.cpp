@@ -70,7 +70,7 @@ const Program kPrograms[] = {
     {"rdcp", kHelpText, 26, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
-    {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--"}},
+    {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--", "--agent"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;

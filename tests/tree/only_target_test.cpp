@@ -14,6 +14,7 @@
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/measure.h"
+#include "tree/segment_job.h"
 
 namespace rdcp::tree {
 namespace {
