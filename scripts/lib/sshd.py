@@ -13,6 +13,7 @@ from pathlib import Path
 
 HOST_ALIASES = "dest other"  # names that ssh_config knows; two, so that remote to remote has two hosts
 
+# SHLVL: bash that thinks itself the first shell of a session reads ~/.bashrc, whose cost and locks are not ours.
 SSHD_CONFIG = """\
 Port {port}
 {listen}HostKey {folder}/host_key
@@ -26,6 +27,7 @@ PermitRootLogin yes
 MaxStartups 100
 MaxSessions 100
 Subsystem sftp internal-sftp
+SetEnv SHLVL=1
 LogLevel VERBOSE
 """
 

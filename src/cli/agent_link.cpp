@@ -31,12 +31,23 @@ Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& 
 
 }  // namespace
 
-Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& options, const Location& location) {
+Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& options, const Location& location,
+                                                           int standard_error) {
   std::unique_ptr<AgentLink> link(new AgentLink);
-  auto process = launch_agent(agent_command(options, location));
+  auto process = launch_agent(agent_command(options, location), standard_error);
   if (!process) return process.error();
   link->name_ = location.host;
   link->location_ = location;
+  link->process_ = std::move(*process);
+  link->control_.emplace(std::move(link->process_.from), std::move(link->process_.to), link->name_);
+  return link;
+}
+
+Result<std::unique_ptr<AgentLink>> AgentLink::start_beside(int standard_error) {
+  std::unique_ptr<AgentLink> link(new AgentLink);
+  auto process = launch_agent({"/proc/self/exe", "--agent"}, standard_error);
+  if (!process) return process.error();
+  link->name_ = "this host";
   link->process_ = std::move(*process);
   link->control_.emplace(std::move(link->process_.from), std::move(link->process_.to), link->name_);
   return link;
@@ -57,9 +68,11 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::AgentPlace place
   return link;
 }
 
-std::unique_ptr<AgentLink> AgentLink::of_connection(io::Fd socket, const std::string& host) {
+std::unique_ptr<AgentLink> AgentLink::of_connection(io::Fd socket, const std::string& host,
+                                                    const std::string& gone) {
   std::unique_ptr<AgentLink> link(new AgentLink);
   link->name_ = host;
+  link->gone_ = gone;
   link->connected_ = true;
   io::Fd out(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   link->control_.emplace(std::move(socket), std::move(out), host);
@@ -110,6 +123,16 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, measured);
     case MessageType::findings:
       return store(*control_, raw, findings);
+    case MessageType::segment_end:
+      return store(*control_, raw, segment_end);
+    case MessageType::relayed_bytes: {
+      auto message = control_->decode<tree::RelayedBytes>(raw);
+      if (!message) return message.error();
+      relayed.push_back(std::move(*message));
+      return {};
+    }
+    case MessageType::beat:
+      return {};
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();
@@ -129,7 +152,7 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
 
 io::Error AgentLink::explain(const Options& options, const io::Error& error) {
   if (connected_ && error.kind == ErrorKind::connection) {
-    return io::plain_error(ErrorKind::connection, "send to", name_, "its rdrecv is gone");
+    return io::plain_error(ErrorKind::connection, "send to", name_, gone_);
   }
   if (!remote() || control_->greeted()) return error;
   const std::string noise = control_->received_noise();
@@ -152,6 +175,14 @@ void AgentLink::say_goodbye() {
   const auto until = std::chrono::steady_clock::now() + kFinishGrace;
   while (control_->wait(until)) {
   }
+}
+
+bool AgentLink::has_ended() {
+  if (process_.pid <= 0) return true;
+  if (!wait_agent(process_.pid, std::chrono::milliseconds(0))) return false;
+  process_.pid = -1;
+  ended_remote_ = true;
+  return true;
 }
 
 void AgentLink::end(bool by_force) {

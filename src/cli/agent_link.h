@@ -15,19 +15,24 @@
 #include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/measure.h"
+#include "tree/segment_job.h"
 
 namespace rdcp::cli {
 
 // Started by start_remote() or start_local(); ended by end(). One thread.
 class AgentLink {
  public:
-  // `ssh HOST rdcp --agent` and the like.
-  static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options,
-                                                             const Location& location);
+  // `ssh HOST rdcp --agent` and the like. standard_error: -1 for ours.
+  static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options, const Location& location,
+                                                             int standard_error = -1);
+  // A process of this program on this host.
+  static io::Result<std::unique_ptr<AgentLink>> start_beside(int standard_error = -1);
   // A thread of this process.
   static io::Result<std::unique_ptr<AgentLink>> start_local(tree::AgentPlace place);
-  // An agent that somebody else has started, at the other end of a proven connection.
-  static std::unique_ptr<AgentLink> of_connection(io::Fd socket, const std::string& host);
+  // An agent that somebody else has started, at the other end of a connection. gone: what to say when it is
+  // lost.
+  static std::unique_ptr<AgentLink> of_connection(io::Fd socket, const std::string& host,
+                                                  const std::string& gone);
   ~AgentLink() { end(true); }
 
   tree::ControlChannel& control() { return *control_; }
@@ -41,6 +46,8 @@ class AgentLink {
   io::Result<void> receive();
   // Why it is gone before it said hello.
   io::Error explain(const Options& options, const io::Error& error);
+  // A remote agent's process has ended by itself.
+  bool has_ended();
   // Ends the agent: by force where it does not end by itself in time. Idempotent.
   void end(bool by_force);
 
@@ -53,6 +60,8 @@ class AgentLink {
   std::optional<tree::MeasureReady> measure_ready;
   std::optional<tree::Measured> measured;
   std::optional<tree::Findings> findings;
+  std::optional<tree::SegmentEnd> segment_end;
+  std::vector<tree::RelayedBytes> relayed;  // not yet delivered
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
@@ -70,6 +79,7 @@ class AgentLink {
   std::thread thread_;
   bool ended_remote_ = false;
   bool connected_ = false;  // by a socket, which is all that is known of the agent
+  std::string gone_;
 };
 
 // True where there is a terminal on which ssh could ask for a password.

@@ -49,9 +49,9 @@ int Coordinator::run() {
   }
   progress_.clear();
   if (source_ && target_ && source_->done && target_->done && !interrupted_) {
-    const Summary result = summary();
-    if (!options_.quiet) print(warning_lines(result));
-    if (options_.verbose) print(summary_lines(result));
+    outcome_ = summary();
+    if (!options_.quiet) print(warning_lines(*outcome_));
+    if (options_.verbose) print(summary_lines(*outcome_));
   }
   for (AgentLink* link : {source_.get(), target_.get()}) {
     if (link == nullptr) continue;
@@ -109,7 +109,7 @@ bool Coordinator::send_jobs() {
   if (!key) return fail(key.error()), false;
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {parties_.source_connects, options_.transport, options_.via, *key};
+  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
@@ -201,7 +201,7 @@ bool Coordinator::begin() {
   tree::Begin begin = begin_for(path_, listening);
   if (parties_.reached && !begin.hosts.empty()) {
     begin.hosts = {parties_.reached->host};
-    begin.port = parties_.reached->port;
+    if (parties_.reached->port != 0) begin.port = parties_.reached->port;
   }
   begin.landings = landing->landings;
   begin.beneath_parent = landing->beneath_parent;

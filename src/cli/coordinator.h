@@ -29,8 +29,10 @@ struct Parties {
   tree::Connect source_connects = tree::Connect::connect;
   bool target_is_far = true;  // round trips are measured to it, else to the source
   bool have_key = false;      // both agents know the streams' key, so no job carries one
-  std::optional<net::Address>
-      reached;  // where streams over TCP go, whatever the listening side says of itself
+  // Where streams over TCP go, whatever the listening side says of itself; port 0: the one it says.
+  std::optional<net::Address> reached;
+  // Hears of what goes wrong, instead of standard error.
+  std::function<void(io::ErrorKind kind, const std::string& text)> tell;
 };
 
 class Coordinator {
@@ -43,6 +45,8 @@ class Coordinator {
 
   // The whole copy. The exit status (exit_status.h).
   int run();
+  // After run(): what was copied, if both agents came to their end.
+  const std::optional<Summary>& outcome() const { return outcome_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -87,6 +91,7 @@ class Coordinator {
   Clock::time_point begun_;
   Clock::time_point next_beat_;
   DataPath path_;
+  std::optional<Summary> outcome_;
 };
 
 }  // namespace rdcp::cli

@@ -84,7 +84,9 @@ void Coordinator::take_signal() {
 void Coordinator::take_problems(AgentLink& link) {
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
     if (run_ended_) continue;
-    print(options_.program + ": " + link.problem_prefix() + problem.text + "\n");
+    const std::string text = link.problem_prefix() + problem.text;
+    print(options_.program + ": " + text + "\n");
+    if (parties_.tell) parties_.tell(problem.kind, text);
     status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
   }
@@ -121,10 +123,11 @@ void Coordinator::show_progress() {
 void Coordinator::fail(const io::Error& error) {
   status_ = std::max(status_, exit_status(error.kind));
   print(error_line(error, options_.program));
+  if (parties_.tell) parties_.tell(error.kind, error.message());
 }
 
 void Coordinator::print(const std::string& text) {
-  if (text.empty()) return;
+  if (text.empty() || parties_.tell) return;
   progress_.clear();
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -18,6 +18,7 @@ inline constexpr int kExitSignalBase = 128;  // and the signal's number: 130 SIG
 constexpr int exit_status(io::ErrorKind kind, int signal = 0) {
   switch (kind) {
     case io::ErrorKind::file:
+    case io::ErrorKind::reader_gone:
       return kExitFiles;
     case io::ErrorKind::usage:
       return kExitUsage;

@@ -4,8 +4,9 @@
 namespace rdcp::cli {
 
 // One screen: at most 50 lines of at most 80 columns.
-extern const char* const kHelpText;         // rdcp
-extern const char* const kSendHelpText;     // rdsend
-extern const char* const kReceiveHelpText;  // rdrecv
+extern const char* const kHelpText;          // rdcp
+extern const char* const kSendHelpText;      // rdsend
+extern const char* const kReceiveHelpText;   // rdrecv
+extern const char* const kPipelineHelpText;  // rdpipe
 
 }  // namespace rdcp::cli

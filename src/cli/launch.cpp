@@ -66,13 +66,16 @@ void set_child_signals() {
 
 // In the child, between fork and exec: nothing but async-signal-safe calls. Never returns; what went wrong is
 // written to `report`, which closes by itself when the program starts.
-[[noreturn]] void become(char* const* argv, int standard_input, int standard_output, int report) {
+[[noreturn]] void become(char* const* argv, int standard_input, int standard_output, int standard_error,
+                         int report) {
   // Moved above 2 first: when we were started with stdin closed, a pipe's end may be descriptor 0 or 1
   // itself.
   const int input = ::fcntl(standard_input, F_DUPFD_CLOEXEC, 3);
   const int output = ::fcntl(standard_output, F_DUPFD_CLOEXEC, 3);
   const int errors = ::fcntl(report, F_DUPFD_CLOEXEC, 3);
-  if (input >= 0 && output >= 0 && errors >= 0 && ::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0) {
+  const int told = standard_error < 0 ? 2 : ::fcntl(standard_error, F_DUPFD_CLOEXEC, 3);
+  if (input >= 0 && output >= 0 && errors >= 0 && told >= 0 && ::dup2(input, 0) >= 0 &&
+      ::dup2(output, 1) >= 0 && (told == 2 || ::dup2(told, 2) >= 0)) {
     set_child_signals();
     ::execvp(argv[0], argv);
   }
@@ -124,7 +127,7 @@ std::string explain_status(const Options& options, int status) {
 
 }  // namespace
 
-io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command) {
+io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error) {
   auto input = make_pipe();
   if (!input) return input.error();
   auto output = make_pipe();
@@ -141,7 +144,9 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command) {
   {
     const SignalsBlocked blocked;
     pid = ::fork();
-    if (pid == 0) become(argv.data(), input->read.get(), output->write.get(), report->write.get());
+    if (pid == 0) {
+      become(argv.data(), input->read.get(), output->write.get(), standard_error, report->write.get());
+    }
   }
   if (pid < 0) return io::errno_error("start", command[0], errno, io::ErrorKind::unreachable);
 

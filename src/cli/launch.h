@@ -23,8 +23,9 @@ struct AgentProcess {
 };
 
 // Starts command[0], looked up in PATH, in our session and process group, with pipes for stdin and stdout and
-// our stderr. Error (unreachable): it could not be executed here.
-io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command);
+// our stderr, or standard_error, the caller's, if it is not -1. Error (unreachable): it could not be executed
+// here.
+io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error = -1);
 
 // Waits at most `timeout` for the process to end. Its exit status, 128 + N when signal N ended it; none when
 // it still runs. Once a status was returned the pid is not ours any more.

@@ -8,7 +8,6 @@
 #include "cli/help_text.h"
 #include "cli/shared_options.h"
 #include "cli/size.h"
-#include "cli/split_words.h"
 
 namespace rdcp::cli {
 namespace {
@@ -29,23 +28,6 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--agent", [&] { options.agent = true; });
 }
 
-void add_host_options(CommandLine& line, Options& options) {
-  const auto append = [](std::vector<string>& to) {
-    return [&to](const string& word) {
-      to.push_back(word);
-      return Result<void>();
-    };
-  };
-  line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
-  line.value("-P,--port", [&](const string& word) {
-    return assign(options.ssh_port, parse_count("--port", word, 1, 65535));
-  });
-  line.values("-i,--identity", append(options.identity_files));
-  line.value("-F,--ssh-config", keep(options.ssh_config));
-  line.values("-o,--ssh-option", append(options.ssh_options));
-  line.value("--rdcp-path", keep(options.rdcp_path));
-}
-
 bool is_standard_stream(const Location& location) {
   return location.kind == Location::Kind::standard_stream;
 }
@@ -54,12 +36,7 @@ bool is_standard_stream(const Location& location) {
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
   if (options.json && !options.doctor) return refuse("--json", "goes with --doctor only");
-  const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
-                       !options.ssh_config.empty() || !options.ssh_options.empty();
-  if (for_ssh && !runs_ssh(options)) {
-    return refuse("-P, -i, -F, -o", "they are ssh's; put what another command needs into --rsh");
-  }
-  return {};
+  return check_host_options(options);
 }
 
 Result<void> check_transport(const Options& options) {
@@ -137,6 +114,9 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options);
+  line.value("-P,--port", [&](const string& word) {
+    return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
+  });
   add_volume_options(line, parsed.options);
   add_path_options(line, parsed.options);
   const Result<void> read = read_command_line(line, argc, argv, parsed.options);

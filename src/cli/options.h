@@ -54,7 +54,8 @@ struct Options {
   std::uint64_t bwlimit = 0;  // bytes per second, 0: none
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
-  std::string congestion;  // empty: the system's
+  std::string congestion;       // empty: the system's
+  std::uint16_t data_port = 0;  // that the listening side listens on; 0: any
 };
 
 // True when --rsh's program is ssh, by its basename, and so takes ssh's options.

@@ -67,4 +67,44 @@ cannot be listened on; 4 the stream was cut short; 5 digest mismatch; 130, 143
 signals.
 )";
 
+const char* const kPipelineHelpText =
+    R"(Usage: rdpipe [options] HOST:CMD [HOST:CMD ...]
+Sends standard input, unless it is a terminal, through commands on other hosts
+and writes what the last one says to standard output. Data goes from host to
+host; :CMD runs on this one, as does a CMD before which no host stands.
+
+CMD is for the login shell there. Instead of a command it may be a file:
+  '< FILE'               what follows reads FILE; what comes before ends first
+  '> FILE', '>> FILE'    writes FILE, or appends to it; what follows begins then
+
+What to do
+  -n, --dryrun           say what would run where, and run nothing
+  -p, --port PORT        listen on PORT and the ports after it; else free ones
+  -H, --hostname NAME    hosts reach this one by NAME; else they are reached
+  -v, --verbose          stderr of commands with their host; the bandwidth
+  -q, --quiet            nothing unless something fails
+  -h, --help             this text
+  -V, --version          the version
+
+How to reach the hosts
+  -e, --rsh CMD          use CMD instead of ssh
+  -i, --identity FILE    ssh identity file; may be repeated
+  -F, --ssh-config FILE  ssh configuration file
+  -o, --ssh-option OPT   ssh option; may be repeated
+      --rdcp-path PATH   rdcp on the hosts; else "rdcp" in their PATH
+
+How to move the data
+      --streams N        parallel connections from FILE to FILE, 1 to 64
+      --chunk-size SIZE  64K to 16M, a multiple of 4K
+      --bwlimit RATE     at most RATE bytes per second and stream
+      --transport NAME   auto, tcp or rdma
+      --via ADDR         address, network interface or RDMA device, for RDMA
+      --cache MODE       page cache: auto, keep or bypass
+      --congestion NAME  TCP congestion control for the data
+      --ring NAME        file I/O: auto, io_uring or threads (to find faults)
+
+Exit status: that of the first command that failed, 127 if it was not found; 3 a
+host was not reached; 4 a data connection failed; 130, 143 signals.
+)";
+
 }  // namespace rdcp::cli

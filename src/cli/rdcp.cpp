@@ -46,12 +46,12 @@ int main(int argc, char** argv) {
   if (parsed.exit_status) return *parsed.exit_status;
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
-  ::umask(0);  // modes come from the source
+  const mode_t umask = ::umask(0);  // modes come from the source
   rdcp::cli::raise_limits();
   if (parsed.options.agent) {
-    const rdcp::tree::AgentEnd end =
-        rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-                              {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd});
+    const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(
+        rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+        {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd, .umask = umask});
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }

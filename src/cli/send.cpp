@@ -103,7 +103,8 @@ int run_send(const PipeOptions& options) {
   };
   parties.start_target = [&] {
     net::make_control_socket(socket->get());
-    return Result<std::unique_ptr<AgentLink>>(AgentLink::of_connection(std::move(*socket), options.host));
+    return Result<std::unique_ptr<AgentLink>>(
+        AgentLink::of_connection(std::move(*socket), options.host, "its rdrecv is gone"));
   };
   return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
 }

@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/size.h"
+#include "cli/split_words.h"
 #include "cli/version.h"
 #include "io/arena.h"
 
@@ -92,6 +93,29 @@ void add_progress_option(CommandLine& line, Options& options) {
 Result<void> check_tell_options(const Options& options) {
   if (options.quiet && options.verbose) return refuse("-q", "contradicts -v");
   if (options.quiet && options.progress) return refuse("-q", "contradicts --progress");
+  return {};
+}
+
+void add_host_options(CommandLine& line, Options& options) {
+  const auto append = [](std::vector<string>& to) {
+    return [&to](const string& word) {
+      to.push_back(word);
+      return Result<void>();
+    };
+  };
+  line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
+  line.values("-i,--identity", append(options.identity_files));
+  line.value("-F,--ssh-config", keep(options.ssh_config));
+  line.values("-o,--ssh-option", append(options.ssh_options));
+  line.value("--rdcp-path", keep(options.rdcp_path));
+}
+
+Result<void> check_host_options(const Options& options) {
+  const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
+                       !options.ssh_config.empty() || !options.ssh_options.empty();
+  if (for_ssh && !runs_ssh(options)) {
+    return refuse("-P, -i, -F, -o", "they are ssh's; put what another command needs into --rsh");
+  }
   return {};
 }
 

@@ -20,6 +20,7 @@ enum class ErrorKind : unsigned char {
   protocol,     // the peer said what it must not say (exit 4)
   digest,       // a digest did not match after retries (exit 5)
   interrupted,  // a signal or the other side ended the run
+  reader_gone,  // nobody reads any more what is written to a pipe (exit 1)
 };
 
 // "operation subject: cause", e.g. "open /a/b: Permission denied".

@@ -19,6 +19,7 @@
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/reporter.h"
+#include "tree/segment.h"
 #include "tree/source.h"
 #include "tree/stream_setup.h"
 #include "tree/target.h"
@@ -92,6 +93,7 @@ class Agent {
   std::atomic<bool> copying_{false};
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;
+  bool segment_complete_ = true;
   AgentEnd end_;
   SteadyClock::time_point begun_;
   SteadyClock::time_point heard_ = SteadyClock::now();
@@ -106,7 +108,7 @@ AgentEnd Agent::run() {
   tell(hello);
   while (serve()) {
   }
-  end_.complete = end_job();
+  end_.complete = end_job() && segment_complete_;
   return end_;
 }
 
@@ -168,7 +170,7 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
   return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine);
+                          type != MessageType::examine && type != MessageType::segment_job);
 }
 
 // No stranger's number sizes what is allocated.
@@ -222,6 +224,11 @@ bool Agent::handle(const RawMessage& raw) {
       if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
+    case MessageType::segment_job: {
+      const auto job = expect<SegmentJob>(raw);
+      if (job && !source_ && !target_ && !measure_) segment_complete_ = run_segment(*job, control_, place_);
+      return false;
+    }
     case MessageType::examine:
       tell(Findings{.findings = examine(host_facts())});
       return true;
@@ -272,8 +279,10 @@ TargetJob held_to(const OnlyTarget& only, TargetJob job) {
   if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
   if (!only.congestion.empty()) job.settings.congestion = only.congestion;
   if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  job.streams.connect = Connect::listen;
-  job.streams.via = only.via;
+  if (!only.streams_as_told) {
+    job.streams.connect = Connect::listen;
+    job.streams.via = only.via;
+  }
   return job;
 }
 

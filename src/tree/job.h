@@ -47,9 +47,10 @@ enum class Transport : std::uint8_t { automatic, tcp, rdma };
 struct StreamWish {
   Connect connect = Connect::connect;
   Transport transport = Transport::automatic;
-  std::string via;  // an address, network interface or RDMA device; empty: the best
+  std::string via;         // an address, network interface or RDMA device; empty: the best
+  std::uint16_t port = 0;  // to listen on; 0: any
   net::SessionKey key{};
-  auto fields() { return std::tie(connect, transport, via, key); }
+  auto fields() { return std::tie(connect, transport, via, port, key); }
 };
 
 struct SourceJob {

@@ -41,6 +41,9 @@ enum class MessageType : std::uint8_t {
   measured,
   examine,
   findings,
+  segment_job,
+  segment_end,
+  relayed_bytes,
 };
 
 struct Hello {

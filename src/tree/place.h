@@ -53,12 +53,14 @@ struct OnlyTarget {
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
   std::string congestion;
-  std::string via;  // an address, network interface or RDMA device of this host; empty: any
+  std::string via;               // an address, network interface or RDMA device of this host; empty: any
+  bool streams_as_told = false;  // the coordinator is no stranger: it says which side listens, and where
 };
 
 struct AgentPlace {
   std::string program_version;
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
+  std::uint32_t umask = 022;      // of the user, for a pipeline's commands and files
   LocalStreams* local = nullptr;  // in the coordinator's process only
   StandardStreams standard = {};
   std::optional<net::SessionKey> key = {};  // of the streams, instead of the job's

@@ -83,11 +83,12 @@ Result<Reach> StreamSetup::open(const StreamWish& wish) {
   return reach;
 }
 
-// On the number of the given listener's port, if there is one: RDMA's port space is its own.
+// On the number of the given listener's port, if there is one, else of the job's: RDMA's port space is its
+// own.
 void StreamSetup::listen_rdma(Reach& reach) {
   if (reach.rdma.usable.empty()) return;
-  auto listener =
-      net::RdmaListener::open(reach.rdma.usable, place_.listener != nullptr ? place_.listener->port() : 0);
+  auto listener = net::RdmaListener::open(reach.rdma.usable,
+                                          place_.listener != nullptr ? place_.listener->port() : wish_.port);
   if (listener) {
     rdma_listener_.emplace(std::move(*listener));
   } else {
@@ -100,8 +101,9 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   auto hosts = net::own_addresses(via);
   if (!hosts) return hosts.error();
   Result<net::TcpListener> listener =
-      place_.listener != nullptr ? std::move(*place_.listener)
-                                 : net::TcpListener::open(via.empty() ? std::string() : hosts->front());
+      place_.listener != nullptr
+          ? std::move(*place_.listener)
+          : net::TcpListener::open(via.empty() ? std::string() : hosts->front(), wish_.port);
   if (!listener) return listener.error();
   reach.hosts = std::move(*hosts);
   reach.port = listener->port();

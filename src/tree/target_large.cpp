@@ -108,7 +108,9 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
 AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                                 std::size_t wanted) {
   if (result.error != 0 || result.bytes < wanted) {
-    if (file.fail()) report(io::errno_error("write", file.subject, result.error != 0 ? result.error : EIO));
+    const int code = result.error != 0 ? result.error : EIO;
+    const ErrorKind kind = code == EPIPE ? ErrorKind::reader_gone : ErrorKind::file;
+    if (file.fail()) report(io::errno_error("write", file.subject, code, kind));
     turns_->wake_all();
     return AckStatus::refused;
   }

@@ -75,7 +75,7 @@ void TargetWorker::look_for_reader() {
   next_reader_look_ = now + kEvery;
   pollfd reader{target_.in_place_.get(), 0, 0};
   if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0) {
-    fail(io::errno_error("write", target_.root_name_, EPIPE));
+    fail(io::errno_error("write", target_.root_name_, EPIPE, ErrorKind::reader_gone));
   }
 }
 

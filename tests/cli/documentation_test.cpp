@@ -13,6 +13,7 @@
 #include "cli/help_text.h"
 #include "cli/options.h"
 #include "cli/pipe_options.h"
+#include "cli/pipeline_options.h"
 #include "cli/version.h"
 #include "tests/cli/shell.h"
 
@@ -59,11 +60,17 @@ ParseOutcome parse_rdrecv(std::vector<const char*> words) {
   words.insert(words.end(), {"1", "key"});
   return parse_receive_options(static_cast<int>(words.size()), words.data());
 }
+ParseOutcome parse_rdpipe(std::vector<const char*> words) {
+  words.insert(words.begin(), "rdpipe");
+  words.insert(words.end(), {"host:cmd", "cmd"});
+  return parse_pipeline_options(static_cast<int>(words.size()), words.data());
+}
 
 const Program kPrograms[] = {
     {"rdcp", kHelpText, 26, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
+    {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--", "--agent"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;
@@ -269,6 +276,12 @@ TEST_F(BashCompletion, OffersAPipesOptionsAndFiles) {
   const std::string file = source_file("completions/rdcp.fish").string();
   EXPECT_EQ(bash_offers("rdrecv 1 key " + file.substr(0, file.size() - 1)), file + "\n");
   EXPECT_EQ(bash_offers("rdsend --key-file " + file.substr(0, file.size() - 1)), file + "\n");
+}
+
+TEST_F(BashCompletion, OffersAPipelinesOptions) {
+  EXPECT_EQ(bash_offers("rdpipe --dr"), "--dryrun\n");
+  EXPECT_EQ(bash_offers("rdpipe --cache ="), "auto keep bypass\n");
+  EXPECT_EQ(bash_offers("rdpipe host : "), "\n");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/measure.h"
+#include "tree/segment_job.h"
 
 namespace rdcp::tree {
 namespace {
@@ -135,6 +136,12 @@ TEST_F(OnlyTargetAgent, ReadsNoFile) {
 
 TEST_F(OnlyTargetAgent, MeasuresNothing) {
   expect_refused(MeasureJob(), "asks for more than to send one stream");
+}
+
+TEST_F(OnlyTargetAgent, RunsNoCommand) {
+  SegmentJob job;
+  job.text = "true";
+  expect_refused(job, "asks for more than to send one stream");
 }
 
 TEST_F(OnlyTargetAgent, TellsNothingOfItsHost) {

@@ -1,0 +1,58 @@
+#include "cli/hop.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace rdcp::cli {
+
+Hop::~Hop() {
+  if (thread_.joinable()) {
+    stop();
+    thread_.join();
+  }
+}
+
+io::Result<void> Hop::start(const Options& options, Parties parties) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return io::errno_error("make", "a pipe", errno, io::ErrorKind::unreachable);
+  }
+  stop_read_.reset(ends[0]);
+  stop_write_.reset(ends[1]);
+  parties.tell = [this](io::ErrorKind kind, const std::string& text) { take_problem(kind, text); };
+  thread_ = std::thread([this, options, parties = std::move(parties)]() mutable {
+    Coordinator coordinator(options, stop_read_.get(), std::move(parties));
+    status_ = coordinator.run();
+    outcome_ = coordinator.outcome();
+    over_ = true;
+    const std::uint64_t one = 1;
+    while (::write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  });
+  return {};
+}
+
+// The coordinator reads signals from a descriptor; this one is its own.
+void Hop::stop() {
+  if (!stop_write_ || std::exchange(stopped_, true)) return;
+  signalfd_siginfo signal{};
+  signal.ssi_signo = SIGTERM;
+  [[maybe_unused]] const ssize_t written = ::write(stop_write_.get(), &signal, sizeof signal);
+}
+
+void Hop::take_problem(io::ErrorKind kind, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (kind == io::ErrorKind::reader_gone && !problem_) reader_gone_ = true;
+  if (!reader_gone_ && !problem_) problem_ = Problem{kind, text};
+}
+
+std::optional<Hop::Problem> Hop::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,57 @@
+// rdpipe: a pipeline of commands on several hosts. See rdpipe(1).
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/exit_status.h"
+#include "cli/pipe_coordinator.h"
+#include "cli/process.h"
+#include "cli/version.h"
+#include "tree/agent.h"
+
+namespace {
+
+// A segment on this host, started by another rdpipe.
+int run_agent() {
+  const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
+  const mode_t umask = ::umask(0);
+  const rdcp::tree::AgentEnd end =
+      rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+                            {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd, .umask = umask});
+  if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
+  return rdcp::cli::kExitOk;
+}
+
+// Where one of the first three is closed, what is opened next would be taken for it.
+void fill_closed_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(argc, argv);
+  std::fputs(parsed.text_out.c_str(), stdout);
+  std::fputs(parsed.text_err.c_str(), stderr);
+  if (parsed.exit_status) return *parsed.exit_status;
+  rdcp::cli::raise_limits();
+  if (parsed.options.agent) return run_agent();
+
+  // A terminal means that there is none.
+  const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;
+  fill_closed_descriptors();
+  if (parsed.options.dry_run) {
+    std::fputs(rdcp::cli::describe_pipeline(parsed.options, have_input).c_str(), stdout);
+    return rdcp::cli::kExitOk;
+  }
+  const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
+  // A pipeline that stood still here would be given up by the hosts.
+  ::signal(SIGTSTP, SIG_IGN);
+  return rdcp::cli::PipeCoordinator(parsed.options, signal_fd).run(have_input);
+}

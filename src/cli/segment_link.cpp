@@ -1,0 +1,81 @@
+#include "cli/segment_link.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace rdcp::cli {
+
+using io::Result;
+
+namespace {
+
+// Whole lines only; the last one may lack its end.
+void print_lines(const std::string& prefix, std::string& text, bool all) {
+  for (std::size_t end; (end = text.find('\n')) != text.npos || (all && !text.empty());) {
+    const std::string line = prefix + text.substr(0, end) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    text.erase(0, end == text.npos ? end : end + 1);
+  }
+}
+
+void copy_lines(const std::string& prefix, const io::Fd& from) {
+  std::string text;
+  char bytes[4096];
+  for (;;) {
+    const ssize_t n = ::read(from.get(), bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n > 0) text.append(bytes, static_cast<std::size_t>(n));
+    constexpr std::size_t kLineMax = 64 << 10;
+    print_lines(prefix, text, n <= 0 || text.size() > kLineMax);
+    if (n <= 0) return;
+  }
+}
+
+}  // namespace
+
+PrefixedLines::~PrefixedLines() {
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<io::Fd> PrefixedLines::start(const std::string& prefix) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return io::errno_error("make", "a pipe");
+  thread_ = std::thread([prefix, fd = ends[0]] { copy_lines(prefix, io::Fd(fd)); });
+  return io::Fd(ends[1]);
+}
+
+Result<std::unique_ptr<SegmentLink>> SegmentLink::start(const Options& options, const PipeSegment& segment,
+                                                        bool with_host) {
+  std::unique_ptr<PrefixedLines> lines;
+  io::Fd standard_error;
+  if (with_host) {
+    lines = std::make_unique<PrefixedLines>();
+    auto pipe = lines->start(segment.host_name() + ": ");
+    if (!pipe) return pipe.error();
+    standard_error = std::move(*pipe);
+  }
+  auto agent = segment.host ? AgentLink::start_remote(options, *segment.host, standard_error.get())
+                            : AgentLink::start_beside(standard_error.get());
+  if (!agent) return agent.error();
+  std::unique_ptr<SegmentLink> link(new SegmentLink(segment, std::move(*agent)));
+  link->lines_ = std::move(lines);
+  return link;
+}
+
+void SegmentLink::send_job(const tree::SegmentJob& job) {
+  job_sent_ = true;
+  (void)agent_->control().send(job).ok();  // who is gone shows when it is read from
+}
+
+Result<void> SegmentLink::receive() {
+  auto received = agent_->receive();
+  for (const tree::RelayedBytes& relayed : std::exchange(agent_->relayed, {})) {
+    (relayed.channel == tree::RelayChannel::input ? input_ : output_).deliver(relayed.bytes);
+  }
+  return received;
+}
+
+}  // namespace rdcp::cli

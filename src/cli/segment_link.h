@@ -1,0 +1,58 @@
+// rdpipe's end of one segment: the process that runs it, and the relays to its two agents.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "cli/agent_link.h"
+#include "cli/pipeline.h"
+#include "io/fd.h"
+#include "tree/relay.h"
+
+namespace rdcp::cli {
+
+// Prints each line that comes out of a pipe on standard error, with a prefix, in a thread of its own.
+class PrefixedLines {
+ public:
+  ~PrefixedLines();
+  // The end to write to.
+  io::Result<io::Fd> start(const std::string& prefix);
+
+ private:
+  std::thread thread_;
+};
+
+// Of one thread.
+class SegmentLink {
+ public:
+  // Starts the segment's process. with_host: lines of its standard error begin with the host's name.
+  static io::Result<std::unique_ptr<SegmentLink>> start(const Options& options, const PipeSegment& segment,
+                                                        bool with_host);
+
+  const PipeSegment& segment() const { return segment_; }
+  AgentLink& agent() { return *agent_; }
+  tree::Relay& input() { return input_; }
+  tree::Relay& output() { return output_; }
+  // Tells it what to do, once.
+  void send_job(const tree::SegmentJob& job);
+  bool job_sent() const { return job_sent_; }
+  // Reads what has arrived, and hands on what is for the agents' coordinators. Error: it is gone.
+  io::Result<void> receive();
+
+ private:
+  SegmentLink(const PipeSegment& segment, std::unique_ptr<AgentLink> agent)
+      : segment_(segment),
+        agent_(std::move(agent)),
+        input_(agent_->control(), tree::RelayChannel::input),
+        output_(agent_->control(), tree::RelayChannel::output) {}
+
+  const PipeSegment segment_;
+  std::unique_ptr<PrefixedLines> lines_;  // its thread ends with the process
+  std::unique_ptr<AgentLink> agent_;
+  tree::Relay input_;
+  tree::Relay output_;
+  bool job_sent_ = false;
+};
+
+}  // namespace rdcp::cli

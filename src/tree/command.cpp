@@ -1,0 +1,132 @@
+#include "tree/command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace rdcp::tree {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// As sshd picks it for a command.
+std::string users_shell() {
+  const char* shell = std::getenv("SHELL");
+  if (shell != nullptr && shell[0] == '/') return shell;
+  const passwd* entry = ::getpwuid(::getuid());
+  if (entry != nullptr && entry->pw_shell != nullptr && entry->pw_shell[0] == '/') return entry->pw_shell;
+  return "/bin/sh";
+}
+
+void restore_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// In the child, between fork and exec: nothing but async-signal-safe calls.
+[[noreturn]] void become(char* const* argv, int input, int output, mode_t umask) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Above 2 first: one of them may be 0 or 1 itself.
+  const int in = ::fcntl(input, F_DUPFD_CLOEXEC, 3);
+  const int out = ::fcntl(output, F_DUPFD_CLOEXEC, 3);
+  if (in >= 0 && out >= 0 && ::dup2(in, 0) >= 0 && ::dup2(out, 1) >= 0) {
+    ::umask(umask);
+    restore_signals();
+    ::execv(argv[0], argv);
+  }
+  constexpr std::string_view kMessage = "rdcp: the shell cannot be executed\n";
+  [[maybe_unused]] const ssize_t written = ::write(2, kMessage.data(), kMessage.size());
+  ::_exit(127);
+}
+
+int status_of(const siginfo_t& info) {
+  return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+}
+
+}  // namespace
+
+io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int input, int output,
+                                                    mode_t umask) {
+  std::unique_ptr<Command> command(new Command);
+  command->ended_fd_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!command->ended_fd_) return io::errno_error("start", text);
+  const std::string shell = users_shell();
+  char* const argv[] = {const_cast<char*>(shell.c_str()), const_cast<char*>("-c"),
+                        const_cast<char*>(text.c_str()), nullptr};
+  ::signal(SIGCHLD, SIG_DFL);  // left ignored by whoever started us, it would lose us the status
+  command->pid_ = ::fork();
+  if (command->pid_ == 0) become(argv, input, output, umask);
+  if (command->pid_ < 0) return io::errno_error("start", text);
+  ::setpgid(command->pid_, command->pid_);  // whichever comes first, this or the child's own
+  // Not reaped yet: until then the number of the process group is surely ours.
+  command->waiter_ = std::thread([raw = command.get()] {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(raw->pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    raw->status_ = status_of(info);
+    const std::uint64_t one = 1;
+    while (::write(raw->ended_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  });
+  return command;
+}
+
+Command::~Command() {
+  if (pid_ <= 0) return;
+  if (ours_ || !status()) end();
+  if (waiter_.joinable()) waiter_.join();
+  reap();
+}
+
+std::optional<int> Command::status() const {
+  const int status = status_;
+  return status < 0 ? std::nullopt : std::optional(status);
+}
+
+bool Command::wait_for_end(Clock::time_point until) const {
+  while (!status()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd ended{ended_fd_.get(), POLLIN, 0};
+    ::poll(&ended, 1, static_cast<int>(left.count()));
+  }
+  return true;
+}
+
+void Command::end(std::chrono::milliseconds grace) {
+  if (reaped_) return;
+  const auto until = Clock::now() + grace;
+  ::kill(-pid_, SIGTERM);
+  ::kill(-pid_, SIGCONT);  // what is stopped would not hear of it
+  if (wait_for_end(until)) {
+    reap();
+    // The number stays the group's as long as there is anybody in it.
+    while (::kill(-pid_, 0) == 0 && Clock::now() < until) ::poll(nullptr, 0, 5);
+  }
+  ::kill(-pid_, SIGKILL);
+  wait_for_end(Clock::now() + std::chrono::hours(1));  // a process in the kernel's hands may take its time
+  reap();
+}
+
+void Command::reap() {
+  if (reaped_) return;
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+}
+
+}  // namespace rdcp::tree
