@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from every_kind import PARTS
-from harness import CHUNK, EXIT_FILES, RDCP, CopyTest, is_root, needs_root
+from harness import CHUNK, EXIT_FILES, RDCP, TRANSPORT, CopyTest, is_root, needs_root
 from snapshot import differences, snapshot
 from trees import make_node_modules
 
@@ -72,6 +72,7 @@ class EveryKind(CopyTest):
         self.copy("-r", f"dest:{self.source}", f"other:{self.disk}/copy")
         self.assert_same_tree(self.source, self.disk / "copy")
 
+    @unittest.skipIf(TRANSPORT, "the VM would take minutes for so many files; the rest of these tests has small ones, too")
     def test_node_modules(self):
         """Thousands of directories: the order in which they are finished differs from run to run."""
         tree = make_node_modules(self.memory, 20_000)
