@@ -130,6 +130,19 @@ TEST_F(DataPathTest, TheLeastIsSaidAndTcpIsTaken) {
   EXPECT_THAT(refused(), HasSubstr("and RDMA needs"));
 }
 
+// One stream of two slots of 64 KiB, and its queues: what README.md calls about 230 KB.
+TEST_F(DataPathTest, TheLeastIsAQuarterOfAMegabyte) {
+  constexpr std::uint64_t kLeast = 2 * (64 << 10) + (96 << 10);
+  listening.reach.lockable_bytes = kLeast;
+  const DataPath least = chosen();
+  ASSERT_EQ(least.rails.size(), 1u);
+  EXPECT_EQ(least.streams, 1u);
+  EXPECT_EQ(least.slots, 2u);
+  EXPECT_EQ(least.chunk_bytes, 64u << 10);
+  listening.reach.lockable_bytes = kLeast - 1;
+  EXPECT_TRUE(chosen().rails.empty());
+}
+
 TEST_F(DataPathTest, QueuesFitTheDevice) {
   listening.reach.rdma.usable[0].work_requests_max = 22;
   EXPECT_EQ(chosen().slots, 3u);
