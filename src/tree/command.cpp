@@ -111,12 +111,13 @@ void Command::end(std::chrono::milliseconds grace) {
   const auto until = Clock::now() + grace;
   ::kill(-pid_, SIGTERM);
   ::kill(-pid_, SIGCONT);  // what is stopped would not hear of it
+  bool anybody_left = true;
   if (wait_for_end(until)) {
     reap();
-    // The number stays the group's as long as there is anybody in it.
-    while (::kill(-pid_, 0) == 0 && Clock::now() < until) ::poll(nullptr, 0, 5);
+    // The number stays the group's as long as there is anybody in it, and may be another's after that.
+    while ((anybody_left = ::kill(-pid_, 0) == 0) && Clock::now() < until) ::poll(nullptr, 0, 5);
   }
-  ::kill(-pid_, SIGKILL);
+  if (anybody_left) ::kill(-pid_, SIGKILL);
   wait_for_end(Clock::now() + std::chrono::hours(1));  // a process in the kernel's hands may take its time
   reap();
 }
