@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <limits>
 
 #include "net/little_endian.h"
@@ -38,6 +39,7 @@ enum : unsigned {
   kUsesExtra = 16,
   kUsesStatus = 32,
   kMayBeAgain = 64,  // kFlagAgain
+  kUsesVerdicts = 128,
 };
 
 constexpr unsigned uses(FrameKind kind) {
@@ -55,7 +57,14 @@ constexpr unsigned uses(FrameKind kind) {
     case FrameKind::abandon:
       return kUsesSlot | kUsesFile | kMayBeAgain;
     case FrameKind::credit:
-      return kUsesSlot | kUsesStatus;
+      return kUsesSlot | kUsesStatus | kUsesVerdicts;
+    case FrameKind::compare:
+    case FrameKind::names:
+      return kUsesSlot | kUsesPayload | kMayBeAgain;
+    case FrameKind::probe:
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
+    case FrameKind::ask:
+      return kUsesSlot | kUsesFile | kUsesOffset;
     case FrameKind::lost:
       return kUsesSlot | kUsesOffset;
     case FrameKind::end:
@@ -65,7 +74,7 @@ constexpr unsigned uses(FrameKind kind) {
 }
 
 constexpr bool known(FrameKind kind) {
-  return kind >= FrameKind::archive && kind <= FrameKind::lost;
+  return kind >= FrameKind::archive && kind <= FrameKind::ask;
 }
 
 constexpr bool known(AckStatus status) {
@@ -86,11 +95,16 @@ const char* fault_of(const Frame& frame) {
   if (unused(kUsesStatus) && frame.status != AckStatus::granted) return "a status where none belongs";
   if (unused(kUsesSlot) && frame.slot != 0) return "a slot where none belongs";
   if (unused(kUsesPayload) && frame.length != 0) return "a length without a payload";
-  if (unused(kUsesPayload) && frame.digest != io::Digest{}) return "a digest without a payload";
+  if (unused(kUsesPayload | kUsesVerdicts) && frame.digest != io::Digest{})
+    return "a digest without a payload";
   if (!unused(kUsesPayload) && frame.length == 0) return "an empty payload";
   if (unused(kUsesFile) && frame.file_id != 0) return "a file where none belongs";
   if (unused(kUsesOffset) && frame.offset != 0) return "an offset where none belongs";
-  if (unused(kUsesExtra) && frame.extra != io::Digest{}) return "extra bytes where none belong";
+  if (unused(kUsesExtra | kUsesVerdicts) && frame.extra != io::Digest{})
+    return "extra bytes where none belong";
+  if (frame.kind == FrameKind::credit && frame.status != AckStatus::done && frame.verdicts() != Verdicts()) {
+    return "verdicts on what was not done";
+  }
   if (frame.offset > kOffsetMax - frame.length) return "an offset beyond every file";
   if (frame.kind == FrameKind::lost && frame.offset > kStreamMax) return "a stream that there cannot be";
   return nullptr;
@@ -101,6 +115,19 @@ io::Error bad_frame(const char* fault) {
 }
 
 }  // namespace
+
+Verdicts Frame::verdicts() const {
+  Verdicts verdicts;
+  std::memcpy(verdicts.bytes_.data(), digest.bytes.data(), sizeof digest.bytes);
+  std::memcpy(verdicts.bytes_.data() + sizeof digest.bytes, extra.bytes.data(), sizeof extra.bytes);
+  return verdicts;
+}
+
+void Frame::set_verdicts(const Verdicts& verdicts) {
+  static_assert(sizeof verdicts.bytes_ == sizeof digest.bytes + sizeof extra.bytes);
+  std::memcpy(digest.bytes.data(), verdicts.bytes_.data(), sizeof digest.bytes);
+  std::memcpy(extra.bytes.data(), verdicts.bytes_.data() + sizeof digest.bytes, sizeof extra.bytes);
+}
 
 bool has_payload(FrameKind kind) {
   return (uses(kind) & kUsesPayload) != 0;

@@ -17,9 +17,15 @@
 //    commit      slot length digest file_id offset extra flags
 //    copy_range  slot file_id offset extra
 //    abandon     slot file_id flags
+//    compare     slot length digest flags
+//    names       slot length digest flags
+//    probe       slot length digest file_id offset flags
+//    ask         slot file_id offset
 //    end
-//    credit      slot status
+//    credit      slot status verdicts (with status done)
 //    lost        slot offset
+//
+// Verdicts stand where digest and extra stand.
 #pragma once
 
 #include <array>
@@ -49,6 +55,11 @@ enum class FrameKind : std::uint8_t {
   // Source to target, in a slot. No payload; offset: the index of a stream that is lost. Answered when the
   // target has ended that stream, too: only then is what was under way on it sent again.
   lost = 9,
+  // Questions about what the target has; each is answered by the verdicts of its credit.
+  compare = 10,  // payload: a page of entries; verdict: what becomes of each
+  names = 11,    // payload: what a directory of the source holds, so that the target can tell what it lacks
+  probe = 12,    // payload: digests of file_id's blocks from offset on; verdict: which the target has already
+  ask = 13,      // no payload: which of file_id's blocks from offset on are there from an earlier run
 };
 
 inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, do not preallocate
@@ -65,6 +76,26 @@ enum class AckStatus : std::uint8_t {
   in_turn = 6,      // open: done, and its chunks should come over one stream (see LargeFile::one_worker)
 };
 
+// A target's answers to the parts of a question, two bits each, in their order. What they mean is between the
+// two sides of the question.
+class Verdicts {
+ public:
+  static constexpr std::size_t kCount = 128;
+  std::uint8_t at(std::size_t index) const {
+    return static_cast<std::uint8_t>(bytes_[index / 4] >> (index % 4 * 2) & 3);
+  }
+  void set(std::size_t index, std::uint8_t verdict) {
+    const unsigned shift = index % 4 * 2;
+    bytes_[index / 4] =
+        static_cast<std::uint8_t>((bytes_[index / 4] & ~(3u << shift)) | (verdict & 3u) << shift);
+  }
+  bool operator==(const Verdicts&) const = default;
+
+ private:
+  friend struct Frame;
+  std::array<std::uint8_t, kCount / 4> bytes_{};
+};
+
 // Host form of a frame. Every field is checked by decode() for form, and by the receiver against what was
 // granted.
 struct Frame {
@@ -77,6 +108,10 @@ struct Frame {
   std::uint64_t offset = 0;
   io::Digest digest{};  // of the payload
   io::Digest extra{};   // see FrameKind
+
+  // Of a credit.
+  Verdicts verdicts() const;
+  void set_verdicts(const Verdicts& verdicts);
   bool operator==(const Frame&) const = default;
 };
 

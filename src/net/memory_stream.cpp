@@ -154,7 +154,7 @@ class MemorySource : public Stream {
     ++sending_;
     channel_->put({awaiter.frame(), awaiter.payload(), &awaiter});
   }
-  void post_credit(std::uint32_t, AckStatus) override { assert(false); }
+  void post_credit(const Frame&) override { assert(false); }
   void close_connection() override { channel_->close_source(); }
 
   io::Task pump();
@@ -217,7 +217,7 @@ class MemoryTarget : public Stream {
 
  private:
   void post_send(SendAwaiter&) override { assert(false); }
-  void post_credit(std::uint32_t slot, AckStatus status) override;
+  void post_credit(const Frame& credit) override;
   void close_connection() override { channel_->close_target(); }
 
   io::Task pump();
@@ -232,12 +232,8 @@ class MemoryTarget : public Stream {
   io::Task pump_;
 };
 
-void MemoryTarget::post_credit(std::uint32_t slot, AckStatus status) {
-  Frame frame;
-  frame.kind = FrameKind::credit;
-  frame.slot = slot;
-  frame.status = status;
-  channel_->put_credit(frame);
+void MemoryTarget::post_credit(const Frame& credit) {
+  channel_->put_credit(credit);
   if (over()) channel_->target_bell().ring();  // the pump has nothing left to wait for
 }
 

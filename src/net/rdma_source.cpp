@@ -16,7 +16,7 @@ class RdmaSource final : public RdmaStream {
 
  private:
   void post_send(SendAwaiter& awaiter) override;
-  void post_credit(std::uint32_t, AckStatus) override { assert(false); }
+  void post_credit(const Frame&) override { assert(false); }
   void take_message(std::span<const std::byte> message) override;
   void sent(std::uint32_t index) override;
   void all_sent() override;

@@ -18,7 +18,7 @@ class RdmaTarget final : public RdmaStream {
  private:
   void begin() override;
   void post_send(SendAwaiter&) override { assert(false); }
-  void post_credit(std::uint32_t slot, AckStatus status) override;
+  void post_credit(const Frame& credit) override;
   void take_message(std::span<const std::byte> message) override;
   void sent(std::uint32_t index) override;
   void send_credit(const Frame& credit);
@@ -34,12 +34,8 @@ void RdmaTarget::begin() {
   grant_all();
 }
 
-void RdmaTarget::post_credit(std::uint32_t slot, AckStatus status) {
+void RdmaTarget::post_credit(const Frame& credit) {
   if (closing()) return;
-  Frame credit;
-  credit.kind = FrameKind::credit;
-  credit.slot = slot;
-  credit.status = status;
   if (queue().can_send()) return send_credit(credit);
   // One a slot is room enough for a source that uses a slot only after it has read the credit for it.
   if (waiting_credits_.size() == target_slots()) {

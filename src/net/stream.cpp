@@ -5,6 +5,18 @@
 
 namespace rdcp::net {
 
+namespace {
+
+Frame credit_frame(std::uint32_t slot, AckStatus status) {
+  Frame frame;
+  frame.kind = FrameKind::credit;
+  frame.slot = slot;
+  frame.status = status;
+  return frame;
+}
+
+}  // namespace
+
 Stream::Stream(io::Ring& ring, Side side, const StreamShape& shape, std::string peer)
     : ring_(ring),
       side_(side),
@@ -22,21 +34,23 @@ Stream::SendAwaiter Stream::send(const Frame& frame, std::span<const std::byte> 
   return SendAwaiter(*this, frame, payload);
 }
 
-Stream::AckAwaiter Stream::acknowledged(std::uint32_t slot) {
-  return AckAwaiter(*this, slot);
+Stream::AckAwaiter Stream::acknowledged(std::uint32_t slot, Verdicts* verdicts) {
+  return AckAwaiter(*this, slot, verdicts);
 }
 
 Stream::ReceiveAwaiter Stream::receive() {
   return ReceiveAwaiter(*this);
 }
 
-void Stream::release(std::uint32_t slot, AckStatus status) {
+void Stream::release(std::uint32_t slot, AckStatus status, const Verdicts& verdicts) {
   assert(side_ == Side::target && slot < slots_.size() && status != AckStatus::granted);
   if (shut_down()) return;
   assert(slots_[slot].state == SlotState::filled);
   slots_[slot].state = SlotState::granted;
   --busy_count_;
-  post_credit(slot, status);
+  Frame credit = credit_frame(slot, status);
+  credit.set_verdicts(verdicts);
+  post_credit(credit);
 }
 
 void Stream::shut(const io::Error& why) {
@@ -62,7 +76,7 @@ void Stream::grant_all() {
   assert(side_ == Side::target);
   for (std::uint32_t slot = 0; slot < target_slots(); ++slot) {
     slots_[slot].state = SlotState::granted;
-    post_credit(slot, AckStatus::granted);
+    post_credit(credit_frame(slot, AckStatus::granted));
   }
 }
 
@@ -130,6 +144,7 @@ void Stream::take_credit(const Frame& frame) {
   }
   slot.state = SlotState::answered;
   slot.status = frame.status;
+  slot.verdicts = frame.verdicts();
   --busy_count_;
   if (slot.waiter != nullptr) ring_.schedule(*std::exchange(slot.waiter, nullptr));
 }
@@ -213,7 +228,8 @@ io::Result<void> Stream::SendAwaiter::await_resume() {
   return {};
 }
 
-Stream::AckAwaiter::AckAwaiter(Stream& stream, std::uint32_t slot) : StreamAwaiter(stream), slot_(slot) {
+Stream::AckAwaiter::AckAwaiter(Stream& stream, std::uint32_t slot, Verdicts* verdicts)
+    : StreamAwaiter(stream), slot_(slot), verdicts_(verdicts) {
   assert(stream.side_ == Side::source && slot < stream.slots_.size());
 }
 
@@ -230,6 +246,7 @@ void Stream::AckAwaiter::await_suspend(std::coroutine_handle<> waiter) {
 io::Result<AckStatus> Stream::AckAwaiter::await_resume() {
   if (stream_.shut_down()) return *stream_.why_shut_;
   const AckStatus status = stream_.slots_[slot_].status;
+  if (verdicts_ != nullptr) *verdicts_ = stream_.slots_[slot_].verdicts;
   stream_.make_free(slot_);
   return status;
 }

@@ -4,7 +4,7 @@
 //   source:  slot = co_await stream.credit()       -> leave to use one of the target's slots
 //            co_await stream.send(frame, payload)  -> the transport is done with the payload
 //            co_await stream.acknowledged(slot)    -> the target is done with the chunk; the slot is ours to
-//            credit again
+//            credit again; what it answered to a question is in the Verdicts that were passed along
 //   target:  frame = co_await stream.receive()     -> a chunk lies in slot frame.slot, an end, or an error
 //            stream.release(slot, status)          -> gives the credit back
 //
@@ -99,13 +99,14 @@ class Stream {
   // when the payload's memory may be used again. Nothing is sent after an end frame.
   SendAwaiter send(const Frame& frame, std::span<const std::byte> payload);
   // Source. What became of the chunk in slot; the slot is back among the credits when this resumes.
-  AckAwaiter acknowledged(std::uint32_t slot);
+  // verdicts: where the answers to a question (FrameKind::compare and so on) go, until this resumes.
+  AckAwaiter acknowledged(std::uint32_t slot, Verdicts* verdicts = nullptr);
 
   // Target. The next chunk, or nothing after the source's end frame.
   ReceiveAwaiter receive();
   // Target. Gives slot back with a word on its chunk; does not wait. Nothing happens on a stream that is
   // shut.
-  void release(std::uint32_t slot, AckStatus status);
+  void release(std::uint32_t slot, AckStatus status, const Verdicts& verdicts = {});
 
   // Ends everything: all that wait and all that come later get `why`. The first call counts. The transport
   // closes its connection.
@@ -137,7 +138,7 @@ class Stream {
   // stream too, once nothing reads its payload any more.
   virtual void post_send(SendAwaiter& awaiter) = 0;
   // For transports (target): sends a credit frame when it can.
-  virtual void post_credit(std::uint32_t slot, AckStatus status) = 0;
+  virtual void post_credit(const Frame& credit) = 0;
   // For transports: closes the connection; what is under way in the ring must come to an end soon. May be
   // called from within the transport's own code.
   virtual void close_connection() = 0;
@@ -157,6 +158,7 @@ class Stream {
   struct Slot {
     SlotState state = SlotState::unknown;
     AckStatus status = AckStatus::granted;
+    Verdicts verdicts;
     AckAwaiter* waiter = nullptr;
   };
 

@@ -67,13 +67,14 @@ class Stream::SendAwaiter : public StreamAwaiter {
 
 class Stream::AckAwaiter : public StreamAwaiter {
  public:
-  AckAwaiter(Stream& stream, std::uint32_t slot);
+  AckAwaiter(Stream& stream, std::uint32_t slot, Verdicts* verdicts);
   bool await_ready() const;
   void await_suspend(std::coroutine_handle<> waiter);
   io::Result<AckStatus> await_resume();
 
  private:
   std::uint32_t slot_;
+  Verdicts* verdicts_;
 };
 
 class Stream::ReceiveAwaiter : public StreamAwaiter {

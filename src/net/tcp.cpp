@@ -148,7 +148,7 @@ class TcpSource : public TcpStream {
     outgoing_.push(awaiter);
     out_waits().wake_one();
   }
-  void post_credit(std::uint32_t, AckStatus) override { assert(false); }
+  void post_credit(const Frame&) override { assert(false); }
 
   io::Task pump_out() override;
   io::Task pump_in() override;
@@ -272,7 +272,7 @@ class TcpTarget : public TcpStream {
 
  private:
   void post_send(SendAwaiter&) override { assert(false); }
-  void post_credit(std::uint32_t slot, AckStatus status) override;
+  void post_credit(const Frame& credit) override;
 
   io::Task pump_out() override;
   io::Task pump_in() override;
@@ -286,17 +286,13 @@ class TcpTarget : public TcpStream {
   std::size_t credit_bytes_ = 0;
 };
 
-void TcpTarget::post_credit(std::uint32_t slot, AckStatus status) {
+void TcpTarget::post_credit(const Frame& credit) {
   // One frame a slot is room enough for a source that uses a slot only after it has read the credit for it.
   if (credits_.size() - credit_bytes_ < kFrameBytes) {
     shut(peer_error(io::ErrorKind::protocol, "sent a chunk for a slot whose credit it had not read"));
     return;
   }
-  Frame frame;
-  frame.kind = FrameKind::credit;
-  frame.slot = slot;
-  frame.status = status;
-  std::ranges::copy(encode(frame), credits_.begin() + static_cast<std::ptrdiff_t>(credit_bytes_));
+  std::ranges::copy(encode(credit), credits_.begin() + static_cast<std::ptrdiff_t>(credit_bytes_));
   credit_bytes_ += kFrameBytes;
   out_waits().wake_one();
 }

@@ -11,7 +11,7 @@ using net::FrameKind;
 namespace {
 
 bool takes_again_flag(FrameKind kind) {
-  return kind != FrameKind::copy_range && kind != FrameKind::lost;
+  return kind != FrameKind::copy_range && kind != FrameKind::lost && kind != FrameKind::ask;
 }
 
 // What a piece of work is about, for messages.

@@ -216,9 +216,9 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
 }
 
 // On a stream that is shut nobody hears it, so it is kept for the case that the chunk comes again.
-void TargetWorker::answer(const net::Frame& frame, AckStatus status) {
-  answered_[frame.slot] = Answer{frame, status};
-  stream_->release(frame.slot, status);
+void TargetWorker::answer(const net::Frame& frame, AckStatus status, const net::Verdicts& verdicts) {
+  answered_[frame.slot] = Answer{frame, status, verdicts};
+  stream_->release(frame.slot, status, verdicts);
 }
 
 // The source says that a stream is lost. False: protocol error, reported.

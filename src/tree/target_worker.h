@@ -28,7 +28,7 @@ class TargetWorker {
   io::Task slot_loop(io::Arena& arena);
   void look_around();
   void look_for_reader();
-  void answer(const net::Frame& frame, net::AckStatus status);
+  void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
   std::optional<net::AckStatus> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);

@@ -14,6 +14,7 @@ namespace rdcp::tree {
 struct Answer {
   net::Frame frame;
   net::AckStatus status = net::AckStatus::done;
+  net::Verdicts verdicts;
 };
 
 // Thread-safe. Holds the last answer of each slot of each lost stream: a source that fills a slot again has

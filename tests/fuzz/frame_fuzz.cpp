@@ -45,7 +45,7 @@ class Sink : public Stream {
 
  private:
   void post_send(SendAwaiter&) override {}
-  void post_credit(std::uint32_t, AckStatus) override {}
+  void post_credit(const Frame&) override {}
   void close_connection() override {}
 };
 

@@ -52,6 +52,10 @@ std::vector<Frame> full_frames() {
        .offset = 4,
        .digest = digest},
       {.kind = FrameKind::lost, .slot = 2, .offset = 0xffff},
+      {.kind = FrameKind::compare, .slot = 2, .length = 7, .digest = digest},
+      {.kind = FrameKind::names, .flags = kFlagAgain, .slot = 2, .length = 7, .digest = digest},
+      {.kind = FrameKind::probe, .slot = 2, .length = 16, .file_id = 3, .offset = 4096, .digest = digest},
+      {.kind = FrameKind::ask, .slot = 2, .file_id = 3, .offset = 4096},
       {.kind = FrameKind::end},
       {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
       {.kind = FrameKind::credit, .status = AckStatus::in_turn, .slot = 11},
@@ -64,6 +68,17 @@ TEST(Frame, ComesBackAsItWasEncoded) {
     ASSERT_TRUE(decoded) << decoded.error().message();
     EXPECT_EQ(*decoded, frame);
   }
+}
+
+TEST(Frame, VerdictsComeBackWithACreditThatIsDone) {
+  Verdicts verdicts;
+  for (std::size_t i = 0; i < Verdicts::kCount; ++i) verdicts.set(i, static_cast<std::uint8_t>(i % 3 + 1));
+  Frame frame{.kind = FrameKind::credit, .status = AckStatus::done, .slot = 11};
+  frame.set_verdicts(verdicts);
+  const auto decoded = decode(encode(frame));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, frame);
+  for (std::size_t i = 0; i < Verdicts::kCount; ++i) EXPECT_EQ(decoded->verdicts().at(i), i % 3 + 1) << i;
 }
 
 TEST(Frame, EveryStatusComesBack) {
@@ -192,7 +207,7 @@ TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
     EXPECT_EQ(with(data, kFlags, value), value == 0 || value == kFlagAgain) << value;
     EXPECT_EQ(with(credit, kFlags, value), value == 0) << value;
   }
-  for (unsigned value : {0u, 10u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
+  for (unsigned value : {0u, 14u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
   for (unsigned value : {0u, 7u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
 }
 

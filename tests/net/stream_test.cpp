@@ -36,7 +36,7 @@ class RecordingStream : public Stream {
 
  private:
   void post_send(SendAwaiter& awaiter) override { sends.push_back(&awaiter); }
-  void post_credit(std::uint32_t slot, AckStatus status) override { credits.emplace_back(slot, status); }
+  void post_credit(const Frame& credit) override { credits.emplace_back(credit.slot, credit.status); }
   void close_connection() override { ++closings; }
 };
 
@@ -71,6 +71,9 @@ io::Task await_send(Stream& stream, Frame frame, std::span<const std::byte> payl
 }
 io::Task await_answer(Stream& stream, std::uint32_t slot, Outcome<AckStatus>& outcome) {
   outcome.result.emplace(co_await stream.acknowledged(slot));
+}
+io::Task await_verdicts(Stream& stream, std::uint32_t slot, Verdicts& verdicts, Outcome<AckStatus>& outcome) {
+  outcome.result.emplace(co_await stream.acknowledged(slot, &verdicts));
 }
 io::Task await_receive(Stream& stream, Outcome<std::optional<Frame>>& outcome) {
   outcome.result.emplace(co_await stream.receive());
@@ -150,6 +153,26 @@ TEST_F(StreamTest, ASlotIsHandedOutOnceUntilItIsAnswered) {
   turn();
   ASSERT_TRUE(second.result);
   EXPECT_EQ(**second.result, 1u);
+}
+
+TEST_F(StreamTest, VerdictsComeWithTheAnswer) {
+  make_busy(1);
+  Verdicts given;
+  given.set(0, 2);
+  given.set(127, 3);
+  Frame frame = credit_frame(1, AckStatus::done);
+  frame.set_verdicts(given);
+  ASSERT_TRUE(source_.arrive(frame));
+  Verdicts heard;
+  Outcome<AckStatus> answered;
+  answered.task = await_verdicts(source_, 1, heard, answered);
+  answered.task.start();
+  turn();
+  ASSERT_TRUE(answered.result);
+  EXPECT_EQ(heard, given);
+  EXPECT_EQ(heard.at(0), 2);
+  EXPECT_EQ(heard.at(1), 0);
+  EXPECT_EQ(heard.at(127), 3);
 }
 
 TEST_F(StreamTest, AnAnswerThatCameFirstIsKept) {
