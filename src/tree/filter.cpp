@@ -26,18 +26,19 @@ Result<Filter> Filter::create(const std::vector<FilterRule>& rules, bool delete_
     if (rule.sides > FilterSides::both) return refuse("a side that does not exist");
     const bool at_target =
         rule.sides == FilterSides::unstated ? !delete_excluded : rule.sides != FilterSides::source;
-    if (at_target) filter.target_.push_back({*pattern, rule.include, rule.negated});
-    if (rule.sides != FilterSides::target) {
-      filter.source_.push_back({std::move(*pattern), rule.include, rule.negated});
-    }
+    filter.rules_.push_back({.pattern = std::move(*pattern),
+                             .include = rule.include,
+                             .negated = rule.negated,
+                             .at_source = rule.sides != FilterSides::target,
+                             .at_target = at_target});
   }
   return filter;
 }
 
-bool Filter::decides(const Rules& rules, std::string_view path, bool is_directory) {
+bool Filter::excludes(bool Compiled::*side, std::string_view path, bool is_directory) const {
   if (path.empty()) return false;  // the root itself
-  for (const Compiled& rule : rules) {
-    if (rule.pattern.matches(path, is_directory) != rule.negated) return !rule.include;
+  for (const Compiled& rule : rules_) {
+    if (rule.*side && rule.pattern.matches(path, is_directory) != rule.negated) return !rule.include;
   }
   return false;
 }

@@ -32,10 +32,10 @@ inline constexpr std::size_t kFilterBytesMax = 2 << 20;
 
 // Immutable after create(), so it may be asked by any thread; a question allocates nothing.
 //
-// Paths are relative to the root of the copy, as Entry::path is: for SRC/ (contents) that is what lies in SRC,
-// for SRC its own name comes first. Of the rules that count on a side, the first that matches decides; what
-// none matches takes part. Who walks a tree asks for a directory before what is in it, and does not enter one
-// that is hidden (or protected): the patterns alone do not say that its content is hidden, too.
+// Paths are relative to the root of the copy, as Entry::path is: for SRC/ (contents) that is what lies in
+// SRC, for SRC its own name comes first. Of the rules that count on a side, the first that matches decides;
+// what none matches takes part. Who walks a tree asks for a directory before what is in it, and does not
+// enter one that is hidden (or protected): the patterns alone do not say that its content is hidden, too.
 class Filter {
  public:
   Filter() = default;  // without rules: hides nothing, protects nothing
@@ -43,24 +43,26 @@ class Filter {
   static io::Result<Filter> create(const std::vector<FilterRule>& rules, bool delete_excluded = false);
 
   // Source: it is not copied, and a target is told nothing of it.
-  bool hides(std::string_view path, bool is_directory) const { return decides(source_, path, is_directory); }
+  bool hides(std::string_view path, bool is_directory) const {
+    return excludes(&Compiled::at_source, path, is_directory);
+  }
   // Target: --delete must leave it alone, and with a directory all that is in it.
   bool protects(std::string_view path, bool is_directory) const {
-    return decides(target_, path, is_directory);
+    return excludes(&Compiled::at_target, path, is_directory);
   }
-  bool empty() const { return source_.empty() && target_.empty(); }
+  bool empty() const { return rules_.empty(); }
 
  private:
   struct Compiled {
     Pattern pattern;
     bool include;
     bool negated;
+    bool at_source;
+    bool at_target;
   };
-  using Rules = std::vector<Compiled>;
-  static bool decides(const Rules& rules, std::string_view path, bool is_directory);
+  bool excludes(bool Compiled::*side, std::string_view path, bool is_directory) const;
 
-  Rules source_;
-  Rules target_;
+  std::vector<Compiled> rules_;
 };
 
 // What the user chose of the sources.

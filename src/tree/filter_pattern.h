@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ class Pattern {
 
  private:
   struct Token {
-    enum class Kind : std::uint8_t { byte, any, set, star, star_star, never };
+    enum class Kind : std::uint8_t { byte, any, set, star, star_star };
     Kind kind;
     std::uint8_t byte = 0;  // byte: itself
     std::uint32_t set = 0;  // set: index into sets_
@@ -42,11 +43,13 @@ class Pattern {
   using Set = std::bitset<256>;
   class Subject;
 
-  void add_token(std::string_view text, std::size_t& at);
-  bool add_set(std::string_view text, std::size_t& at);
+  bool tokenize(std::string_view text);
   bool fits(const Token& token, char byte) const;
   bool matches_from(const Subject& subject, std::size_t at) const;
+  bool matches_anywhere(const Subject& subject) const;
   bool matches_literally(std::string_view path) const;
+  // The end of path that is as many names long as the pattern; none: it has fewer.
+  std::optional<std::string_view> tail_of(std::string_view path) const;
 
   std::string literal_;  // without wildcards: what to compare with
   std::vector<Token> tokens_;
@@ -55,6 +58,7 @@ class Pattern {
   bool directories_only_ = false;
   bool anchored_ = false;
   bool wild_ = false;
+  bool malformed_ = false;  // a set without an end, or with a class that does not exist: matches nothing
   bool has_star_star_ = false;
   bool begins_star_star_ = false;  // "**/x" matches "x", too
   bool ends_star_star_star_ = false;
