@@ -32,35 +32,54 @@ bool Walker::Thread::is_named(const Level& level, const char* name) const {
   return !directory.names.empty() && walker_.choice_.names.has(directory.names, prefix_of(directory), name);
 }
 
-// A directory on the way to what is named is copied without a look at the filter, but nothing else of it.
+// A directory on the way to what is wanted is copied without a look at the filter, but nothing else of it.
 void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
   const Choice& choice = walker_.choice_;
+  const Root& root = *level.directory->root;
   Item item;
   item.directory = level.directory;
   item.name = group.name;
-  if (::fstatat(level.fd.get(), item.name.c_str(), &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
-    tell_missing(item, group);
-    return;
-  }
-  const bool wanted = (group.itself || level.directory->whole) && !hides(item);
-  if (!S_ISDIR(item.status.st_mode) && !group.beneath.empty()) {
-    errno = ENOTDIR;
-    tell_missing(item, {group.name, false, false, group.beneath});
+  const bool found = ::fstatat(level.fd.get(), item.name.c_str(), &item.status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!found && group.itself) walker_.reporter_.problem(io::errno_error("open", item.subject()));
+  const bool wanted = found && (group.itself || level.directory->whole) && !hides(item);
+  const bool passable =
+      found && S_ISDIR(item.status.st_mode) && (wanted || leads_to_wanted(root, group.beneath));
+  if (!passable) {
+    tell_missing(root, group.beneath);
     group.beneath = {};
   }
-  if (!wanted && group.beneath.empty()) return;
+  if (!wanted && !passable) return;
   const bool whole = wanted && (group.content || choice.recursive);
   const dev_t device = wanted ? item.status.st_dev : level.directory->device;
   add_found(level, std::move(item), whole, group.beneath, device);
 }
 
-// Each path that was named, with the cause in errno.
-void Walker::Thread::tell_missing(const Item& item, const NamedPaths::Group& group) {
-  const int cause = errno;
-  if (group.itself) walker_.reporter_.problem(io::errno_error("open", item.subject(), cause));
-  for (std::size_t at = group.beneath.first; at < group.beneath.last; ++at) {
-    const std::string path(walker_.choice_.names.path(at));
-    walker_.reporter_.problem(io::errno_error("open", join_path(item.directory->root->given, path), cause));
+// The inode of a path that was named; false, and errno, where there is none.
+bool Walker::Thread::look_up(const Root& root, std::size_t named, struct stat& status) const {
+  const io::Fd fd = open_beneath(root.fd.get(), walker_.choice_.names.path(named), O_PATH | O_NOFOLLOW);
+  return fd && ::fstat(fd.get(), &status) == 0;
+}
+
+bool Walker::Thread::leads_to_wanted(const Root& root, const NamedPaths::Range& names) const {
+  const Choice& choice = walker_.choice_;
+  for (std::size_t named = names.first; named < names.last; ++named) {
+    struct stat status {};
+    if (!look_up(root, named, status)) continue;
+    const std::string path = join_path(root.filter_path, choice.names.path(named));
+    if (!choice.filter.hides(path, S_ISDIR(status.st_mode))) return true;
+  }
+  return false;
+}
+
+void Walker::Thread::tell_missing(const Root& root, const NamedPaths::Range& names) {
+  for (std::size_t named = names.first; named < names.last; ++named) {
+    struct stat status {};
+    if (look_up(root, named, status)) continue;
+    const std::string path = join_path(root.given, walker_.choice_.names.path(named));
+    walker_.reporter_.problem(errno == ELOOP
+                                  ? io::plain_error(io::ErrorKind::file, "open", path,
+                                                    "a symbolic link leads there; none is followed")
+                                  : io::errno_error("open", path));
   }
 }
 

@@ -50,10 +50,12 @@ class Walker::Thread {
   void list_some(Level& level);
   void name_some(Level& level);
   bool is_named(const Level& level, const char* name) const;
-  bool hides(const Item& item) const;
+  bool hides(const Item& item) const;  // by its name or its size
   void add_entry(Level& level, const char* name);
   void add_named(Level& level, NamedPaths::Group group);
-  void tell_missing(const Item& item, const NamedPaths::Group& group);
+  bool look_up(const Root& root, std::size_t named, struct stat& status) const;
+  bool leads_to_wanted(const Root& root, const NamedPaths::Range& names) const;
+  void tell_missing(const Root& root, const NamedPaths::Range& names);
   void add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device);
   void finish_level(Level& level);
   void add_item(Item item);
