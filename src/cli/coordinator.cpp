@@ -12,6 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/limits.h"
 #include "net/handshake.h"
+#include "tree/named_paths.h"
 
 namespace rdcp::cli {
 
@@ -113,6 +114,7 @@ bool Coordinator::send_jobs() {
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
+  source_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
   target_job.settings = settings();
@@ -128,6 +130,7 @@ bool Coordinator::send_jobs() {
   const auto ready = [&] {
     measure_round_trip();
     if (source_->hello && !std::exchange(source_sent, true)) {
+      send_names();
       (void)source_->control().send(source_job).ok();  // a peer that is gone shows when it is read from
     }
     if (target_->hello && !std::exchange(target_sent, true)) {
@@ -136,6 +139,17 @@ bool Coordinator::send_jobs() {
     return source_->source_ready && target_->target_ready;
   };
   return turn_until(ready);
+}
+
+// As many in a message as it may have.
+void Coordinator::send_names() {
+  if (!options_.named_paths) return;
+  for (std::string_view rest = *options_.named_paths; !rest.empty();) {
+    const bool all = rest.size() <= tree::PathsNamed::kBytesMax;
+    const std::size_t length = all ? rest.size() : rest.rfind('\0', tree::PathsNamed::kBytesMax - 1) + 1;
+    (void)source_->control().send(tree::PathsNamed{std::string(rest.substr(0, length))}).ok();
+    rest.remove_prefix(length);
+  }
 }
 
 // Of the way to the far side: the shortest of a few answers, since the others had to wait for a processor.

@@ -53,6 +53,7 @@ class Coordinator {
 
   bool start_agents();
   bool send_jobs();
+  void send_names();
   bool begin();
   void measure_round_trip();
   tree::CopySettings settings() const;

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/coordinator.h"
 #include "cli/exit_status.h"
+#include "cli/process.h"
 
 namespace rdcp::cli {
 
@@ -129,7 +129,7 @@ void Coordinator::fail(const io::Error& error) {
 void Coordinator::print(const std::string& text) {
   if (text.empty() || parties_.tell) return;
   progress_.clear();
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_to_stderr(text);
 }
 
 }  // namespace rdcp::cli

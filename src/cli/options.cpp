@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/help_text.h"
+#include "cli/selection.h"
 #include "cli/shared_options.h"
 #include "cli/size.h"
 
@@ -87,6 +88,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   options.destination = std::move(options.sources.back());
   options.sources.pop_back();
   if (auto checked = check_transport(options); !checked) return checked;
+  if (auto checked = check_selection(options); !checked) return checked;
   return check_streams(options);
 }
 
@@ -111,6 +113,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   HelpFlags asked;
   add_help_options(line, asked);
   add_copy_options(line, parsed.options);
+  add_selection_options(line, parsed.options.selection_words);
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/location.h"
+#include "cli/selection.h"
 #include "io/file.h"
 #include "io/ring.h"
 #include "tree/job.h"
@@ -34,6 +36,10 @@ struct Options {
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+
+  SelectionWords selection_words;
+  tree::Selection selection;                       // after load_selection()
+  std::shared_ptr<const std::string> named_paths;  // --files-from: each path ended by NUL
 
   bool verbose = false;
   bool quiet = false;

@@ -11,6 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/options.h"
 #include "cli/process.h"
+#include "cli/selection.h"
 #include "cli/version.h"
 #include "tree/agent.h"
 
@@ -40,7 +41,7 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
   std::fputs(parsed.text_out.c_str(), stdout);
   std::fputs(parsed.text_err.c_str(), stderr);
   if (parsed.exit_status) return *parsed.exit_status;
@@ -56,5 +57,9 @@ int main(int argc, char** argv) {
     return rdcp::cli::kExitOk;
   }
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
+  if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {
+    std::fprintf(stderr, "rdcp: %s\n", loaded.error().message().c_str());
+    return rdcp::cli::kExitUsage;
+  }
   return copy_all(parsed.options, signal_fd);
 }

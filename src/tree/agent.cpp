@@ -18,6 +18,7 @@
 #include "tree/examine.h"
 #include "tree/job.h"
 #include "tree/measure.h"
+#include "tree/only_target.h"
 #include "tree/reporter.h"
 #include "tree/segment.h"
 #include "tree/source.h"
@@ -67,6 +68,7 @@ class Agent {
   bool is_bounded(const Begin& begin) const;
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
+  bool take_names(const PathsNamed& part);
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
@@ -86,6 +88,7 @@ class Agent {
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;
+  NamedPaths names_;  // for the source, before it is made
   std::unique_ptr<Measure> measure_;
   std::unique_ptr<StreamSetup> setup_;
   std::thread copy_thread_;
@@ -199,6 +202,10 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::suspend:
       suspended_ = true;
       return true;
+    case MessageType::paths_named: {
+      const auto part = expect<PathsNamed>(raw);
+      return part && take_names(*part);
+    }
     case MessageType::source_job: {
       const auto job = expect<SourceJob>(raw);
       if (job && !source_ && !target_) start_source(*job);
@@ -259,31 +266,24 @@ bool Agent::set_up(const StreamWish& wish, Reach& reach) {
   return true;
 }
 
+bool Agent::take_names(const PathsNamed& part) {
+  auto added = names_.add(part);
+  if (!added) reporter_.fatal(added.error());
+  return added.ok();
+}
+
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (auto chosen = source_->choose(std::move(names_)); !chosen) {
+    reporter_.fatal(chosen.error());
+    return;
+  }
   SourceReady ready;
   ready.sources = source_->open();
   if (!set_up(job.streams, ready.reach)) return;
   source_->start_walk();
   tell(ready);
-}
-
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
-  job.path = only.path;
-  job.standard_output = only.path.empty();
-  job.settings.keep_owner = false;
-  job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
-  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  if (!only.streams_as_told) {
-    job.streams.connect = Connect::listen;
-    job.streams.via = only.via;
-  }
-  return job;
 }
 
 void Agent::start_target(const TargetJob& asked) {

@@ -10,6 +10,7 @@
 #include "io/ring.h"
 #include "net/handshake.h"
 #include "net/rails.h"
+#include "tree/filter.h"
 #include "tree/message.h"
 
 namespace rdcp::tree {
@@ -62,9 +63,10 @@ struct SourceJob {
   bool standard_input = false;
   bool recursive = false;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
+  Selection selection;
   auto fields() {
     return std::tuple_cat(settings.fields(), streams.fields(),
-                          std::tie(paths, standard_input, recursive, bytes_per_second));
+                          std::tie(paths, standard_input, recursive, bytes_per_second), selection.fields());
   }
 };
 

@@ -77,6 +77,7 @@ Packer::Outcome Packer::add(const Item& item) {
     entry_ = item.directory->entry;
     entry_.type = EntryType::directory;
     entry_.path = item.entry_path();
+    if (item.directory->passed_through && entry_.path.empty()) return Outcome::skipped;
     return add_entry({});
   }
   if (S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry) return add_file(item);

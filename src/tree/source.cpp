@@ -61,12 +61,21 @@ Source::~Source() {
   stop();
 }
 
+io::Result<void> Source::choose(NamedPaths names) {
+  const bool recursive = job_.recursive || !job_.selection.named_only;
+  auto choice = Choice::create(job_.selection, recursive, std::move(names));
+  if (!choice) return choice.error();
+  choice_ = std::move(*choice);
+  return {};
+}
+
 std::vector<PathFacts> Source::open() {
   std::vector<PathFacts> facts;
   for (const std::string& path : job_.paths) {
     const std::size_t before = roots_.size();
     facts.push_back(open_one(path));
     root_of_path_.push_back(roots_.size() > before ? static_cast<int>(before) : -1);
+    if (roots_.size() > before && !means_contents(path)) roots_.back().filter_path = last_name(path);
   }
   return facts;
 }
@@ -135,7 +144,7 @@ PathFacts Source::open_one(const std::string& path) {
 }
 
 PathFacts Source::open_directory(const std::string& path) {
-  if (!job_.recursive) {
+  if (!job_.recursive && !job_.selection.named_only) {
     reporter_.problem(
         io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
@@ -192,9 +201,9 @@ void Source::add_opened(const Root& root) {
 void Source::start_walk() {
   const WalkLimits limits{.small_file_max = small_file_max_,
                           .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2)};
-  walker_ = std::make_unique<Walker>(plan_, roots_, limits, policy_, names_, reporter_);
+  walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {
-    if (root.opened) add_opened(root);
+    if (root.opened && !choice_.filter.hides(root.filter_path, false)) add_opened(root);
   }
   walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, kWalkThreadsMax));
 }

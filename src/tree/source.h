@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/choice.h"
 #include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/pacer.h"
@@ -26,13 +27,15 @@ struct SourceCounters {
   std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
 };
 
-// Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any
-// time.
+// Thread-safe where it says so. Life: choose(), open(), then start_walk(), then set_landings() and copy();
+// stop() any time.
 class Source {
  public:
   Source(const SourceJob& job, Reporter& reporter, StandardStreams standard = {});
   ~Source();
 
+  // What of the sources is wanted, as the job and the names say. Errors (protocol): as of Choice::create.
+  io::Result<void> choose(NamedPaths names);
   // Opens every SRC and says what it is; what cannot be used has been reported.
   std::vector<PathFacts> open();
   // Starts to look for work; it goes into the plan, which is bounded.
@@ -67,6 +70,7 @@ class Source {
   Reporter& reporter_;
   const StandardStreams standard_;
   const MetadataPolicy policy_;
+  Choice choice_;
   bool sends_holes_ = false;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;

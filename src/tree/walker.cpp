@@ -5,25 +5,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <climits>
 #include <cstring>
 #include <memory>
 
 #include "tree/archive.h"
+#include "tree/walker_thread.h"
 
 namespace rdcp::tree {
 
 namespace {
-
-// getdents64(2)'s record; glibc's struct dirent64 is the same, but readdir(3) would hide the buffer's end.
-struct RawEntry {
-  ino64_t inode;
-  off64_t next;
-  unsigned short length;
-  unsigned char type;
-  char name[1];
-};
 
 bool is_dot(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
@@ -38,46 +29,6 @@ bool looks_sparse(const struct stat& status) {
 }
 
 }  // namespace
-
-// One walking thread: its stack of directories and the batch that it is filling.
-class Walker::Thread {
- public:
-  explicit Thread(Walker& walker) : walker_(walker) {}
-
-  void add_single(const Root& root);
-  void walk(DirectoryRef top);
-  void flush();
-  // False once the run was stopped.
-  bool going() const { return !walker_.plan_.stopped(); }
-
- private:
-  struct Level {
-    explicit Level(DirectoryRef directory) : directory(std::move(directory)) {}
-    DirectoryRef directory;
-    io::Fd fd;           // closed while too many are open below
-    off_t position = 0;  // where to go on when it is reopened
-    bool started = false;
-    bool at_end = false;
-    std::vector<DirectoryRef> subdirectories;  // of the buffer just read, still to be walked
-  };
-
-  bool open_level(Level& level);
-  void read_buffer(Level& level);
-  void add_entry(Level& level, const char* name);
-  void finish_level(Level& level);
-  void add_item(Item item);
-  void append(Item item);
-  std::string subject(const Directory& directory) const {
-    return join_path(directory.root->given, directory.local_path);
-  }
-
-  Walker& walker_;
-  Batch batch_;
-  std::uint64_t batch_bytes_ = 0;
-  std::uint64_t batch_serial_ = 1;
-  std::vector<Level> levels_;
-  alignas(RawEntry) std::array<char, 32 << 10> buffer_;
-};
 
 void Walker::Thread::flush() {
   if (batch_.items.empty()) return;
@@ -170,23 +121,46 @@ void Walker::Thread::read_buffer(Level& level) {
     directory.readable = !first;  // what could never be opened has no metadata to be finished with
     return;
   }
-  if (first) {
-    struct stat status {};
-    if (::fstat(level.fd.get(), &status) == 0) {
-      fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
-      directory.entry.size = 0;
-    }
-    const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
-    if (!read) walker_.reporter_.problem(read.error());
+  if (first) note_directory(level);
+  if (!level.names.empty()) {
+    name_some(level);
+  } else if (directory.whole) {
+    list_some(level);
+  } else {
+    level.at_end = true;
   }
+}
+
+void Walker::Thread::note_directory(Level& level) {
+  Directory& directory = *level.directory;
+  level.names = directory.names;
+  struct stat status {};
+  if (::fstat(level.fd.get(), &status) == 0) {
+    fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
+    directory.entry.size = 0;
+  }
+  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
+  if (!read) walker_.reporter_.problem(read.error());
+}
+
+void Walker::Thread::list_some(Level& level) {
   const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
-  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(directory)));
+  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(*level.directory)));
   if (bytes <= 0) level.at_end = true;
   for (long at = 0; at < bytes;) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
     at += raw->length;
-    if (!is_dot(raw->name)) add_entry(level, raw->name);
+    if (!is_dot(raw->name) && !is_named(level, raw->name)) add_entry(level, raw->name);
   }
+}
+
+bool Walker::Thread::hides(const Item& item) const {
+  const Choice& choice = walker_.choice_;
+  if (S_ISREG(item.status.st_mode) &&
+      !choice.selection.sends_size(static_cast<std::uint64_t>(item.status.st_size))) {
+    return true;
+  }
+  return !choice.filter.empty() && choice.filter.hides(item.filter_path(), S_ISDIR(item.status.st_mode));
 }
 
 void Walker::Thread::add_entry(Level& level, const char* name) {
@@ -197,18 +171,31 @@ void Walker::Thread::add_entry(Level& level, const char* name) {
     walker_.reporter_.problem(io::errno_error("stat", item.subject()));
     return;
   }
+  if (hides(item)) return;
+  // A mount point is copied as the empty directory that unmounting would leave.
+  const dev_t device = level.directory->device;
+  const bool whole = walker_.choice_.recursive &&
+                     (!walker_.choice_.selection.one_file_system || item.status.st_dev == device);
+  add_found(level, std::move(item), whole, {}, device);
+}
+
+// whole, names, device: of a directory.
+void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device) {
   if (S_ISDIR(item.status.st_mode)) {
     auto child = std::make_shared<Directory>();
     child->root = level.directory->root;
     child->parent = level.directory;
     child->local_path = item.local_path();
+    child->whole = whole;
+    child->names = names;
+    child->device = device;
     level.directory->pending.fetch_add(1);
     level.subdirectories.push_back(std::move(child));
     return;
   }
   if (S_ISLNK(item.status.st_mode)) {
     char target[PATH_MAX];
-    const ssize_t length = ::readlinkat(level.fd.get(), name, target, sizeof target);
+    const ssize_t length = ::readlinkat(level.fd.get(), item.name.c_str(), target, sizeof target);
     if (length < 0) {
       walker_.reporter_.problem(io::errno_error("read link", item.subject()));
       return;
@@ -240,9 +227,15 @@ void Walker::Thread::add_single(const Root& root) {
   add_entry(level, root.name.c_str());
 }
 
-Walker::Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits,
+Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
                const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
-    : plan_(plan), roots_(roots), limits_(limits), policy_(policy), names_(names), reporter_(reporter) {}
+    : plan_(plan),
+      roots_(roots),
+      choice_(choice),
+      limits_(limits),
+      policy_(policy),
+      names_(names),
+      reporter_(reporter) {}
 
 Walker::~Walker() {
   plan_.stop();
@@ -258,11 +251,7 @@ void Walker::start(unsigned threads) {
   thread_count_ = threads;
   running_threads_ = threads;
   for (const Root& root : roots_) {
-    if (root.single) continue;
-    auto top = std::make_shared<Directory>();
-    top->root = &root;
-    top->offered = true;
-    offered_.push_back(std::move(top));
+    if (!root.single && !choice_.filter.hides(root.filter_path, true)) add_top(root);
   }
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, first = i == 0] {
@@ -276,6 +265,20 @@ void Walker::start(unsigned threads) {
       run_thread();
     });
   }
+}
+
+void Walker::add_top(const Root& root) {
+  auto top = std::make_shared<Directory>();
+  top->root = &root;
+  top->offered = true;
+  struct stat status {};
+  if (::fstat(root.fd.get(), &status) == 0) top->device = status.st_dev;
+  if (choice_.selection.named_only) {
+    top->names = choice_.names.all();
+    top->whole = choice_.names.take_content(top->names);
+    top->passed_through = !top->whole;
+  }
+  offered_.push_back(std::move(top));
 }
 
 void Walker::run_thread() {

@@ -15,17 +15,19 @@
 #include "io/file.h"
 #include "tree/beneath.h"
 #include "tree/entry.h"
+#include "tree/named_paths.h"
 
 namespace rdcp::tree {
 
 // One SRC. Everything of it is looked up beneath fd.
 struct Root {
-  io::Fd fd;            // the directory; for a single file (or symlink, node) the directory that it is in
-  std::string given;    // as the user named it, for messages
-  std::string name;     // single: its name within fd
-  std::string landing;  // Entry::path of its top; set before the first worker starts
-  bool single = false;  // not a directory: one item
-  io::Fd opened;        // single: already open, to be read as it is (standard input, FIFO, device)
+  io::Fd fd;                // the directory; for a single file (or symlink, node) the directory that it is in
+  std::string given;        // as the user named it, for messages
+  std::string name;         // single: its name within fd
+  std::string landing;      // Entry::path of its top; set before the first worker starts
+  std::string filter_path;  // of its top, as filter rules see it; empty: its content is the top
+  bool single = false;      // not a directory: one item
+  io::Fd opened;            // single: already open, to be read as it is (standard input, FIFO, device)
   std::optional<std::uint64_t> begin;  // opened: a regular file that is read by extents from here on
 };
 
@@ -41,6 +43,11 @@ struct Directory {
   std::string local_path;  // beneath root->fd
   Entry entry;             // metadata; path is filled in when it is sent
   bool readable = true;    // false: it could not even be opened; it has been reported and is not finished
+
+  bool whole = true;            // all that is in it is listed; else what is named
+  NamedPaths::Range names;      // named beneath it; with whole, what the names say of an entry comes first
+  bool passed_through = false;  // a root, not named itself: what it is at the target is left as it is
+  dev_t device = 0;             // that --one-file-system keeps to
 
   // Children not settled yet, plus one while it is being listed. At zero it can be finished.
   std::atomic<std::int64_t> pending{1};
@@ -66,6 +73,10 @@ struct Item {
   const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent : directory; }
   std::string local_path() const { return join_path(directory->local_path, name); }
   std::string entry_path() const { return landing_path(*directory->root, local_path()); }
+  std::string filter_path() const {
+    return directory->root->single ? directory->root->filter_path
+                                   : join_path(directory->root->filter_path, local_path());
+  }
   // For messages: the SRC as given, with the path beneath it.
   std::string subject() const {
     return directory->root->single ? directory->root->given : join_path(directory->root->given, local_path());
