@@ -64,6 +64,7 @@ class AgentLink {
   std::vector<tree::RelayedBytes> relayed;  // not yet delivered
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
+  std::vector<tree::Change> changes;    // the same
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
 

@@ -100,7 +100,8 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
-          .congestion = options_.congestion};
+          .congestion = options_.congestion,
+          .sync = options_.sync};
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
@@ -202,9 +203,18 @@ bool Coordinator::begin() {
   if (!any) return false;  // each has been reported
   const bool same_kernel =
       source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
+  // A mirror never nests: a directory means what is in it.
+  if (options_.sync.enabled && source.sources.front().kind == tree::PathKind::directory) {
+    sources.front() += '/';
+  }
   const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel,
                                   options_.into_directory);
   if (!landing) return fail(landing.error()), false;
+  if (options_.sync.enabled && landing->in_place) {
+    return fail(io::plain_error(ErrorKind::file, "copy to", options_.destination.path,
+                                "is neither a file nor a directory")),
+           false;
+  }
 
   const bool ordered = target.kind == tree::PathKind::byte_stream ||
                        source.sources.front().kind == tree::PathKind::byte_stream;

@@ -68,6 +68,7 @@ class Coordinator {
   bool silent(const AgentLink& link);
   void take_signal();
   void take_problems(AgentLink& link);
+  void take_changes(AgentLink& link);
   bool lost(AgentLink& link, const io::Error& error);
   void send_beats();
   void show_progress();

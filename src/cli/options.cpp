@@ -9,6 +9,7 @@
 #include "cli/selection.h"
 #include "cli/shared_options.h"
 #include "cli/size.h"
+#include "cli/sync_options.h"
 
 namespace rdcp::cli {
 namespace {
@@ -36,7 +37,9 @@ bool is_standard_stream(const Location& location) {
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
-  if (options.json && !options.doctor) return refuse("--json", "goes with --doctor only");
+  if (options.json && !options.doctor && !options.sync.enabled) {
+    return refuse("--json", "goes with --doctor and --sync only");
+  }
   return check_host_options(options);
 }
 
@@ -89,6 +92,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   options.sources.pop_back();
   if (auto checked = check_transport(options); !checked) return checked;
   if (auto checked = check_selection(options); !checked) return checked;
+  if (auto checked = check_sync_options(options); !checked) return checked;
   return check_streams(options);
 }
 
@@ -114,6 +118,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_help_options(line, asked);
   add_copy_options(line, parsed.options);
   add_selection_options(line, parsed.options.selection_words);
+  add_sync_options(line, parsed.options);
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options);

@@ -30,6 +30,9 @@ struct Options {
   std::optional<Location> doctor_host;
   bool json = false;
 
+  tree::SyncSettings sync;
+  std::string sync_option;  // one that makes sense with --sync only, and was given
+
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;
   bool preserve = false;  // -p: accepted, since metadata is kept always

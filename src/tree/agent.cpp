@@ -290,6 +290,7 @@ void Agent::start_target(const TargetJob& asked) {
   const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  target_->tell_changes([this](const Changes& changes) { tell(changes); });
   if (place_.only) target_->take_only_one_file(place_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);

@@ -12,6 +12,7 @@
 #include "net/rails.h"
 #include "tree/filter.h"
 #include "tree/message.h"
+#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 
@@ -27,8 +28,10 @@ struct CopySettings {
   bool keep_xattrs = true;
   bool numeric_ids = false;
   std::string congestion;  // TCP congestion control; empty: the system's
+  SyncSettings sync;
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+    return std::tuple_cat(
+        std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion), sync.fields());
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
@@ -127,7 +130,7 @@ struct Begin {
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;
-  std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
+  std::vector<std::string> landings;  // Entry::path of each source's top
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
   auto fields() {

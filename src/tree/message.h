@@ -2,7 +2,7 @@
 //
 // Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, beat,
 // suspend, abort, finish. Agent -> coordinator: hello first, then pong, source_ready | target_ready |
-// measure_ready, progress, problem, done | measured, findings.
+// measure_ready, progress, problem, changes, done | measured, findings.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ enum class MessageType : std::uint8_t {
   segment_end,
   relayed_bytes,
   paths_named,
+  changes,
 };
 
 struct Hello {
@@ -121,6 +122,21 @@ struct Done {
         std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
         times.fields(), std::tie(losses, lost_streams));
   }
+};
+
+// What a sync changes (or would change) at one path.
+struct Change {
+  std::string code;    // eleven characters, as rsync --itemize-changes has them: ">f.st......"
+  std::string path;    // beneath DST; a directory's ends in a slash
+  std::string target;  // a symlink's, or the file that a hard link is one with; else empty
+  auto fields() { return std::tie(code, path, target); }
+};
+
+// From the target, many at a time.
+struct Changes {
+  static constexpr MessageType kType = MessageType::changes;
+  std::vector<Change> list;
+  auto fields() { return std::tie(list); }
 };
 
 struct Beat {

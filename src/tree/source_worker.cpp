@@ -26,7 +26,10 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
       index_(index),
       depth_(source.shape_.target_slots),
-      packer_(source.plan_, source.small_file_max_, source.policy_, source.names_, source.reporter_) {}
+      packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
+              source.names_, source.reporter_),
+      asker_(source.job_.settings.sync, source.policy_, source.plan_, source.names_, source.replaced_,
+             source.reporter_) {}
 
 // Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
 // in order, so that the target does not take a cut connection for the cause.
@@ -129,6 +132,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     }
     Chunk chunk;
     AckStatus status = AckStatus::bad_digest;
+    net::Verdicts verdicts;
     bool heard = true;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
       // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with
@@ -170,7 +174,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       const io::Clock::time_point sent_at = io::Clock::now();
-      const auto answer = co_await stream_->acknowledged(*credit);
+      const auto answer = co_await stream_->acknowledged(*credit, &verdicts);
       times_.away_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
         lose_stream(answer.error());
@@ -182,7 +186,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     }
     if (!heard) break;
     work.again = false;
-    under_way = settle(work, chunk, status);
+    under_way = settle(work, chunk, status, verdicts);
   }
   if (under_way) give_back(std::move(work));
   if (--running_slots_ == 0 && !stream_lost_) {
@@ -193,7 +197,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
 }
 
-bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
+bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, const net::Verdicts& verdicts) {
   if (status == AckStatus::bad_digest) {
     fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
                          "a chunk arrived damaged each time it was sent; giving up"));
@@ -201,6 +205,7 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
   }
   switch (work.kind) {
     case Work::Kind::batch:
+      if (work.batch.to_compare()) return settle_compare(work, chunk, status, verdicts);
       return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed());
     case Work::Kind::open:
       settle_open(work, status);
@@ -216,6 +221,26 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
       return false;
   }
   return false;
+}
+
+// A page of the batch is answered. What is equal is done with; what is not is sent, by this coroutine unless it
+// has to wait for other batches.
+bool SourceWorker::settle_compare(Work& work, const Chunk& chunk, AckStatus status,
+                                  const net::Verdicts& verdicts) {
+  const bool refused = chunk.state == Chunk::State::ready && status != AckStatus::done;
+  net::Verdicts answers = verdicts;
+  for (std::size_t i = 0; refused && i < net::Verdicts::kCount; ++i) {
+    answers.set(i, static_cast<std::uint8_t>(Verdict::refused));
+  }
+  asker_.take(work.batch, answers);
+  if (work.batch.to_compare()) return true;
+  if (!source_.plan_.settle_compare(work)) {
+    work = {};
+    return false;
+  }
+  if (Asker::has_work(work.batch)) return true;
+  work.batch.next = work.batch.items.size();
+  return settle_batch(work, Packer::Packed());
 }
 
 bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {

@@ -10,6 +10,7 @@
 #include "io/arena.h"
 #include "io/ring.h"
 #include "net/stream.h"
+#include "tree/asker.h"
 #include "tree/packer.h"
 #include "tree/plan.h"
 #include "tree/source.h"
@@ -41,6 +42,7 @@ class SourceWorker {
   io::Task slot_loop(std::span<std::byte> slot);
   Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
+  Chunk ask(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
@@ -48,7 +50,8 @@ class SourceWorker {
   Chunk close_file(Work& work, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
-  bool settle(Work& work, const Chunk& chunk, net::AckStatus status);
+  bool settle(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
+  bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
   bool settle_batch(Work& work, const Packer::Packed& packed);
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   void settle_open(Work& work, net::AckStatus status);
@@ -65,6 +68,7 @@ class SourceWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> idle_;
   Packer packer_;
+  Asker asker_;
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
   bool stream_lost_ = false;

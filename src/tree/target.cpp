@@ -100,6 +100,7 @@ Result<void> Target::begin(const Begin& begin) {
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   if (one_file ? has_place : begin.in_place) return open_in_place();
+  if (!begin.landings.empty()) landing_ = begin.landings.front();
   root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);

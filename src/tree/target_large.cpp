@@ -31,6 +31,7 @@ bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) 
 }
 
 AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::byte> header) {
+  if (!may_change()) return AckStatus::refused;
   auto file = std::make_shared<TargetFile>();
   Entry entry;
   if (!read_header(header, entry)) return AckStatus::refused;
@@ -75,11 +76,12 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
 
 // The answer to a frame that had been answered on a stream that was lost, if it stands. Bytes and openings
 // are taken back and done once more, since the file may have changed at the source between the two times.
-std::optional<AckStatus> TargetWorker::answer_again(const net::Frame& frame) {
+std::optional<Answer> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
   const auto before = target_.unheard_.take(frame);
   if (!before) return std::nullopt;
-  if (before->status == AckStatus::refused || frame.kind == FrameKind::commit) return before->status;
+  const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare;
+  if (before->status == AckStatus::refused || stands) return before;
   if (frame.kind == FrameKind::open) target_.files_.take(frame.file_id);
   const TargetFileRef file =
       frame.kind == FrameKind::data ? target_.files_.find(frame.file_id) : TargetFileRef();
@@ -193,7 +195,12 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
   }
   auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_,
                              file.subject);
-  if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
+  const int directory = file.opened->directory.get();
+  const std::string name(split_path(file.path).name);
+  if (done) {
+    done = tree_->publish(directory, name, file.subject,
+                          [&] { return unnamed.publish(directory, name, file.subject); });
+  }
   if (done) done = unnamed.close(file.subject);
   return done;
 }

@@ -11,6 +11,7 @@
 #include "io/ring.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/comparer.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -29,9 +30,11 @@ class TargetWorker {
   void look_around();
   void look_for_reader();
   void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
-  std::optional<net::AckStatus> answer_again(const net::Frame& frame);
+  std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
+  net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
+  bool may_change();
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
@@ -61,6 +64,7 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
+  std::unique_ptr<Comparer> comparer_;  // sync
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;

@@ -9,11 +9,12 @@ namespace {
 // An archive is nobody's in particular; to unpack it twice does no harm.
 bool is_known_again(const net::Frame& frame) {
   return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
-         frame.kind == net::FrameKind::commit;
+         frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::compare;
 }
 
-// The same chunk: of a file's life there is one opening and one commit, its data are told apart by position.
+// The same chunk: a page is known by its digest; of a file's life there is one opening and one commit, its data are told apart by position.
 bool is_same(const net::Frame& a, const net::Frame& b) {
+  if (a.kind == net::FrameKind::compare && b.kind == a.kind) return a.digest == b.digest;
   const bool same_place = a.kind != net::FrameKind::data || a.offset == b.offset;
   return a.kind == b.kind && a.file_id == b.file_id && same_place;
 }

@@ -20,14 +20,6 @@ bool is_dot(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-// A file much smaller on the disk than it says: sent by extents, so that holes stay holes. Below a few pages
-// it is not worth a file of its own: filesystems that pack or compress small files would make every file look
-// sparse.
-bool looks_sparse(const struct stat& status) {
-  constexpr off_t kSparseMin = 64 << 10;
-  return status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
-}
-
 }  // namespace
 
 void Walker::Thread::flush() {
@@ -49,6 +41,7 @@ void Walker::Thread::append(Item item) {
   constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
   batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
                   (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
+  if (walker_.limits_.compares) batch_bytes_ = 0;  // most of it will not be sent
   batch_.items.push_back(std::move(item));
   if (batch_bytes_ >= walker_.limits_.batch_bytes || batch_.items.size() >= walker_.limits_.batch_items)
     flush();
@@ -70,7 +63,7 @@ void Walker::Thread::add_item(Item item) {
   }
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
   walker_.plan_.count(1, size);
-  if (regular && (size > walker_.limits_.small_file_max || looks_sparse(item.status))) {
+  if (!walker_.limits_.compares && travels_alone(item.status, walker_.limits_.small_file_max)) {
     auto file = std::make_shared<LargeFile>();
     file->item = std::move(item);
     walker_.plan_.add(std::move(file));
@@ -95,7 +88,10 @@ void Walker::Thread::walk(DirectoryRef top) {
     if (!level.subdirectories.empty()) {
       DirectoryRef next = std::move(level.subdirectories.back());
       level.subdirectories.pop_back();
-      if (walker_.offer(next)) continue;
+      // The other thread's batches must not come before the one that the parent is entered in.
+      const bool may_offer = walker_.wants_offer();
+      if (may_offer && walker_.limits_.compares) flush();
+      if (may_offer && walker_.offer(next)) continue;
       if (levels_.size() >= kHeldOpen) {
         level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
         level.fd.reset();
@@ -141,6 +137,7 @@ void Walker::Thread::note_directory(Level& level) {
   }
   const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
   if (!read) walker_.reporter_.problem(read.error());
+  if (walker_.limits_.compares) enter(level.directory);
 }
 
 void Walker::Thread::list_some(Level& level) {
@@ -161,6 +158,15 @@ bool Walker::Thread::hides(const Item& item) const {
     return true;
   }
   return !choice.filter.empty() && choice.filter.hides(item.filter_path(), S_ISDIR(item.status.st_mode));
+}
+
+void Walker::Thread::enter(const DirectoryRef& directory) {
+  directory->pending.fetch_add(1);
+  directory->to_finish = false;
+  Item item;
+  item.kind = Item::Kind::enter;
+  item.directory = directory;
+  append(std::move(item));
 }
 
 void Walker::Thread::add_entry(Level& level, const char* name) {
@@ -312,6 +318,12 @@ bool Walker::take_offered(DirectoryRef& directory) {
   directory = std::move(offered_.front());
   offered_.pop_front();
   return true;
+}
+
+bool Walker::wants_offer() {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  return idle_threads_ > 0 && offered_.size() < kOffered;
 }
 
 // Gives a directory to the other threads while they have little to do.

@@ -57,6 +57,7 @@ class Walker::Thread {
   bool leads_to_wanted(const Root& root, const NamedPaths::Range& names) const;
   void tell_missing(const Root& root, const NamedPaths::Range& names);
   void add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device);
+  void enter(const DirectoryRef& directory);
   void finish_level(Level& level);
   void add_item(Item item);
   void append(Item item);
