@@ -25,9 +25,13 @@ struct CopySettings {
   bool keep_owner = true;
   bool keep_xattrs = true;
   bool numeric_ids = false;
+  bool delta = false;      // of a large file only what its old one at the target lacks is sent
+  bool inplace = false;    // it is written into the old one itself
+  bool checksum = false;   // content decides what is equal
   std::string congestion;  // TCP congestion control; empty: the system's
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta, inplace, checksum,
+                    congestion);
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }

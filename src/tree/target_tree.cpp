@@ -1,6 +1,7 @@
 #include "tree/target_tree.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -138,6 +139,16 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry) {
   OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file)};
   if (!opened.directory) return io::errno_error("create", name);
   return opened;
+}
+
+io::Fd TargetTree::open_old(std::string_view path, int access) {
+  errno = ENOENT;
+  if (path.empty() || !is_safe_path(path)) return {};
+  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
+  errno = ENOENT;
+  return {};
 }
 
 std::string TargetTree::subject(std::string_view path) const {

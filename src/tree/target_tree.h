@@ -45,6 +45,10 @@ class TargetTree {
   };
   io::Result<OpenedFile> open_file(const Entry& entry);
 
+  // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
+  // O_RDWR.
+  io::Fd open_old(std::string_view path, int access);
+
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;
 
