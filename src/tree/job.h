@@ -27,11 +27,15 @@ struct CopySettings {
   bool keep_owner = true;
   bool keep_xattrs = true;
   bool numeric_ids = false;
+  bool delta = false;      // of a large file only what its old one at the target lacks is sent
+  bool inplace = false;    // it is written into the old one itself
+  bool checksum = false;   // content decides what is equal
   std::string congestion;  // TCP congestion control; empty: the system's
   SyncSettings sync;
   auto fields() {
-    return std::tuple_cat(
-        std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion), sync.fields());
+    return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
+                                   inplace, checksum, congestion),
+                          sync.fields());
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }

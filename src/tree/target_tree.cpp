@@ -1,6 +1,7 @@
 #include "tree/target_tree.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -126,9 +127,8 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   if (!target_directory) return io::errno_error("open directory", subject(target.parent));
   return make_in_parent(entry.path, [&](int directory) {
     const Place place{directory, std::string(split_path(entry.path).name), name};
-    return publish(directory, place.name, name, [&] {
-      return make_hard_link(place, target_directory.get(), std::string(target.name));
-    });
+    return publish(directory, place.name, name,
+                   [&] { return make_hard_link(place, target_directory.get(), std::string(target.name)); });
   });
 }
 
@@ -181,6 +181,16 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry) {
   OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file)};
   if (!opened.directory) return io::errno_error("create", name);
   return opened;
+}
+
+io::Fd TargetTree::open_old(std::string_view path, int access) {
+  errno = ENOENT;
+  if (path.empty() || !is_safe_path(path)) return {};
+  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
+  errno = ENOENT;
+  return {};
 }
 
 std::string TargetTree::subject(std::string_view path) const {

@@ -54,10 +54,14 @@ class TargetTree {
     UnnamedFile file;
   };
   io::Result<OpenedFile> open_file(const Entry& entry);
-  // Calls publish(), which names something `name` in directory; a directory that stands there and may give way
-  // is put aside before, and removed when the other one has its name.
+  // Calls publish(), which names something `name` in directory; a directory that stands there and may give
+  // way is put aside before, and removed when the other one has its name.
   io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
                            const std::function<io::Result<void>()>& publish);
+
+  // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
+  // O_RDWR.
+  io::Fd open_old(std::string_view path, int access);
 
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;

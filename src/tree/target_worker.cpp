@@ -162,9 +162,10 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       answer(frame, known->status, known->verdicts);
       continue;
     }
-    const io::Clock::time_point before = io::Clock::now();
     net::Verdicts verdicts;
-    std::uint64_t& spent = frame.kind == FrameKind::data ? times_.write_wait_ns : times_.write_busy_ns;
+    const io::Clock::time_point before = io::Clock::now();
+    const bool waits = frame.kind == FrameKind::data || frame.kind == FrameKind::probe;
+    std::uint64_t& spent = waits ? times_.write_wait_ns : times_.write_busy_ns;
     switch (frame.kind) {
       case FrameKind::archive:
         status = unpack(slot.first(frame.length));
@@ -174,6 +175,12 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
+        break;
+      case FrameKind::probe:
+        status = co_await probe(frame, slot, verdicts);
+        break;
+      case FrameKind::ask:
+        status = ask(frame, verdicts);
         break;
       case FrameKind::copy_range:
         status = copy_range(frame);

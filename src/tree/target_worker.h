@@ -9,9 +9,11 @@
 
 #include "io/arena.h"
 #include "io/ring.h"
+#include "io/step.h"
 #include "net/stream.h"
 #include "tree/archive.h"
 #include "tree/comparer.h"
+#include "tree/probe.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -38,6 +40,14 @@ class TargetWorker {
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
+  io::Result<void> open_place(TargetFile& file, const Entry& entry, bool sparse);
+  io::Result<bool> open_overwritten(TargetFile& file);
+  std::unique_ptr<OldFile> find_old(const TargetFile& file);
+  io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  void compare(const Probe& probe, std::size_t first, std::span<const std::byte> bytes,
+               net::Verdicts& verdicts);
+  net::AckStatus ask(const net::Frame& frame, net::Verdicts& verdicts);
+  TargetFileRef find_for_span(const net::Frame& frame, const Probe& probe);
   net::AckStatus copy_range(const net::Frame& frame);
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> put_in_place(TargetFile& file, const Entry& entry, std::uint64_t size);
@@ -45,6 +55,7 @@ class TargetWorker {
   TargetFileRef find_for_data(const net::Frame& frame);
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
+  bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
   bool read_header(std::span<const std::byte> header, Entry& entry);
   // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
