@@ -26,8 +26,12 @@ struct CopySettings {
   bool keep_xattrs = true;
   bool numeric_ids = false;
   std::string congestion;  // TCP congestion control; empty: the system's
+  bool resume = true;      // go on with what an earlier run has left of a large file
+  bool fsync = false;      // nothing has its final name before it is on the disk
+  std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion, resume, fsync,
+                    retry_seconds);
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }

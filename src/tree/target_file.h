@@ -29,6 +29,8 @@ struct TargetFile {
   bool ordered = false;
   std::uint64_t next_offset = 0;
 
+  // Null: nothing is recorded.
+  Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
   // Takes a chunk into the account.
   void add(const net::Frame& frame) {
     std::lock_guard lock(mutex);

@@ -47,7 +47,10 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     file->ordered = target_.ordered_;
   } else {
     file->subject = tree_->subject(entry.path);
-    auto opened = tree_->open_file(entry);
+    const PartWish wish{.source = {frame.extra, file->size}, .resume = target_.job_.settings.resume};
+    const bool keeps_part = !target_.only_file_mode_ && frame.extra != io::Digest{} &&
+                            file->size >= kPartBytesMin && file->size != kUnknownSize;
+    auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
     if (!opened) {
       report(opened.error());
       return AckStatus::refused;
@@ -115,6 +118,7 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
     return AckStatus::refused;
   }
   file.add(frame);
+  if (Journal* journal = file.journal()) journal->add(frame.offset, frame.length, frame.digest);
   if (file.ordered) {
     file.next_offset += frame.length;
     turns_->wake_all();
@@ -140,7 +144,9 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   const int to = file->opened->file.fd();
   file_clone_range clone{
       .src_fd = from, .src_offset = frame.offset, .src_length = length, .dest_offset = frame.offset};
+  Journal* const journal = file->journal();
   if (::ioctl(to, FICLONERANGE, &clone) == 0) {
+    if (journal != nullptr) journal->add_without_digest(frame.offset, length);
     target_.bytes_ += length;
     return AckStatus::done;
   }
@@ -159,6 +165,7 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
     }
     left -= static_cast<std::uint64_t>(n);
   }
+  if (journal != nullptr) journal->add_without_digest(frame.offset, length);
   target_.bytes_ += length;
   return AckStatus::done;
 }
@@ -172,6 +179,7 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
+    if (file->opened && file->opened->part) file->opened->part->drop();
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;
@@ -194,6 +202,7 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
   auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_,
                              file.subject);
   if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
+  if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);
   return done;
 }

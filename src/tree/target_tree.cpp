@@ -131,11 +131,21 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   return apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, subject(entry.path));
 }
 
-io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry) {
+io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {
   const std::string name = subject(entry.path);
+  if (wish != nullptr) {
+    auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
+      auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
+      if (!held) return io::errno_error("create", name);
+      UnnamedFile file = part->take_file();
+      return OpenedFile{std::move(held), std::move(file), std::move(part)};
+    });
+    if (opened) return opened;
+  }
   auto created = create(entry, name);
   if (!created) return std::move(created).error();
-  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file)};
+  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file), {}};
   if (!opened.directory) return io::errno_error("create", name);
   return opened;
 }

@@ -13,6 +13,7 @@
 #include "tree/entry.h"
 #include "tree/metadata.h"
 #include "tree/names.h"
+#include "tree/part_file.h"
 #include "tree/unnamed_file.h"
 
 namespace rdcp::tree {
@@ -42,8 +43,10 @@ class TargetTree {
   struct OpenedFile {
     io::Fd directory;
     UnnamedFile file;
+    std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
   };
-  io::Result<OpenedFile> open_file(const Entry& entry);
+  // wish: as a part, where that can be; null: without a name.
+  io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
 
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;
