@@ -17,6 +17,8 @@ namespace rdcp::cli {
 using tree::kChunkBytesMax;
 using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
+inline constexpr unsigned kRetrySeconds = 60;
+inline constexpr unsigned kRetrySecondsMax = 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // whose messages these are
@@ -27,6 +29,14 @@ struct Options {
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
   bool json = false;
+
+  bool clean = false;  // remove what runs have left in clean_directory; copy nothing
+  Location clean_directory;
+  bool dry_run = false;
+
+  bool resume = true;
+  bool fsync = false;
+  unsigned retry_seconds = 0;  // how long a stream that is lost is tried for; 0: not at all
 
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;

@@ -78,8 +78,9 @@ struct TargetJob {
   StreamWish streams;
   std::string path;
   bool standard_output = false;
+  std::string marker;  // the run's (run_marker.h); empty: none is made
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output));
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker));
   }
 };
 
@@ -116,8 +117,10 @@ struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
+  // The same run was cut short before. DST counts as missing if that run made it.
+  bool interrupted = false;
   Reach reach;
-  auto fields() { return std::tie(kind, ancestors, reach); }
+  auto fields() { return std::tie(kind, ancestors, interrupted, reach); }
 };
 
 // To both agents: make the streams and copy.

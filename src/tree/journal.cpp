@@ -103,6 +103,11 @@ std::optional<std::uint64_t> Journal::part_inode() const {
   return header ? std::optional(header->inode) : std::nullopt;
 }
 
+std::string Journal::name_in_header() const {
+  const auto header = read_header();
+  return header ? header->name : std::string();
+}
+
 bool Journal::load(const SourceState& source, std::uint64_t part_inode, bool doubt) {
   const auto header = read_header();
   if (!header || header->source != source || header->inode != part_inode || header->name != name_) {

@@ -49,6 +49,7 @@ class Journal {
   // The inode that the header names, if there is a header of ours: whatever is there under the part's name
   // was made by us.
   std::optional<std::uint64_t> part_inode() const;
+  std::string name_in_header() const;  // empty: there is none
 
   // These bytes are in the part now. A record that cannot be written is only missed later.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& digest);

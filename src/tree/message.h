@@ -1,9 +1,9 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, beat, suspend,
+// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, clean_job, beat, suspend,
 // abort, finish.
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, done | measured, findings.
+// problem, done | measured, findings, leftovers.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,8 @@ enum class MessageType : std::uint8_t {
   segment_job,
   segment_end,
   relayed_bytes,
+  clean_job,
+  leftovers,
 };
 
 struct Hello {

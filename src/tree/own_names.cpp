@@ -61,6 +61,11 @@ OwnName own_name(std::string_view name) {
   return temporary ? OwnName::temporary : OwnName::none;
 }
 
+bool is_left_by_a_run(std::string_view name) {
+  const OwnName own = name.starts_with(kPrefix) ? own_name(name) : OwnName::none;
+  return own != OwnName::none && own != OwnName::temporary;
+}
+
 std::string part_of_journal(std::string_view journal) {
   return with_ending(journal, kPart);
 }

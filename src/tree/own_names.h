@@ -27,6 +27,8 @@ struct PartNames {
 std::string run_name(std::string_view job);
 
 OwnName own_name(std::string_view name);
+// True of parts, journals and markers, which are nobody's data: a tree is copied without them.
+bool is_left_by_a_run(std::string_view name);
 // The journal's name of a part's, the part's of a journal's.
 std::string part_of_journal(std::string_view journal);
 std::string journal_of_part(std::string_view part);

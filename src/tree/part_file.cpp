@@ -122,4 +122,17 @@ io::Fd open_own(int directory, const std::string& name) {
   return fd;
 }
 
+std::string final_name_in(int journal) {
+  return Journal(io::Fd(::fcntl(journal, F_DUPFD_CLOEXEC, 0)), {}).name_in_header();
+}
+
+bool remove_part_of(int directory, const std::string& journal) {
+  const std::string part = part_of_journal(journal);
+  const Journal beside(open_beneath(directory, journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), {});
+  struct stat status {};
+  if (::fstatat(directory, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
+  const bool ours = is_own_file(status) || (S_ISREG(status.st_mode) && beside.part_inode() == status.st_ino);
+  return !ours || ::unlinkat(directory, part.c_str(), 0) == 0;
+}
+
 }  // namespace rdcp::tree

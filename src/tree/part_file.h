@@ -59,5 +59,10 @@ class PartFile {
 // Opens a file of ours for `rdcp --clean` and locks it: a regular file, this user's, with one name. None: it
 // is something else, or in use (errno EWOULDBLOCK).
 io::Fd open_own(int directory, const std::string& name);
+// What the file of this journal would have been called; empty: it is no journal.
+std::string final_name_in(int journal);
+// Removes the part of this journal, which the caller has locked. False with errno: it could not be removed.
+// True, too, where there is none, or what has its name is not ours.
+bool remove_part_of(int directory, const std::string& journal);
 
 }  // namespace rdcp::tree

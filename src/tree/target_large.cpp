@@ -201,6 +201,7 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
   }
   auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_,
                              file.subject);
+  if (done) done = tree_->flush(unnamed.fd(), file.subject);
   if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
   if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);

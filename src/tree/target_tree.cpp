@@ -1,6 +1,7 @@
 #include "tree/target_tree.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -77,6 +78,7 @@ io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content
   if (auto written = write_content(file.fd(), entry, content, name); !written) return written;
   const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
   if (auto set = apply_metadata(file.fd(), entry, mode, policy_, names_, losses_, name); !set) return set;
+  if (auto flushed = flush(file.fd(), name); !flushed) return flushed;
 
   // close(2) tells on NFS whether the bytes have arrived: before they are seen, where the file can be named
   // without its descriptor.
@@ -128,7 +130,18 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   asked_parent_.reset();  // it may be given a default ACL now
   auto directory = open_directory(entry.path);
   if (!directory) return std::move(directory).error();
-  return apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, subject(entry.path));
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, name);
+  struct stat here {};
+  struct stat root {};
+  const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
+                         here.st_dev != root.st_dev;
+  return elsewhere ? flush(*directory, name) : set;
+}
+
+io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
+  if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
+  return {};
 }
 
 io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {

@@ -48,6 +48,12 @@ class TargetTree {
   // wish: as a part, where that can be; null: without a name.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
 
+  // Every file is on the disk before it gets its name, and directories outside the root's filesystem when they
+  // are finished; what is left is the caller's to flush (syncfs(2) of the root).
+  void flush_all() { flushes_ = true; }
+  // Nothing, unless flush_all() was called: fsync(2).
+  io::Result<void> flush(int fd, std::string_view subject) const;
+
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;
 
@@ -70,6 +76,7 @@ class TargetTree {
   Losses& losses_;
   Directories directories_;
   Naming naming_;
+  bool flushes_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
 };

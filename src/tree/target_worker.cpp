@@ -27,6 +27,7 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
   if (target_.root_) {
     tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
                                          target_.names_, target_.losses_);
+    if (target_.job_.settings.fsync) tree_->flush_all();
   }
 }
 
@@ -122,7 +123,9 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  target_.done_.streams[index_] = stream_->description();
+  std::vector<std::string>& streams = target_.done_.streams;
+  if (streams.size() <= index_) streams.resize(index_ + 1);
+  streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();

@@ -1,6 +1,7 @@
 #include "tree/unnamed_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +122,8 @@ bool UnnamedFile::open_under_temporary_name(int directory, std::string_view name
         ::openat(directory, temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, created_mode_));
     return fd_.get();
   });
+  // A sign for `rdcp --clean` that it is in use.
+  if (fd_) ::flock(fd_.get(), LOCK_EX | LOCK_NB);
   return !temporary_name_.empty();
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "tree/archive.h"
+#include "tree/own_names.h"
 
 namespace rdcp::tree {
 
@@ -185,7 +186,7 @@ void Walker::Thread::read_buffer(Level& level) {
   for (long at = 0; at < bytes;) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
     at += raw->length;
-    if (!is_dot(raw->name)) add_entry(level, raw->name);
+    if (!is_dot(raw->name) && !is_left_by_a_run(raw->name)) add_entry(level, raw->name);
   }
 }
 

@@ -56,6 +56,7 @@ _rdcp() {
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
+        --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
         --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;
@@ -68,9 +69,10 @@ _rdcp() {
 
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+            --no-resume --fsync --clean -n --dry-run
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
     else
         _rdcp_complete_location
     fi
