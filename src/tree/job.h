@@ -25,13 +25,16 @@ struct CopySettings {
   bool keep_owner = true;
   bool keep_xattrs = true;
   bool numeric_ids = false;
+  bool delta = false;      // of a large file only what its old one at the target lacks is sent
+  bool inplace = false;    // it is written into the old one itself
+  bool checksum = false;   // content decides what is equal
   std::string congestion;  // TCP congestion control; empty: the system's
   bool resume = true;      // go on with what an earlier run has left of a large file
   bool fsync = false;      // nothing has its final name before it is on the disk
   std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion, resume, fsync,
-                    retry_seconds);
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta, inplace, checksum,
+                    congestion, resume, fsync, retry_seconds);
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }

@@ -112,6 +112,8 @@ struct Done {
   static constexpr MessageType kType = MessageType::done;
   bool complete = false;  // every work item was settled; problems may still have been reported
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
+  std::uint64_t kept_bytes = 0;      // source: of bytes, what the target had already
+  std::uint64_t wire_bytes = 0;      // source: what went over the streams, frames included
   std::vector<std::string> streams;  // Stream::description(), by stream index
   std::vector<std::string> notes;    // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
@@ -119,9 +121,9 @@ struct Done {
   std::vector<Loss> losses;
   std::vector<std::string> lost_streams;  // each with its cause, in words
   auto fields() {
-    return std::tuple_cat(
-        std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
-        times.fields(), std::tie(losses, lost_streams));
+    return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes,
+                                   wire_bytes, streams, notes, ring),
+                          times.fields(), std::tie(losses, lost_streams));
   }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/probe.h"
+
 namespace rdcp::tree {
 
 bool Plan::add(Batch batch) {
@@ -113,14 +115,21 @@ bool Plan::take_extent(Work& work, const void* worker) {
 // True: an extent of the file, or its last step. False: it has no more extents, and is not active any longer.
 bool Plan::take_extent_of(std::size_t index, Work& work) {
   work.file = active_[index];
-  if (const auto extent = next_extent(*work.file)) {
-    ++work.file->outstanding;
-    work.kind = Work::Kind::extent;
+  LargeFile& file = *work.file;
+  work.kind = Work::Kind::extent;
+  auto extent = next_extent(file);
+  if (!extent && file.spans != Spans::none && !file.failed) {
+    work.kind = Work::Kind::span;
+    work.spans = file.spans;
+    extent = next_span(file);
+  }
+  if (extent) {
+    ++file.outstanding;
     work.extent = *extent;
-    work.by_kernel = work.file->by_kernel;
+    work.by_kernel = work.kind == Work::Kind::extent && file.by_kernel;
     return true;
   }
-  work.file->exhausted = true;
+  file.exhausted = true;
   active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   return file_over(work);
 }
@@ -132,12 +141,14 @@ std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
   }
   if (!file.returned.empty()) {
     io::Extent& back = file.returned.back();
-    const io::Extent extent{back.offset, std::min(back.length, extent_bytes_)};
+    const std::uint64_t most = file.by_kernel ? by_kernel_bytes_ : extent_bytes_;
+    const io::Extent extent{back.offset, std::min(back.length, most)};
     back.offset += extent.length;
     back.length -= extent.length;
     if (back.length == 0) file.returned.pop_back();
     return extent;
   }
+  if (file.spans != Spans::none) return std::nullopt;
   if (!file.byte_stream) return file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
   if (file.exhausted) return std::nullopt;
   file.reading = true;
@@ -222,11 +233,13 @@ bool Plan::settle_batch(Batch& batch) {
   return last;
 }
 
-void Plan::opened(const LargeFileRef& file, bool usable, bool one_worker) {
+void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
   std::lock_guard lock(mutex_);
   --in_flight_;
-  if (usable) {
-    file->one_worker = one_worker;
+  if (answer.usable) {
+    file->one_worker = answer.one_worker;
+    file->block_bytes = block_bytes_for(extent_bytes_);
+    if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
   } else {
     --open_files_;
@@ -253,7 +266,12 @@ bool Plan::settle_extent(Work& work, bool failed, const net::Frame* data) {
   LargeFile& file = *work.file;
   file.failed = file.failed || failed;
   if (data != nullptr) file.digest.add(data->offset, data->length, data->digest);
-  --file.outstanding;
+  return settle_part(work);
+}
+
+// With the mutex held: an extent or span is done with. True: work has become the file's last piece.
+bool Plan::settle_part(Work& work) {
+  --work.file->outstanding;
   // As long as the file is among the active ones, take() is who finds out that it has no more extents.
   const bool active = std::find(active_.begin(), active_.end(), work.file) != active_.end();
   if (!active && file_over(work)) return true;
@@ -269,7 +287,7 @@ void Plan::return_extent(Work& work) {
   file.worker = nullptr;  // it may be one whose stream is lost
   file.returned.push_back(work.extent);
   --file.outstanding;
-  if (std::find(active_.begin(), active_.end(), work.file) == active_.end()) active_.push_front(work.file);
+  make_active(work.file);
   --in_flight_;
   wake_workers();
 }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "io/ring.h"
@@ -22,6 +23,20 @@ struct PlanTotals {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   bool complete = false;
+};
+
+// A block of a span and what the target said of it.
+struct ProbedBlock {
+  io::Extent extent;
+  std::optional<io::Digest> digest;  // none: asked for, so that it counts on neither side
+  bool present = false;
+};
+
+// What the target said to a file's opening.
+struct OpenAnswer {
+  bool usable = false;
+  bool one_worker = false;
+  Spans spans = Spans::none;
 };
 
 // Thread-safe. Bounded: add() blocks the walker while enough is waiting.
@@ -54,7 +69,7 @@ class Plan {
   // Every piece of work that was taken comes back through exactly one of these, or give_back().
   // What of the batch was packed and answered for. True: that was all of it.
   bool settle_batch(Batch& batch);
-  void opened(const LargeFileRef& file, bool usable, bool one_worker);
+  void opened(const LargeFileRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
   // A read met the end of the file earlier than its size promised.
@@ -62,6 +77,8 @@ class Plan {
   // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the
   // file's commit or abandon, to be done by the caller.
   bool settle_extent(Work& work, bool failed, const net::Frame* data);
+  // What is not present of a span is handed out as extents, before further spans. As settle_extent().
+  bool settle_span(Work& work, bool failed, std::span<const ProbedBlock> blocks);
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
   void settle_file(const LargeFileRef& file);
@@ -93,6 +110,10 @@ class Plan {
   bool take_extent(Work& work, const void* worker);
   bool take_extent_of(std::size_t index, Work& work);
   std::optional<io::Extent> next_extent(LargeFile& file);
+  std::optional<io::Extent> next_span(LargeFile& file);
+  void take_answers(LargeFile& file, std::span<const ProbedBlock> blocks);
+  void make_active(const LargeFileRef& file);
+  bool settle_part(Work& work);
   bool take_open(Work& work);
   bool take_batch(Work& work);
   bool take_finish(Work& work);

@@ -250,6 +250,8 @@ Done Source::result() const {
   done.others = counters_.others;
   done.bytes = counters_.bytes;
   done.resent_chunks = counters_.resent_chunks;
+  done.kept_bytes = counters_.kept_bytes;
+  done.wire_bytes = counters_.wire_bytes;
   done.lost_streams = streams_.lost();
   return done;
 }

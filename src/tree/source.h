@@ -26,6 +26,8 @@ class FurtherStreams;
 // What has been settled so far; relaxed atomics, read by the progress line.
 struct SourceCounters {
   std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
+  std::atomic<std::uint64_t> kept_bytes{0};  // of bytes: not sent, since the target had them
+  std::atomic<std::uint64_t> wire_bytes{0};  // frames and payloads
 };
 
 // Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any

@@ -40,6 +40,8 @@ SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot)
       return pack_batch(work, slot);
     case Work::Kind::open:
       return open_file(work.file, slot);
+    case Work::Kind::span:
+      return ask(work);
     case Work::Kind::extent:
       return by_kernel(work);
     case Work::Kind::commit:
@@ -113,7 +115,9 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
       return failed;
     }
     file->size = static_cast<std::uint64_t>(file->status.st_size);
-    const bool sparse = !source_.sends_holes_ && file->status.st_blocks * 512 < file->status.st_size;
+    // Where a hole comes, an old file that is written in place may have data.
+    const bool sends_holes = source_.sends_holes_ || source_.job_.settings.inplace;
+    const bool sparse = !sends_holes && file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
     file->by_kernel = source_.job_.streams.connect == Connect::in_process;

@@ -14,6 +14,23 @@ bool takes_again_flag(FrameKind kind) {
   return kind != FrameKind::copy_range && kind != FrameKind::lost && kind != FrameKind::ask;
 }
 
+OpenAnswer open_answer(AckStatus status) {
+  switch (status) {
+    case AckStatus::done:
+      return {.usable = true};
+    case AckStatus::in_turn:
+      return {.usable = true, .one_worker = true};
+    case AckStatus::has_basis:
+      return {.usable = true, .spans = Spans::probe};
+    case AckStatus::has_like:
+      return {.usable = true, .spans = Spans::like};
+    case AckStatus::has_part:
+      return {.usable = true, .spans = Spans::ask};
+    default:
+      return {};
+  }
+}
+
 // What a piece of work is about, for messages.
 std::string subject_of(const Work& work) {
   if (work.kind == Work::Kind::batch) return work.batch.items[work.batch.settled].subject();
@@ -93,7 +110,9 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   if (!driven) fail(driven.error());
   if (driven && !stream_lost_) source_.streams_.end(index_);
   source_.plan_.unsubscribe(ring_.get());
-  const net::StreamTimes& waited = stream_->counters().times;
+  const net::StreamCounters& sent = stream_->counters();
+  const net::StreamTimes& waited = sent.times;
+  source_.counters_.wire_bytes += sent.payload_bytes + sent.frames * net::kFrameBytes;
   const std::lock_guard lock(source_.mutex_);
   StageTimes& sum = source_.done_.times;
   sum.read_busy_ns += times_.read_busy_ns;
@@ -115,6 +134,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
 // became of it. A batch may take several rounds, and a file's last extent is followed by its commit.
 io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
+  Chunk chunk;
+  net::Verdicts verdicts;
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
@@ -129,7 +150,6 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       }
       under_way = true;
     }
-    Chunk chunk;
     AckStatus status = AckStatus::bad_digest;
     bool heard = true;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
@@ -148,6 +168,8 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
+      } else if (tries == 0 && work.kind == Work::Kind::span && work.spans != Spans::ask) {
+        chunk = co_await probe_span(work, slot);
       } else if (tries == 0) {
         chunk = prepare(work, slot);
       }
@@ -172,7 +194,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       const io::Clock::time_point sent_at = io::Clock::now();
-      const auto answer = co_await stream_->acknowledged(*credit);
+      const auto answer = co_await stream_->acknowledged(*credit, &verdicts);
       times_.away_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
         lose_stream(answer.error());
@@ -184,7 +206,10 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     }
     if (!heard) break;
     work.again = false;
-    under_way = settle(work, chunk, status);
+    under_way = settle(work, chunk, status, slot, verdicts);
+  }
+  if (under_way && work.kind == Work::Kind::span && chunk.frame.kind == FrameKind::probe) {
+    work.probe.assign(slot.begin(), slot.begin() + static_cast<std::ptrdiff_t>(chunk.length));
   }
   if (under_way) give_back(std::move(work));
   if (--running_slots_ == 0 && !stream_lost_) {
@@ -195,7 +220,8 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
 }
 
-bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
+bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::span<const std::byte> slot,
+                          const net::Verdicts& verdicts) {
   if (status == AckStatus::bad_digest) {
     fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
                          "a chunk arrived damaged each time it was sent; giving up"));
@@ -207,6 +233,8 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
     case Work::Kind::open:
       settle_open(work, status);
       return false;
+    case Work::Kind::span:
+      return settle_span(work, chunk, status, slot, verdicts);
     case Work::Kind::extent:
       return settle_extent(work, chunk, status);
     case Work::Kind::commit:
@@ -231,9 +259,9 @@ bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {
 }
 
 void SourceWorker::settle_open(Work& work, AckStatus status) {
-  const bool usable = status == AckStatus::done || status == AckStatus::in_turn;
-  if (!usable) work.file->fd.reset();
-  source_.plan_.opened(work.file, usable, status == AckStatus::in_turn);
+  const OpenAnswer answer = open_answer(status);
+  if (!answer.usable) work.file->fd.reset();
+  source_.plan_.opened(work.file, answer);
   work.file.reset();
 }
 

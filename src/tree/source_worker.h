@@ -9,6 +9,7 @@
 
 #include "io/arena.h"
 #include "io/ring.h"
+#include "io/step.h"
 #include "net/stream.h"
 #include "tree/packer.h"
 #include "tree/plan.h"
@@ -45,12 +46,18 @@ class SourceWorker {
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
   Chunk by_kernel(const Work& work);
+  io::Step<Chunk> probe_span(Work& work, std::span<std::byte> slot);
+  Chunk probe_again(const Work& work, std::span<std::byte> slot);
+  Chunk ask(const Work& work);
   Chunk close_file(Work& work, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
-  bool settle(Work& work, const Chunk& chunk, net::AckStatus status);
+  bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
+              const net::Verdicts& verdicts);
   bool settle_batch(Work& work, const Packer::Packed& packed);
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
+  bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
+                   const net::Verdicts& verdicts);
   void settle_open(Work& work, net::AckStatus status);
   void settle_close(Work& work, net::AckStatus status);
   void fail(const io::Error& error);

@@ -13,6 +13,7 @@
 #include "io/fd.h"
 #include "io/ring.h"
 #include "net/frame.h"
+#include "tree/old_file.h"
 #include "tree/target_tree.h"
 
 namespace rdcp::tree {
@@ -22,8 +23,15 @@ struct TargetFile {
   std::string path;     // Entry::path
   std::string subject;  // for messages
   std::uint64_t size = 0;
-  std::optional<TargetTree::OpenedFile> opened;  // none: written in place
+  std::optional<TargetTree::OpenedFile> opened;  // a new file
+  io::Fd overwritten;                            // or the old one, with --inplace; neither: DST is a device
   io::RingFile file;
+  std::unique_ptr<OldFile> old;  // to be probed
+  bool stays = false;            // it is the one that is overwritten: what is equal is in its place
+  bool asked = false;            // an earlier run has written some of it: the source asks for what
+
+  bool has_name() const { return opened.has_value() || overwritten; }
+  int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
   bool ordered = false;
@@ -32,9 +40,9 @@ struct TargetFile {
   // Null: nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
   // Takes a chunk into the account.
-  void add(const net::Frame& frame) {
+  void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);
-    digest.add(frame.offset, frame.length, frame.digest);
+    digest.add(offset, length, bytes);
   }
   void remove(const net::Frame& frame) {
     std::lock_guard lock(mutex);

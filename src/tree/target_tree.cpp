@@ -163,6 +163,16 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
   return opened;
 }
 
+io::Fd TargetTree::open_old(std::string_view path, int access) {
+  errno = ENOENT;
+  if (path.empty() || !is_safe_path(path)) return {};
+  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
+  errno = ENOENT;
+  return {};
+}
+
 std::string TargetTree::subject(std::string_view path) const {
   return join_path(root_name_, path);
 }

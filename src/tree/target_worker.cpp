@@ -155,17 +155,25 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       continue;
     }
     if (const auto known = answer_again(frame)) {
-      answer(frame, *known);
+      answer(frame, known->status, known->verdicts);
       continue;
     }
+    net::Verdicts verdicts;
     const io::Clock::time_point before = io::Clock::now();
-    std::uint64_t& spent = frame.kind == FrameKind::data ? times_.write_wait_ns : times_.write_busy_ns;
+    const bool waits = frame.kind == FrameKind::data || frame.kind == FrameKind::probe;
+    std::uint64_t& spent = waits ? times_.write_wait_ns : times_.write_busy_ns;
     switch (frame.kind) {
       case FrameKind::archive:
         status = unpack(slot.first(frame.length));
         break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
+        break;
+      case FrameKind::probe:
+        status = co_await probe(frame, slot, verdicts);
+        break;
+      case FrameKind::ask:
+        status = co_await ask(frame, slot, verdicts);
         break;
       case FrameKind::copy_range:
         status = copy_range(frame);
@@ -214,7 +222,8 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         break;
     }
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
-    answer(frame, status);
+    if (status != AckStatus::done) verdicts = {};
+    answer(frame, status, verdicts);
   }
 }
 

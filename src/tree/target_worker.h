@@ -9,8 +9,10 @@
 
 #include "io/arena.h"
 #include "io/ring.h"
+#include "io/step.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/probe.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -29,12 +31,21 @@ class TargetWorker {
   void look_around();
   void look_for_reader();
   void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
-  std::optional<net::AckStatus> answer_again(const net::Frame& frame);
+  std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
+  io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
+  io::Result<bool> open_overwritten(TargetFile& file);
+  std::unique_ptr<OldFile> find_old(const TargetFile& file);
+  io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  void compare(const Probe& probe, std::size_t first, std::span<const std::byte> bytes,
+               net::Verdicts& verdicts);
+  io::Step<net::AckStatus> ask(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  bool has_part(TargetFile& file) const;
+  TargetFileRef find_for_span(const net::Frame& frame, const Probe& probe);
   net::AckStatus copy_range(const net::Frame& frame);
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> put_in_place(TargetFile& file, const Entry& entry, std::uint64_t size);
@@ -42,6 +53,7 @@ class TargetWorker {
   TargetFileRef find_for_data(const net::Frame& frame);
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
+  bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
   bool read_header(std::span<const std::byte> header, Entry& entry);
   // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.

@@ -82,6 +82,14 @@ struct Batch {
   std::size_t settled = 0;  // the first that the target has not answered for
 };
 
+// How it is found out what need not be sent of a large file, span by span.
+enum class Spans : std::uint8_t {
+  none,   // all is sent
+  probe,  // by digests, which the target compares with the old file
+  like,   // so too, if the first span of another file has anything in common with it
+  ask,    // the target knows what an earlier run has written
+};
+
 // A file sent as parallel chunks. The plan's mutex guards what changes.
 struct LargeFile {
   Item item;
@@ -98,6 +106,8 @@ struct LargeFile {
   std::unique_ptr<io::DataExtents> extents;
 
   // Guarded by the plan.
+  Spans spans = Spans::none;         // what its extents are handed out as
+  std::uint64_t block_bytes = 0;     // of spans
   std::vector<io::Extent> returned;  // extents to be handed out again, in chunks
   bool exhausted = false;            // no more extents
   bool reading = false;              // byte_stream: one read at a time
@@ -117,14 +127,16 @@ using LargeFileRef = std::shared_ptr<LargeFile>;
 
 // One piece of work for a slot.
 struct Work {
-  enum class Kind : std::uint8_t { batch, open, extent, commit, abandon, lost };
+  enum class Kind : std::uint8_t { batch, open, span, extent, commit, abandon, lost };
   Kind kind = Kind::batch;
   bool by_kernel = false;  // extent: to be copied within the kernel (copy_range)
   bool again = false;      // it was under way on a stream that was lost
   Batch batch;
   LargeFileRef file;
-  io::Extent extent;
-  std::size_t stream = 0;  // lost: which one
+  io::Extent extent;             // or span
+  Spans spans = Spans::none;     // span: how
+  std::vector<std::byte> probe;  // span: what was sent over a lost stream, to be sent again as it was
+  std::size_t stream = 0;        // lost: which one
 };
 
 }  // namespace rdcp::tree

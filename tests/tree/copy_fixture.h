@@ -67,6 +67,8 @@ struct CopyCase {
   net::MemoryTap tap;          // of every stream
   std::uint64_t bytes_per_second = 0;
   io::CacheMode cache = io::CacheMode::automatic;
+  bool delta = false;
+  bool inplace = false;
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
   // The two ends of a stream; none: memory streams with the tap.
@@ -86,6 +88,8 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.chunk_bytes = copy.chunk_bytes;
   source_job.settings.ring = copy.ring;
   source_job.settings.cache = copy.cache;
+  source_job.settings.delta = copy.delta;
+  source_job.settings.inplace = copy.inplace;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
