@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
         Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
         Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
-        Forbidden{"ExtraOnOpen", FrameKind::open, kExtra}, Forbidden{"ExtraOnData", FrameKind::data, kExtra},
+        Forbidden{"ExtraOnData", FrameKind::data, kExtra},
         Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
         Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
         Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
