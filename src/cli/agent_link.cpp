@@ -132,6 +132,13 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       relayed.push_back(std::move(*message));
       return {};
     }
+    case MessageType::leftovers: {
+      auto message = control_->decode<tree::Leftovers>(raw);
+      if (!message) return message.error();
+      cleaned = message->last;
+      leftovers.insert(leftovers.end(), message->found.begin(), message->found.end());
+      return {};
+    }
     case MessageType::beat:
       return {};
     case MessageType::progress: {

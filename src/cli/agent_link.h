@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "io/result.h"
 #include "tree/agent.h"
+#include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/job.h"
@@ -62,6 +63,8 @@ class AgentLink {
   std::optional<tree::Findings> findings;
   std::optional<tree::SegmentEnd> segment_end;
   std::vector<tree::RelayedBytes> relayed;  // not yet delivered
+  std::vector<tree::Leftover> leftovers;    // not yet printed
+  bool cleaned = false;                     // these were the last
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::vector<tree::Change> changes;    // the same

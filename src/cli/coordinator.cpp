@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/exit_status.h"
 #include "cli/limits.h"
 #include "net/handshake.h"
 #include "tree/named_paths.h"
+#include "tree/own_names.h"
 
 namespace rdcp::cli {
 
@@ -24,6 +26,21 @@ namespace {
 constexpr std::uint32_t kChunkBytes = 1 << 20;
 constexpr unsigned kPings = 3;
 constexpr std::chrono::milliseconds kAbortGrace{1500};
+
+// The name of the marker that the same command finds again, wherever it is given.
+std::string run_marker_of(const Options& options) {
+  std::string job;
+  const auto add = [&job](const Location& location) {
+    const bool local = location.kind == Location::Kind::local;
+    std::error_code ignored;
+    job += location.user + "@" + location.host + ":";
+    job += local ? std::filesystem::absolute(location.path, ignored).string() : location.path;
+    job += '\0';
+  };
+  for (const Location& source : options.sources) add(source);
+  add(options.destination);
+  return tree::run_name(job);
+}
 
 bool is_stream(const Location& location) {
   return location.kind == Location::Kind::standard_stream;
@@ -100,7 +117,12 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
+          .delta = options_.sync.enabled,
+          .checksum = options_.sync.checksum,
           .congestion = options_.congestion,
+          .resume = options_.resume,
+          .fsync = options_.fsync,
+          .retry_seconds = options_.retry_seconds,
           .sync = options_.sync};
 }
 
@@ -124,6 +146,7 @@ bool Coordinator::send_jobs() {
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
+  if (options_.recursive && options_.resume && !options_.sync.dry_run) target_job.marker = run_marker_of(options_);
 
   if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   bool source_sent = false;
@@ -258,7 +281,7 @@ Summary Coordinator::summary() const {
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
   for (const std::string& lost : source.lost_streams) {
-    result.warnings.push_back(lost + "; its chunks went over the others");
+    result.warnings.push_back(lost);
   }
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(

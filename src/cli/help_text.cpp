@@ -5,6 +5,7 @@ namespace rdcp::cli {
 const char* const kHelpText =
     R"(Usage: rdcp [options] SRC... DST
        rdcp --doctor [options] [HOST]
+       rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, every chunk checked.
 
 SRC and DST are PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, or - for stdin or
@@ -18,6 +19,10 @@ What to copy
       --no-owner         do not keep owner and group (kept when root)
       --no-xattrs        do not keep extended attributes and ACLs
       --numeric-ids      keep owner and group by number, not by name
+      --no-resume        start large files over that a run has left in part
+      --fsync            all is on the disk before it has its name
+      --clean            remove what runs have left beneath DIR (a list first)
+  -n, --dry-run          with --clean: the list only
 
 What to tell
   -v, --verbose          a summary at the end, with the bandwidth
@@ -40,6 +45,7 @@ How to move the data
       --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
+      --retry-time SECS  try so long to get a lost connection back (60)
       --via ADDR         address, network interface or RDMA device
       --bwlimit RATE     at most RATE bytes per second
       --cache MODE       page cache: auto, keep or bypass

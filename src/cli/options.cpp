@@ -25,6 +25,9 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
   line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
+  line.flag("--no-resume", [&] { options.resume = false; });
+  line.flag("--fsync", [&] { options.fsync = true; });
+  line.flag("--clean", [&] { options.clean = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
@@ -75,7 +78,16 @@ Result<void> take_doctor_operands(const std::vector<string>& words, Options& opt
   return assign(options.doctor_host, parse_host(words.front()));
 }
 
+Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
+  if (options.doctor || options.agent) return refuse("--clean", "contradicts --doctor and --agent");
+  if (words.size() != 1) return refuse("--clean", "takes one DIR");
+  auto taken = assign(options.clean_directory, parse_location(words.front()));
+  if (taken && is_standard_stream(options.clean_directory)) return refuse("'-'", "is no directory to clean");
+  return taken;
+}
+
 Result<void> take_operands(const std::vector<string>& words, Options& options) {
+  if (options.clean) return take_clean_operand(words, options);
   if (options.doctor) return take_doctor_operands(words, options);
   if (options.agent) {
     if (words.empty()) return {};
@@ -113,6 +125,7 @@ bool runs_ssh(const Options& options) {
 
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
+  parsed.options.retry_seconds = kRetrySeconds;
   CommandLine line;
   HelpFlags asked;
   add_help_options(line, asked);
@@ -124,6 +137,9 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_host_options(line, parsed.options);
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
+  });
+  line.value("--retry-time", [&](const string& word) {
+    return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));
   });
   add_volume_options(line, parsed.options);
   add_path_options(line, parsed.options);

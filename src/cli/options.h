@@ -19,6 +19,8 @@ namespace rdcp::cli {
 using tree::kChunkBytesMax;
 using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
+inline constexpr unsigned kRetrySeconds = 60;
+inline constexpr unsigned kRetrySecondsMax = 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // whose messages these are
@@ -32,6 +34,14 @@ struct Options {
 
   tree::SyncSettings sync;
   std::string sync_option;  // one that makes sense with --sync only, and was given
+
+  bool clean =
+      false;  // remove what runs have left in clean_directory (sync.dry_run: tell only); copy nothing
+  Location clean_directory;
+
+  bool resume = true;
+  bool fsync = false;
+  unsigned retry_seconds = 0;  // how long a stream that is lost is tried for; 0: not at all
 
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/clean.h"
 #include "cli/coordinator.h"
 #include "cli/doctor.h"
 #include "cli/exit_status.h"
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }
+  if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {
     std::fprintf(stderr, "rdcp: %s\n", loaded.error().message().c_str());

@@ -47,7 +47,7 @@ constexpr unsigned uses(FrameKind kind) {
     case FrameKind::archive:
       return kUsesSlot | kUsesPayload | kMayBeAgain;
     case FrameKind::open:
-      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesExtra | kMayBeAgain;
     case FrameKind::data:
       return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::commit:

@@ -12,7 +12,7 @@
 // Which fields a kind uses; all others are zero:
 //
 //    archive     slot length digest flags
-//    open        slot length digest file_id offset flags
+//    open        slot length digest file_id offset extra flags
 //    data        slot length digest file_id offset flags
 //    commit      slot length digest file_id offset extra flags
 //    copy_range  slot file_id offset extra
@@ -43,8 +43,9 @@ inline constexpr std::size_t kFrameBytes = 96;
 enum class FrameKind : std::uint8_t {
   // Source to target, each with a payload in the slot it names.
   archive = 1,  // payload: an archive chunk
-  open = 2,     // payload: one archive entry without content; offset: expected file size; flag kSparse
-  data = 3,     // payload: bytes of file file_id at offset
+  open = 2,    // payload: one archive entry without content; offset: expected file size; flag kSparse; extra:
+               // which file it is in which state, so that the target knows it again; zeros: it need not
+  data = 3,    // payload: bytes of file file_id at offset
   commit = 4,  // payload: one archive entry, the final metadata; offset: final size; extra: the file's digest
   copy_range = 5,  // no payload, local copies only: extra: source descriptor and length; offset: where
   abandon = 6,     // no payload: the source gives file_id up; the target drops its temporary file

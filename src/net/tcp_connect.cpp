@@ -166,8 +166,8 @@ void poll_and_step(std::span<Dial> dials, const Call& call, bool only_one) {
   for (Dial& dial : dials) dial.fail_if_overdue(now);
 }
 
-// The first of the addresses that proves the key, with the connection for stream 0.
-io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call) {
+// The first of the addresses that proves the key, with the connection for this stream.
+io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call, std::uint16_t stream = 0) {
   std::vector<Dial> dials;
   auto next_start = Clock::now();
   while (true) {
@@ -177,7 +177,7 @@ io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call) {
     const bool all_started = dials.size() == addresses.size();
     if (now >= call.until || (all_started && none_under_way)) return all_failed(dials);
     if (!all_started && (none_under_way || now >= next_start)) {
-      dials.emplace_back(call, addresses[dials.size()], std::uint16_t{0});
+      dials.emplace_back(call, addresses[dials.size()], stream);
       next_start = now + kNextAddress;
     }
     poll_and_step(dials, call, true);
@@ -219,6 +219,14 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Ses
   sockets[0] = winner->take_socket();
   if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
   return sockets;
+}
+
+io::Result<io::Fd> connect_further(const std::vector<Address>& addresses, const SessionKey& key,
+                                   std::uint16_t stream, std::chrono::seconds deadline,
+                                   const std::atomic<bool>& stop, const TcpOptions& options) {
+  auto winner = race(addresses, {key, Clock::now() + deadline, stop, options}, stream);
+  if (!winner) return winner.error();
+  return winner->take_socket();
 }
 
 }  // namespace rdcp::net

@@ -48,6 +48,19 @@ class TcpListener {
   io::Result<Sockets> accept_all(const SessionKey& key, std::uint16_t stream_count,
                                  std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
+  // The same, but goes on listening.
+  io::Result<Sockets> accept_first(const SessionKey& key, std::uint16_t stream_count,
+                                   std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                   const TcpOptions& options);
+  // Waits without a deadline for one more proven connection, of any number below `limit`.
+  struct Further {
+    std::uint16_t stream = 0;
+    io::Fd socket;
+  };
+  io::Result<Further> accept_further(const SessionKey& key, std::uint16_t limit,
+                                     const std::atomic<bool>& stop, const TcpOptions& options);
+  // Any thread: what waits for a connection ends, once `stop` is set, at once.
+  void interrupt();
   static constexpr std::size_t kPendingMax = 32;
 
  private:
@@ -64,5 +77,10 @@ class TcpListener {
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
                                 std::uint16_t stream_count, std::chrono::seconds deadline,
                                 const std::atomic<bool>& stop, const TcpOptions& options);
+
+// One more stream, with this number, in the same way.
+io::Result<io::Fd> connect_further(const std::vector<Address>& addresses, const SessionKey& key,
+                                   std::uint16_t stream, std::chrono::seconds deadline,
+                                   const std::atomic<bool>& stop, const TcpOptions& options);
 
 }  // namespace rdcp::net

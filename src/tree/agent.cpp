@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "io/arena.h"
+#include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/examine.h"
 #include "tree/job.h"
@@ -172,8 +173,9 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
-  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine && type != MessageType::segment_job);
+  return !place_.only ||
+         (type != MessageType::source_job && type != MessageType::measure_job &&
+          type != MessageType::examine && type != MessageType::segment_job && type != MessageType::clean_job);
 }
 
 // No stranger's number sizes what is allocated.
@@ -239,6 +241,11 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::examine:
       tell(Findings{.findings = examine(host_facts())});
       return true;
+    case MessageType::clean_job: {
+      const auto job = expect<CleanJob>(raw);
+      if (job) clean(*job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+      return job.has_value();
+    }
     case MessageType::abort:
       reporter_.silence();
       end_.aborted = true;
@@ -341,8 +348,8 @@ void Agent::copy(const Begin& begin) {
     return;
   }
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
-  if (source_) source_->copy(*streams, shape);
-  if (target_) target_->copy(*streams, shape);
+  if (source_) source_->copy(*streams, shape, setup_->further());
+  if (target_) target_->copy(*streams, shape, setup_->further());
   if (measure_) measure_->run(*streams, shape);
 }
 

@@ -27,14 +27,17 @@ struct CopySettings {
   bool keep_owner = true;
   bool keep_xattrs = true;
   bool numeric_ids = false;
-  bool delta = false;      // of a large file only what its old one at the target lacks is sent
-  bool inplace = false;    // it is written into the old one itself
-  bool checksum = false;   // content decides what is equal
-  std::string congestion;  // TCP congestion control; empty: the system's
+  bool delta = false;               // of a large file only what its old one at the target lacks is sent
+  bool inplace = false;             // it is written into the old one itself
+  bool checksum = false;            // content decides what is equal
+  std::string congestion;           // TCP congestion control; empty: the system's
+  bool resume = true;               // go on with what an earlier run has left of a large file
+  bool fsync = false;               // nothing has its final name before it is on the disk
+  std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
   SyncSettings sync;
   auto fields() {
     return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
-                                   inplace, checksum, congestion),
+                                   inplace, checksum, congestion, resume, fsync, retry_seconds),
                           sync.fields());
   }
 
@@ -83,8 +86,9 @@ struct TargetJob {
   StreamWish streams;
   std::string path;
   bool standard_output = false;
+  std::string marker;  // the run's (run_marker.h); empty: none is made
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output));
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker));
   }
 };
 
@@ -121,8 +125,10 @@ struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
+  // The same run was cut short before. DST counts as missing if that run made it.
+  bool interrupted = false;
   Reach reach;
-  auto fields() { return std::tie(kind, ancestors, reach); }
+  auto fields() { return std::tie(kind, ancestors, interrupted, reach); }
 };
 
 // To both agents: make the streams and copy.

@@ -1,8 +1,8 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, beat,
-// suspend, abort, finish. Agent -> coordinator: hello first, then pong, source_ready | target_ready |
-// measure_ready, progress, problem, changes, done | measured, findings.
+// Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, clean_job,
+// beat, suspend, abort, finish. Agent -> coordinator: hello first, then pong, source_ready | target_ready |
+// measure_ready, progress, problem, changes, done | measured, findings, leftovers.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,8 @@ enum class MessageType : std::uint8_t {
   relayed_bytes,
   paths_named,
   changes,
+  clean_job,
+  leftovers,
 };
 
 struct Hello {

@@ -1,4 +1,4 @@
-// What a target may have of a large file before any of it is sent.
+// A file that a target has when a large one is about to be sent.
 #pragma once
 
 #include <sys/stat.h>
@@ -28,15 +28,6 @@ struct OldFile {
     return ::fstat(fd.get(), &now) != 0 || now.st_size != status.st_size ||
            now.st_mtim.tv_sec != status.st_mtim.tv_sec || now.st_mtim.tv_nsec != status.st_mtim.tv_nsec;
   }
-};
-
-// A part of the very file that is sent, written by an earlier run and kept; it lies where it belongs.
-// Thread-safe.
-class KeptPart {
- public:
-  virtual ~KeptPart() = default;
-  // All of the extent is there, and right.
-  virtual bool holds(const io::Extent& extent) = 0;
 };
 
 }  // namespace rdcp::tree

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tree/crew.h"
 #include "tree/landing.h"
 #include "tree/source_worker.h"
 
@@ -221,19 +222,23 @@ void Source::set_landings(const std::vector<std::string>& landings) {
   }
 }
 
-void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+                  FurtherStreams* further) {
   // The walker may have sorted by larger chunks: what does not fit an archive chunk now is packed as grown.
   shape_ = shape;
   small_file_max_ = small_file_max(shape.slot_bytes);
   plan_.set_extent_bytes(shape.slot_bytes);
   read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
   done_.streams.resize(streams.size());
-  std::vector<std::thread> threads;
-  streams_.begin(streams.size());
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    threads.emplace_back([&, i, this] { SourceWorker(*this, i).run(streams[i]); });
+  Crew crew(
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(*this, i).run(make_stream); },
+      [this] { return plan_.stopped(); });
+  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
+  if (lost) {
+    reporter_.fatal(*lost);
+    plan_.stop();
   }
-  for (std::thread& thread : threads) thread.join();
   std::lock_guard lock(mutex_);
   done_.complete = streams_.any_ended() && !plan_.stopped();
 }

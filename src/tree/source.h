@@ -23,6 +23,8 @@
 
 namespace rdcp::tree {
 
+class FurtherStreams;
+
 // What has been settled so far; relaxed atomics, read by the progress line.
 struct SourceCounters {
   std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
@@ -49,7 +51,9 @@ class Source {
   void send_holes() { sends_holes_ = true; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
-  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
+  // further: where streams come from that take the place of lost ones; null: none do.
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+            FurtherStreams* further = nullptr);
 
   // Any thread: the run is over; workers drop what is under way and end soon.
   void stop();

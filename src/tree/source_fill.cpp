@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,13 @@ bool has_changed(const LargeFile& file, const struct stat& now) {
   const timespec& seen = file.item.directory->root->begin ? file.seen_mtime : file.status.st_mtim;
   return static_cast<std::uint64_t>(now.st_size) != file.begin + file.size || file.end != file.size ||
          now.st_mtim.tv_sec != seen.tv_sec || now.st_mtim.tv_nsec != seen.tv_nsec;
+}
+
+// Another file, size or mtime gives another one.
+io::Digest token_of(const struct stat& status) {
+  const std::array<std::int64_t, 4> facts{static_cast<std::int64_t>(status.st_ino), status.st_size,
+                                          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  return io::digest_of(std::as_bytes(std::span(facts)));
 }
 
 }  // namespace
@@ -122,6 +130,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
     file->by_kernel = source_.job_.streams.connect == Connect::in_process;
     if (sparse) frame.flags = net::kFlagSparse;
+    frame.extra = token_of(file->status);
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
   file->end = file->size;

@@ -124,7 +124,9 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   sum.idle_ns += times_.idle_ns;
   sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
   source_.done_.ring = ring_->description();
-  source_.done_.streams[index_] = stream_->description();
+  std::vector<std::string>& streams = source_.done_.streams;
+  if (streams.size() <= index_) streams.resize(index_ + 1);
+  streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();

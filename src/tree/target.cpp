@@ -7,6 +7,7 @@
 #include <ctime>
 #include <thread>
 
+#include "tree/crew.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -41,8 +42,25 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 
 TargetReady Target::open() {
   TargetReady ready = look_at_destination();
+  if (!job_.marker.empty()) look_for_marker(ready);
   kind_ = ready.kind;
   return ready;
+}
+
+// A run that made DST has its marker beside it, since DST's parent was its root; else it is in DST.
+void Target::look_for_marker(TargetReady& ready) {
+  const auto is_in = [this](const std::string& directory) {
+    const io::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd && RunMarker::is_there(fd.get(), job_.marker);
+  };
+  if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
+  if (is_in(parent_of(job_.path))) {
+    ready.interrupted = true;
+    ready.kind = PathKind::missing;
+    ready.ancestors = chain_to_root(parent_of(job_.path));
+  } else if (ready.kind == PathKind::directory && is_in(job_.path)) {
+    ready.interrupted = true;
+  }
 }
 
 TargetReady Target::look_at_destination() {
@@ -105,6 +123,7 @@ Result<void> Target::begin(const Begin& begin) {
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);
   if (root_name_ == ".") root_name_.clear();
+  if (!job_.marker.empty()) marker_ = RunMarker::make(root_.get(), job_.marker);
   return {};
 }
 
@@ -119,17 +138,33 @@ Entry Target::only_file() const {
   return entry;
 }
 
-void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+                  FurtherStreams* further) {
   done_.streams.resize(streams.size());
-  std::vector<std::thread> threads;
-  streams_.begin(streams.size());
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    threads.emplace_back([&, i, this] { TargetWorker(*this, i, shape).run(streams[i]); });
+  Crew crew(
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
+      [this] { return stopped_ || refusing_; });
+  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
+  if (lost) {
+    reporter_.fatal(*lost);
+    refuse_all();
   }
-  for (std::thread& thread : threads) thread.join();
   files_.clear();
+  bool complete = streams_.any_ended() && !stopped_ && !refusing_;
+  if (complete && marker_) marker_->remove(root_.get());
+  if (complete && job_.settings.fsync && !flush()) complete = false;
   std::lock_guard lock(mutex_);
-  done_.complete = streams_.any_ended() && !stopped_ && !refusing_;
+  done_.complete = complete;
+}
+
+// Names and directories; files were flushed before they got theirs. What is written in place, too: a device
+// is flushed, a pipe has nothing to flush. False: reported.
+bool Target::flush() {
+  const int flushed = root_ ? ::syncfs(root_.get()) : ::fsync(in_place_.get());
+  if (flushed == 0 || (!root_ && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
+  reporter_.fatal(io::errno_error("flush", root_name_));
+  return false;
 }
 
 Done Target::result() const {

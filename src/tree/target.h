@@ -16,12 +16,15 @@
 #include "tree/metadata.h"
 #include "tree/place.h"
 #include "tree/reporter.h"
+#include "tree/run_marker.h"
 #include "tree/stream_table.h"
 #include "tree/target_file.h"
 #include "tree/unheard.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
+
+class FurtherStreams;
 
 // Life: open(), begin(), copy(); stop() any time from any thread.
 class Target {
@@ -38,7 +41,9 @@ class Target {
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
   // Takes chunks, one worker thread a stream, until every stream has ended or is lost.
-  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
+  // further: where streams come from that take the place of lost ones; null: none do.
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+            FurtherStreams* further = nullptr);
 
   void stop() { stopped_ = true; }
   // Wakes nobody; workers look every 500 ms, and their streams end with the source's.
@@ -54,7 +59,9 @@ class Target {
  private:
   friend class TargetWorker;
   TargetReady look_at_destination();
+  void look_for_marker(TargetReady& ready);
   io::Result<void> open_in_place();
+  bool flush();
   Entry only_file() const;
 
   const TargetJob job_;
@@ -72,6 +79,7 @@ class Target {
   std::string root_name_;
   std::string landing_;  // Entry::path of the source's top
   std::function<void(const Changes&)> tell_ = [](const Changes&) {};
+  std::optional<RunMarker> marker_;
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
   std::atomic<bool> stopped_{false};

@@ -123,6 +123,7 @@ io::Step<AckStatus> TargetWorker::probe(const net::Frame& frame, std::span<std::
       for (; i < end; ++i) {
         const auto [offset, length] = probe->block(i);
         file->add(frame.offset + offset, length, probe->digest(i));
+        if (Journal* journal = file->journal()) journal->add(frame.offset + offset, length, probe->digest(i));
         target_.bytes_ += length;
       }
     }
@@ -139,27 +140,6 @@ void TargetWorker::compare(const Probe& probe, std::size_t first, std::span<cons
     if (offset - begin + length > bytes.size()) break;
     if (io::digest_of(bytes.subspan(offset - begin, length)) == probe.digest(i)) verdicts.set(i, kPresent);
   }
-}
-
-AckStatus TargetWorker::ask(const net::Frame& frame, net::Verdicts& verdicts) {
-  const auto question = Probe::parse_question(frame.extra);
-  if (!question) {
-    fail(question.error());
-    return AckStatus::refused;
-  }
-  const TargetFileRef file = find_for_span(frame, *question);
-  if (file == nullptr) return AckStatus::refused;
-  if (file->part == nullptr) {
-    protocol_error("a question about a file of which nothing is there");
-    return AckStatus::refused;
-  }
-  for (std::size_t i = 0; i < question->count(); ++i) {
-    const auto [offset, length] = question->block(i);
-    if (!file->part->holds({frame.offset + offset, length})) continue;
-    verdicts.set(i, kPresent);
-    target_.bytes_ += length;
-  }
-  return AckStatus::done;
 }
 
 }  // namespace rdcp::tree

@@ -26,9 +26,9 @@ struct TargetFile {
   std::optional<TargetTree::OpenedFile> opened;  // a new file
   io::Fd overwritten;                            // or the old one, with --inplace; neither: DST is a device
   io::RingFile file;
-  std::unique_ptr<OldFile> old;    // to be probed
-  bool stays = false;              // it is the one that is overwritten: what is equal is in its place
-  std::unique_ptr<KeptPart> part;  // to be asked for
+  std::unique_ptr<OldFile> old;  // to be probed
+  bool stays = false;            // it is the one that is overwritten: what is equal is in its place
+  bool asked = false;            // an earlier run has written some of it: the source asks for what
 
   bool has_name() const { return opened.has_value() || overwritten; }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
@@ -37,6 +37,8 @@ struct TargetFile {
   bool ordered = false;
   std::uint64_t next_offset = 0;
 
+  // Null: nothing is recorded.
+  Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
   // Takes a chunk into the account.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);

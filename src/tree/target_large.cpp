@@ -49,28 +49,37 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     file->ordered = target_.ordered_;
   } else {
     file->subject = tree_->subject(entry.path);
-    const auto opened = open_place(*file, entry, (frame.flags & net::kFlagSparse) != 0);
+    const auto opened = open_place(*file, entry, frame);
     if (!opened) {
       report(opened.error());
       return AckStatus::refused;
     }
-    file->old = find_old(*file);
+    if (has_part(*file)) {
+      file->asked = true;
+    } else {
+      file->old = find_old(*file);
+    }
   }
   if (!target_.files_.add(file)) {
     protocol_error("a file opened twice, or too many files open");
     return AckStatus::refused;
   }
+  if (file->asked) return AckStatus::has_part;
   if (file->old != nullptr) return file->old->is_other ? AckStatus::has_like : AckStatus::has_basis;
   return file->file.direct || !file->has_name() ? AckStatus::done : AckStatus::in_turn;
 }
 
 // Opens what the file's bytes are written to: a new file, or the old one.
-io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, bool sparse) {
+io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, const net::Frame& frame) {
   const bool sized = file.size != kUnknownSize;
+  const bool sparse = (frame.flags & net::kFlagSparse) != 0;
   const auto overwrites = open_overwritten(file);
   if (!overwrites) return overwrites.error();
   if (!*overwrites) {
-    auto opened = tree_->open_file(entry);
+    const PartWish wish{.source = {frame.extra, file.size}, .resume = target_.job_.settings.resume};
+    const bool keeps_part =
+        sized && !target_.only_file_mode_ && frame.extra != io::Digest{} && file.size >= kPartBytesMin;
+    auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
     if (!opened) return std::move(opened).error();
     file.opened = std::move(*opened);
     auto reserved = sized && !sparse ? io::preallocate(file.fd(), file.size) : io::Result<void>();
@@ -137,6 +146,7 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
                                 std::size_t wanted) {
   if (failed_to_write(file, result, wanted)) return AckStatus::refused;
   file.add(frame.offset, frame.length, frame.digest);
+  if (Journal* journal = file.journal()) journal->add(frame.offset, frame.length, frame.digest);
   if (file.ordered) {
     file.next_offset += frame.length;
     turns_->wake_all();
@@ -171,7 +181,9 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   const int to = file->fd();
   file_clone_range clone{
       .src_fd = from, .src_offset = frame.offset, .src_length = length, .dest_offset = frame.offset};
+  Journal* const journal = file->journal();
   if (::ioctl(to, FICLONERANGE, &clone) == 0) {
+    if (journal != nullptr) journal->add_without_digest(frame.offset, length);
     target_.bytes_ += length;
     return AckStatus::done;
   }
@@ -190,6 +202,7 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
     }
     left -= static_cast<std::uint64_t>(n);
   }
+  if (journal != nullptr) journal->add_without_digest(frame.offset, length);
   target_.bytes_ += length;
   return AckStatus::done;
 }
@@ -203,6 +216,7 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
+    if (file->opened && file->opened->part) file->opened->part->drop();
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;
@@ -232,12 +246,14 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
     return done;
   }
   UnnamedFile& unnamed = file.opened->file;
+  if (done) done = tree_->flush(unnamed.fd(), file.subject);
   const int directory = file.opened->directory.get();
   const std::string name(split_path(file.path).name);
   if (done) {
     done = tree_->publish(directory, name, file.subject,
                           [&] { return unnamed.publish(directory, name, file.subject); });
   }
+  if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);
   return done;
 }

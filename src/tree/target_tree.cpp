@@ -81,6 +81,7 @@ io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content
   if (auto written = write_content(file.fd(), entry, content, name); !written) return written;
   const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
   if (auto set = apply_metadata(file.fd(), entry, mode, policy_, names_, losses_, name); !set) return set;
+  if (auto flushed = flush(file.fd(), name); !flushed) return flushed;
 
   // close(2) tells on NFS whether the bytes have arrived: before they are seen, where the file can be named
   // without its descriptor.
@@ -171,14 +172,35 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   asked_parent_.reset();  // it may be given a default ACL now
   auto directory = open_directory(entry.path);
   if (!directory) return std::move(directory).error();
-  return apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, subject(entry.path));
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, name);
+  struct stat here {};
+  struct stat root {};
+  const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
+                         here.st_dev != root.st_dev;
+  return elsewhere ? flush(*directory, name) : set;
 }
 
-io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry) {
+io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
+  if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
+  return {};
+}
+
+io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {
   const std::string name = subject(entry.path);
+  if (wish != nullptr) {
+    auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
+      auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
+      if (!held) return io::errno_error("create", name);
+      UnnamedFile file = part->take_file();
+      return OpenedFile{std::move(held), std::move(file), std::move(part)};
+    });
+    if (opened) return opened;
+  }
   auto created = create(entry, name);
   if (!created) return std::move(created).error();
-  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file)};
+  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file), {}};
   if (!opened.directory) return io::errno_error("create", name);
   return opened;
 }

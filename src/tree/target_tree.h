@@ -14,6 +14,7 @@
 #include "tree/entry.h"
 #include "tree/metadata.h"
 #include "tree/names.h"
+#include "tree/part_file.h"
 #include "tree/unnamed_file.h"
 
 namespace rdcp::tree {
@@ -52,12 +53,20 @@ class TargetTree {
   struct OpenedFile {
     io::Fd directory;
     UnnamedFile file;
+    std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
   };
-  io::Result<OpenedFile> open_file(const Entry& entry);
+  // wish: as a part, where that can be; null: without a name.
+  io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
   // Calls publish(), which names something `name` in directory; a directory that stands there and may give
   // way is put aside before, and removed when the other one has its name.
   io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
                            const std::function<io::Result<void>()>& publish);
+
+  // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
+  // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
+  void flush_all() { flushes_ = true; }
+  // Nothing, unless flush_all() was called: fsync(2).
+  io::Result<void> flush(int fd, std::string_view subject) const;
 
   // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
   // O_RDWR.
@@ -86,6 +95,7 @@ class TargetTree {
   Directories directories_;
   Naming naming_;
   bool replaces_directories_ = false;
+  bool flushes_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
 };

@@ -34,6 +34,7 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
                                              target_.policy_, target_.names_);
       comparer_->going = [this] { return !giving_up(); };
     }
+    if (target_.job_.settings.fsync) tree_->flush_all();
   }
 }
 
@@ -129,7 +130,9 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  target_.done_.streams[index_] = stream_->description();
+  std::vector<std::string>& streams = target_.done_.streams;
+  if (streams.size() <= index_) streams.resize(index_ + 1);
+  streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -180,7 +183,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         status = co_await probe(frame, slot, verdicts);
         break;
       case FrameKind::ask:
-        status = ask(frame, verdicts);
+        status = co_await ask(frame, slot, verdicts);
         break;
       case FrameKind::copy_range:
         status = copy_range(frame);

@@ -40,13 +40,14 @@ class TargetWorker {
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
-  io::Result<void> open_place(TargetFile& file, const Entry& entry, bool sparse);
+  io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);
   std::unique_ptr<OldFile> find_old(const TargetFile& file);
   io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
   void compare(const Probe& probe, std::size_t first, std::span<const std::byte> bytes,
                net::Verdicts& verdicts);
-  net::AckStatus ask(const net::Frame& frame, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> ask(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  bool has_part(TargetFile& file) const;
   TargetFileRef find_for_span(const net::Frame& frame, const Probe& probe);
   net::AckStatus copy_range(const net::Frame& frame);
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);

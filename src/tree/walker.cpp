@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tree/archive.h"
+#include "tree/own_names.h"
 #include "tree/walker_thread.h"
 
 namespace rdcp::tree {
@@ -147,7 +148,8 @@ void Walker::Thread::list_some(Level& level) {
   for (long at = 0; at < bytes;) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
     at += raw->length;
-    if (!is_dot(raw->name) && !is_named(level, raw->name)) add_entry(level, raw->name);
+    if (is_dot(raw->name) || is_left_by_a_run(raw->name) || is_named(level, raw->name)) continue;
+    add_entry(level, raw->name);
   }
 }
 

@@ -1,29 +1,22 @@
-# Completion of rdcp's options, their values, files and hosts in bash.
+#Completion of rdcp's options, their values, files and hosts in bash.
 
-# Names that ssh knows: Host lines without patterns, and hosts of /etc/hosts or $HOSTFILE.
+#Names that ssh knows : Host lines without patterns, and hosts of / etc / hosts or $HOSTFILE.
 _rdcp_hosts() {
-    compgen -A hostname
-    [[ -r ~/.ssh/config ]] || return 0
-    local keyword names
-    while read -r keyword names; do
+  compgen - A hostname[[-r ~ /.ssh / config]] || return 0 local keyword names while read - r keyword names;
+  do
         [[ ${keyword,,} == host && $names != *[*?!]* ]] && printf '%s\n' $names
     done <~/.ssh/config
 }
 
-_rdcp_complete_words() {
-    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
-}
+_rdcp_complete_words(){mapfile - t COMPREPLY < < (compgen - W "$1" --"$cur")}
 
-_rdcp_complete_files() {
-    compopt -o filenames 2>/dev/null
-    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
-}
-
-# A local path, or "[USER@]HOST:". What comes after the colon is on the other host and is not asked for.
+_rdcp_complete_files(){compopt - o filenames 2 > / dev / null mapfile - t - O "${#COMPREPLY[@]}" COMPREPLY < <
+                       (compgen - f-- "$cur")}
+#A local path, or "[USER@]HOST:".What comes after the colon is on the other host and is not asked for.
 _rdcp_complete_location() {
-    [[ $cur == : || $prev == : ]] && return
-    local user="" host
-    [[ $cur == *@* ]] && user=${cur%@*}@
+  [[$cur ==: || $prev ==:]]&& return local user = "" host [[$cur == *@ * ]]&& user = $ {
+    cur % @*
+  }@
     if [[ $cur != */* ]]; then
         while read -r host; do
             COMPREPLY+=("$user$host:")
@@ -56,6 +49,7 @@ _rdcp() {
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
+        --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
         --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;
@@ -68,9 +62,10 @@ _rdcp() {
 
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+            --no-resume --fsync --clean -n --dry-run
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
     else
         _rdcp_complete_location
     fi
