@@ -99,7 +99,8 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
-          .congestion = options_.congestion};
+          .congestion = options_.congestion,
+          .verify = options_.verify};
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
@@ -236,6 +237,7 @@ Summary Coordinator::summary() const {
   for (const std::string& lost : source.lost_streams) {
     result.warnings.push_back(lost + "; its chunks went over the others");
   }
+  result.warnings.insert(result.warnings.end(), target.warnings.begin(), target.warnings.end());
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(
         {std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});

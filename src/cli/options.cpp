@@ -23,6 +23,12 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
   line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
+  line.flag("--verify", [&] { options.verify = true; });
+  line.value("--manifest", keep(options.manifest_file));
+  line.value("--sums", keep(options.sums_file));
+  line.flag("--check", [&] { options.check = true; });
+  line.flag("--quick", [&] { options.quick = true; });
+  line.flag("--metadata", [&] { options.metadata = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });

@@ -353,7 +353,8 @@ void Agent::tell_result() {
     return;
   }
   Done done = source_ ? source_->result() : target_->result();
-  done.notes = setup_->notes();
+  const std::vector<std::string> notes = setup_->notes();
+  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);

@@ -26,8 +26,9 @@ struct CopySettings {
   bool keep_xattrs = true;
   bool numeric_ids = false;
   std::string congestion;  // TCP congestion control; empty: the system's
+  bool verify = false;     // the target reads back what it has written
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion, verify);
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
@@ -61,10 +62,11 @@ struct SourceJob {
       paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
+  bool tell_sums = false;              // digests of what was copied go to the coordinator (Sums)
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   auto fields() {
     return std::tuple_cat(settings.fields(), streams.fields(),
-                          std::tie(paths, standard_input, recursive, bytes_per_second));
+                          std::tie(paths, standard_input, recursive, tell_sums, bytes_per_second));
   }
 };
 

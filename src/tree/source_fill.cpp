@@ -108,7 +108,8 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     const bool sparse = !source_.sends_holes_ && file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
+    // What the kernel copies has no digest to be verified by.
+    file->by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
     if (sparse) frame.flags = net::kFlagSparse;
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);

@@ -195,8 +195,12 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
 
 bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
   if (status == AckStatus::bad_digest) {
-    fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
-                         "a chunk arrived damaged each time it was sent; giving up"));
+    fail(io::plain_error(
+        io::ErrorKind::digest, "copy", subject_of(work),
+        source_.job_.settings.verify
+            ? "a chunk arrived damaged, or is not on the target's disk as it was written, each "
+              "time it was sent; giving up"
+            : "a chunk arrived damaged each time it was sent; giving up"));
     return false;
   }
   switch (work.kind) {

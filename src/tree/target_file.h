@@ -13,6 +13,7 @@
 #include "io/fd.h"
 #include "io/ring.h"
 #include "net/frame.h"
+#include "tree/read_back.h"
 #include "tree/target_tree.h"
 
 namespace rdcp::tree {
@@ -24,6 +25,7 @@ struct TargetFile {
   std::uint64_t size = 0;
   std::optional<TargetTree::OpenedFile> opened;  // none: written in place
   io::RingFile file;
+  std::optional<ReadBackFile> back;  // of --verify
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
   bool ordered = false;

@@ -64,7 +64,13 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
         return AckStatus::refused;
       }
     }
-    file->file = io::choose_target(fd, sized ? file->size : 0, target_.job_.settings.cache);
+    io::CacheMode cache = target_.job_.settings.cache;
+    const bool verify = target_.job_.settings.verify;
+    // What is to be read from the disk had better be written to it.
+    if (verify && cache == io::CacheMode::automatic) cache = io::CacheMode::bypass;
+    file->file = io::choose_target(fd, sized ? file->size : 0, cache);
+    if (verify && file->file.direct) file->back = ReadBackFile{.file = file->file};
+    if (verify && !file->file.direct) file->back = open_read_back(fd);
   }
   if (!target_.files_.add(file)) {
     protocol_error("a file opened twice, or too many files open");

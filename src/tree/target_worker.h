@@ -11,6 +11,8 @@
 #include "io/ring.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/checked_archive.h"
+#include "tree/read_back.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -32,6 +34,8 @@ class TargetWorker {
   std::optional<net::AckStatus> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
+  bool write_some(CheckedArchive& archive);
+  net::AckStatus name_written(CheckedArchive& archive);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
@@ -42,6 +46,8 @@ class TargetWorker {
   TargetFileRef find_for_data(const net::Frame& frame);
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
+  net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
+                       std::span<const std::byte> bytes);
   bool read_header(std::span<const std::byte> header, Entry& entry);
   // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
@@ -61,6 +67,7 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
+  std::unique_ptr<ReadBack> read_back_;  // of --verify; none where it is written in place
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;
