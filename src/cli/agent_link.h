@@ -11,11 +11,13 @@
 #include "cli/options.h"
 #include "io/result.h"
 #include "tree/agent.h"
+#include "tree/check_job.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/segment_job.h"
+#include "tree/sums.h"
 
 namespace rdcp::cli {
 
@@ -62,6 +64,9 @@ class AgentLink {
   std::optional<tree::Findings> findings;
   std::optional<tree::SegmentEnd> segment_end;
   std::vector<tree::RelayedBytes> relayed;  // not yet delivered
+  std::vector<tree::Sums> sums;             // not yet taken, as what follows
+  std::vector<tree::Listed> listed;
+  std::vector<tree::SumTold> told;
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();

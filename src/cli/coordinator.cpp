@@ -113,6 +113,7 @@ bool Coordinator::send_jobs() {
   source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
+  source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;

@@ -39,6 +39,11 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     if (watched[i].fd < 0 || watched[i].revents == 0) continue;
     const auto received = links[i]->receive();
     take_problems(*links[i]);
+    for (const tree::Sums& sums : std::exchange(links[i]->sums, {})) {
+      for (const tree::SumLine& line : sums.lines) {
+        if (hear_sum_) hear_sum_(line);
+      }
+    }
     if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
   }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "io/arena.h"
+#include "tree/checker.h"
 #include "tree/control.h"
 #include "tree/examine.h"
 #include "tree/job.h"
@@ -87,6 +88,7 @@ class Agent {
   std::unique_ptr<Target> target_;
   CopySettings settings_;
   std::unique_ptr<Measure> measure_;
+  CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;
   std::thread copy_thread_;
   io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -169,8 +171,10 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
-  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine && type != MessageType::segment_job);
+  return !place_.only ||
+         (type != MessageType::source_job && type != MessageType::measure_job &&
+          type != MessageType::examine && type != MessageType::segment_job && type != MessageType::list_job &&
+          type != MessageType::list_more && type != MessageType::sum_ask);
 }
 
 // No stranger's number sizes what is allocated.
@@ -190,6 +194,7 @@ bool Agent::handle(const RawMessage& raw) {
                                     "asks for more than to send one stream"));
     return false;
   }
+  if (is_check(raw.type)) return !source_ && !target_ && checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
       tell(Pong());
@@ -262,28 +267,12 @@ bool Agent::set_up(const StreamWish& wish, Reach& reach) {
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   SourceReady ready;
   ready.sources = source_->open();
   if (!set_up(job.streams, ready.reach)) return;
   source_->start_walk();
   tell(ready);
-}
-
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
-  job.path = only.path;
-  job.standard_output = only.path.empty();
-  job.settings.keep_owner = false;
-  job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
-  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  if (!only.streams_as_told) {
-    job.streams.connect = Connect::listen;
-    job.streams.via = only.via;
-  }
-  return job;
 }
 
 void Agent::start_target(const TargetJob& asked) {
@@ -326,6 +315,7 @@ void Agent::start_copy(const Begin& begin) {
 void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {
@@ -367,6 +357,7 @@ void Agent::stop_job() {
   if (measure_) measure_->stop();
   if (source_) source_->stop();
   if (target_) target_->stop();
+  checks_.stop();
 }
 
 bool Agent::end_job() {
@@ -376,6 +367,7 @@ bool Agent::end_job() {
     pollfd over{copy_over_fd_.get(), POLLIN, 0};
     ::poll(&over, 1, 100);
   }
+  if (!checks_.has_ended(deadline)) return false;
   if (copying_) {
     copy_thread_.detach();
     return false;

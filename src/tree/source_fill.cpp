@@ -179,4 +179,17 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   return Chunk(bare_frame(FrameKind::abandon, file.id));
 }
 
+Packer::Packed SourceWorker::sums_of(const LargeFile& file, const io::Digest& content) const {
+  SumLine line;
+  line.path = file.item.entry_path();
+  line.size = file.end;
+  line.mtime = file.status.st_mtim.tv_sec;
+  line.mtime_ns = static_cast<std::uint32_t>(file.status.st_mtim.tv_nsec);
+  line.digest = content;
+  line.linked = file.item.status.st_nlink > 1;
+  Packer::Packed packed;
+  packed.sums.push_back(std::move(line));
+  return packed;
+}
+
 }  // namespace rdcp::tree

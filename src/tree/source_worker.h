@@ -49,10 +49,11 @@ class SourceWorker {
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status);
-  bool settle_batch(Work& work, const Packer::Packed& packed);
+  bool settle_batch(Work& work, Packer::Packed packed);
+  Packer::Packed sums_of(const LargeFile& file, const io::Digest& content) const;
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   void settle_open(Work& work, net::AckStatus status);
-  void settle_close(Work& work, net::AckStatus status);
+  void settle_close(Work& work, const Chunk& chunk, net::AckStatus status);
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);
   void give_back(Work work);
