@@ -30,6 +30,15 @@ Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& 
   return {};
 }
 
+template <class Message>
+Result<void> append(const tree::ControlChannel& control, const tree::RawMessage& raw,
+                    std::vector<Message>& to) {
+  auto message = control.decode<Message>(raw);
+  if (!message) return message.error();
+  to.push_back(std::move(*message));
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& options, const Location& location,
@@ -126,12 +135,14 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, findings);
     case MessageType::segment_end:
       return store(*control_, raw, segment_end);
-    case MessageType::relayed_bytes: {
-      auto message = control_->decode<tree::RelayedBytes>(raw);
-      if (!message) return message.error();
-      relayed.push_back(std::move(*message));
-      return {};
-    }
+    case MessageType::relayed_bytes:
+      return append(*control_, raw, relayed);
+    case MessageType::sums:
+      return append(*control_, raw, sums);
+    case MessageType::listed:
+      return append(*control_, raw, listed);
+    case MessageType::sum_told:
+      return append(*control_, raw, told);
     case MessageType::leftovers: {
       auto message = control_->decode<tree::Leftovers>(raw);
       if (!message) return message.error();
@@ -154,12 +165,8 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
                      std::move_iterator(message->list.end()));
       return {};
     }
-    case MessageType::problem: {
-      auto message = control_->decode<tree::Problem>(raw);
-      if (!message) return message.error();
-      problems.push_back(std::move(*message));
-      return {};
-    }
+    case MessageType::problem:
+      return append(*control_, raw, problems);
     default:
       return io::plain_error(ErrorKind::protocol, "control message from", name_, "is of a kind unknown here");
   }

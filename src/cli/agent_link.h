@@ -11,12 +11,14 @@
 #include "cli/options.h"
 #include "io/result.h"
 #include "tree/agent.h"
+#include "tree/check_job.h"
 #include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/segment_job.h"
+#include "tree/sums.h"
 
 namespace rdcp::cli {
 
@@ -65,6 +67,9 @@ class AgentLink {
   std::vector<tree::RelayedBytes> relayed;  // not yet delivered
   std::vector<tree::Leftover> leftovers;    // not yet printed
   bool cleaned = false;                     // these were the last
+  std::vector<tree::Sums> sums;             // not yet taken, as what follows
+  std::vector<tree::Listed> listed;
+  std::vector<tree::SumTold> told;
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
   std::vector<tree::Change> changes;    // the same

@@ -110,20 +110,22 @@ bool Coordinator::start_agents() {
 }
 
 tree::CopySettings Coordinator::settings() const {
-  return {.chunk_bytes =
-              options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
-          .cache = options_.cache,
-          .ring = options_.ring,
-          .keep_owner = options_.owner,
-          .keep_xattrs = options_.xattrs,
-          .numeric_ids = options_.numeric_ids,
-          .delta = options_.sync.enabled,
-          .checksum = options_.sync.checksum,
-          .congestion = options_.congestion,
-          .resume = options_.resume,
-          .fsync = options_.fsync,
-          .retry_seconds = options_.retry_seconds,
-          .sync = options_.sync};
+  return {
+      .chunk_bytes =
+          options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
+      .cache = options_.cache,
+      .ring = options_.ring,
+      .keep_owner = options_.owner,
+      .keep_xattrs = options_.xattrs,
+      .numeric_ids = options_.numeric_ids,
+      .delta = options_.sync.enabled && !options_.verify,  // parts of an old file are not read from the disk
+      .checksum = options_.sync.checksum,
+      .congestion = options_.congestion,
+      .verify = options_.verify,
+      .resume = options_.resume,
+      .fsync = options_.fsync,
+      .retry_seconds = options_.retry_seconds,
+      .sync = options_.sync};
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
@@ -136,6 +138,7 @@ bool Coordinator::send_jobs() {
   source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
+  source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
   source_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
@@ -146,7 +149,8 @@ bool Coordinator::send_jobs() {
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
-  if (options_.recursive && options_.resume && !options_.sync.dry_run) target_job.marker = run_marker_of(options_);
+  if (options_.recursive && options_.resume && !options_.sync.dry_run)
+    target_job.marker = run_marker_of(options_);
 
   if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   bool source_sent = false;
@@ -283,6 +287,7 @@ Summary Coordinator::summary() const {
   for (const std::string& lost : source.lost_streams) {
     result.warnings.push_back(lost);
   }
+  result.warnings.insert(result.warnings.end(), target.warnings.begin(), target.warnings.end());
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(
         {std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});

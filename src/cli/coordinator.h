@@ -43,6 +43,9 @@ class Coordinator {
   // The agents are started by others; of the locations, only the paths are used.
   Coordinator(const Options& options, int signal_fd, Parties parties);
 
+  // Before run(): hears of all that has arrived.
+  using HearSum = std::function<void(const tree::SumLine&)>;
+  void hear_sums(HearSum hear) { hear_sum_ = std::move(hear); }
   // The whole copy. The exit status (exit_status.h).
   int run();
   // After run(): what was copied, if both agents came to their end.
@@ -93,6 +96,7 @@ class Coordinator {
   Clock::time_point begun_;
   Clock::time_point next_beat_;
   DataPath path_;
+  HearSum hear_sum_;
   std::optional<Summary> outcome_;
 };
 

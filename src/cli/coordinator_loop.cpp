@@ -41,6 +41,11 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     const auto received = links[i]->receive();
     take_changes(*links[i]);
     take_problems(*links[i]);
+    for (const tree::Sums& sums : std::exchange(links[i]->sums, {})) {
+      for (const tree::SumLine& line : sums.lines) {
+        if (hear_sum_) hear_sum_(line);
+      }
+    }
     if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
   }

@@ -28,6 +28,12 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-resume", [&] { options.resume = false; });
   line.flag("--fsync", [&] { options.fsync = true; });
   line.flag("--clean", [&] { options.clean = true; });
+  line.flag("--verify", [&] { options.verify = true; });
+  line.value("--manifest", keep(options.manifest_file));
+  line.value("--sums", keep(options.sums_file));
+  line.flag("--check", [&] { options.check = true; });
+  line.flag("--quick", [&] { options.quick = true; });
+  line.flag("--metadata", [&] { options.metadata = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
@@ -37,12 +43,23 @@ bool is_standard_stream(const Location& location) {
   return location.kind == Location::Kind::standard_stream;
 }
 
+Result<void> check_check(const Options& options) {
+  if (!options.check && options.quick) return refuse("--quick", "goes with --check only");
+  if (!options.check && options.metadata) return refuse("--metadata", "goes with --check only");
+  if (!options.check) return {};
+  if (options.doctor || options.agent) return refuse("--check", "contradicts --doctor and --agent");
+  if (options.verify) return refuse("--verify", "is for copies, and --check copies nothing");
+  if (options.manifest_file.empty() || options.sums_file.empty()) return {};
+  return refuse("--check", "takes one list: --manifest or --sums");
+}
+
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
-  if (options.json && !options.doctor && !options.sync.enabled) {
-    return refuse("--json", "goes with --doctor and --sync only");
+  if (options.json && !options.doctor && !options.check && !options.sync.enabled) {
+    return refuse("--json", "goes with --doctor, --check and --sync only");
   }
+  if (auto checked = check_check(options); !checked) return checked;
   return check_host_options(options);
 }
 
@@ -56,6 +73,10 @@ Result<void> check_streams(const Options& options) {
   const bool from_stdin = std::any_of(options.sources.begin(), options.sources.end(), is_standard_stream);
   const bool to_stdout = is_standard_stream(options.destination);
   if (!from_stdin && !to_stdout) return {};
+  if (options.check) return refuse("--check", "compares files and trees, no streams");
+  if (!options.manifest_file.empty() || !options.sums_file.empty()) {
+    return refuse("--manifest and --sums", "are of files and trees, not of streams");
+  }
   if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
   if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
   if (options.recursive) return refuse("'-'", "is one file, no tree for -r");
@@ -93,6 +114,13 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
     if (words.empty()) return {};
     return refuse("--agent", "takes no SRC and DST");
   }
+  const bool with_list = options.check && (!options.manifest_file.empty() || !options.sums_file.empty());
+  if (with_list) {
+    if (words.size() != 1) return refuse("--check", "with a list takes one operand, the tree to be checked");
+    if (auto read = assign(options.destination, parse_location(words.front())); !read) return read;
+    return check_streams(options);
+  }
+  if (options.check && words.size() > 2) return refuse("--check", "takes one SRC and one DST");
   if (words.empty()) return refuse("command line", "SRC and DST are missing");
   if (words.size() == 1) return refuse("command line", "DST is missing");
   for (const string& word : words) {

@@ -49,6 +49,12 @@ struct Options {
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+  bool verify = false;        // read back what was written
+  std::string manifest_file;  // where the digests of what is copied go, or what is checked against
+  std::string sums_file;      // the same, as xxh128sum has it
+  bool check = false;         // compare, copy nothing; with one of the files above, destination alone is read
+  bool quick = false;         // without looking into files
+  bool metadata = false;      // owners, modes, times and attributes, too
 
   SelectionWords selection_words;
   tree::Selection selection;                       // after load_selection()

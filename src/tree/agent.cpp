@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "io/arena.h"
+#include "tree/checker.h"
 #include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/examine.h"
@@ -91,6 +92,7 @@ class Agent {
   CopySettings settings_;
   NamedPaths names_;  // for the source, before it is made
   std::unique_ptr<Measure> measure_;
+  CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;
   std::thread copy_thread_;
   io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -173,9 +175,10 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
-  return !place_.only ||
-         (type != MessageType::source_job && type != MessageType::measure_job &&
-          type != MessageType::examine && type != MessageType::segment_job && type != MessageType::clean_job);
+  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
+                          type != MessageType::examine && type != MessageType::segment_job &&
+                          type != MessageType::clean_job && type != MessageType::list_job &&
+                          type != MessageType::list_more && type != MessageType::sum_ask);
 }
 
 // No stranger's number sizes what is allocated.
@@ -195,6 +198,7 @@ bool Agent::handle(const RawMessage& raw) {
                                     "asks for more than to send one stream"));
     return false;
   }
+  if (is_check(raw.type)) return !source_ && !target_ && checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
       tell(Pong());
@@ -282,6 +286,7 @@ bool Agent::take_names(const PathsNamed& part) {
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {
     reporter_.fatal(chosen.error());
     return;
@@ -334,6 +339,7 @@ void Agent::start_copy(const Begin& begin) {
 void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {
@@ -361,7 +367,8 @@ void Agent::tell_result() {
     return;
   }
   Done done = source_ ? source_->result() : target_->result();
-  done.notes = setup_->notes();
+  const std::vector<std::string> notes = setup_->notes();
+  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);
@@ -374,6 +381,7 @@ void Agent::stop_job() {
   if (measure_) measure_->stop();
   if (source_) source_->stop();
   if (target_) target_->stop();
+  checks_.stop();
 }
 
 bool Agent::end_job() {
@@ -383,6 +391,7 @@ bool Agent::end_job() {
     pollfd over{copy_over_fd_.get(), POLLIN, 0};
     ::poll(&over, 1, 100);
   }
+  if (!checks_.has_ended(deadline)) return false;
   if (copying_) {
     copy_thread_.detach();
     return false;

@@ -31,13 +31,14 @@ struct CopySettings {
   bool inplace = false;             // it is written into the old one itself
   bool checksum = false;            // content decides what is equal
   std::string congestion;           // TCP congestion control; empty: the system's
+  bool verify = false;              // the target reads back what it has written
   bool resume = true;               // go on with what an earlier run has left of a large file
   bool fsync = false;               // nothing has its final name before it is on the disk
   std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
   SyncSettings sync;
   auto fields() {
     return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
-                                   inplace, checksum, congestion, resume, fsync, retry_seconds),
+                                   inplace, checksum, congestion, verify, resume, fsync, retry_seconds),
                           sync.fields());
   }
 
@@ -72,11 +73,13 @@ struct SourceJob {
       paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
+  bool tell_sums = false;              // digests of what was copied go to the coordinator (Sums)
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   Selection selection;
   auto fields() {
     return std::tuple_cat(settings.fields(), streams.fields(),
-                          std::tie(paths, standard_input, recursive, bytes_per_second), selection.fields());
+                          std::tie(paths, standard_input, recursive, tell_sums, bytes_per_second),
+                          selection.fields());
   }
 };
 

@@ -155,6 +155,7 @@ Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
       break;
   }
   packed_.content_bytes += content.size();
+  if (wants_sums_) packed_.sums.push_back(line_of(entry_, content));
   return Outcome::added;
 }
 
@@ -260,6 +261,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   const auto read = read_xattrs(fd.get(), false, policy_, names_, entry_);
   if (!read) reporter_.problem(read.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) {
     hand_back(item);
     return Outcome::skipped;

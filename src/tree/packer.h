@@ -13,6 +13,7 @@
 #include "tree/metadata.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
+#include "tree/sums.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
@@ -40,8 +41,10 @@ class Packer {
     std::uint64_t directories = 0;
     std::uint64_t others = 0;
     std::uint64_t content_bytes = 0;
+    std::vector<SumLine> sums;  // if they are wanted
   };
   const Packed& packed() const { return packed_; }
+  void want_sums() { wants_sums_ = true; }
 
  private:
   enum class Outcome : std::uint8_t { added, full, skipped };
@@ -69,6 +72,7 @@ class Packer {
   DirectoryRef held_directory_;
   io::Fd held_fd_;
   bool next_is_neighbour_ = false;
+  bool wants_sums_ = false;
 };
 
 }  // namespace rdcp::tree

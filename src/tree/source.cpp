@@ -222,6 +222,11 @@ void Source::set_landings(const std::vector<std::string>& landings) {
   }
 }
 
+void Source::land_beneath_parent() {
+  if (sums_ != nullptr && roots_.size() == 1 && !roots_.front().single)
+    sums_->set_top(roots_.front().landing);
+}
+
 void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
                   FurtherStreams* further) {
   // The walker may have sorted by larger chunks: what does not fit an archive chunk now is packed as grown.
@@ -239,6 +244,7 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
     reporter_.fatal(*lost);
     plan_.stop();
   }
+  if (sums_ != nullptr) sums_->finish();
   std::lock_guard lock(mutex_);
   done_.complete = streams_.any_ended() && !plan_.stopped();
 }

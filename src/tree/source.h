@@ -18,6 +18,7 @@
 #include "tree/plan.h"
 #include "tree/reporter.h"
 #include "tree/stream_table.h"
+#include "tree/sums.h"
 #include "tree/walker.h"
 #include "tree/worker.h"
 
@@ -49,6 +50,10 @@ class Source {
   void set_landings(const std::vector<std::string>& landings);
   // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().
   void send_holes() { sends_holes_ = true; }
+  // Tells the digests of what has arrived; before start_walk().
+  void tell_sums(SumTeller::Sink sink) { sums_ = std::make_unique<SumTeller>(std::move(sink)); }
+  // The only SRC becomes DST itself, so its name is no part of what lies in DST. After set_landings().
+  void land_beneath_parent();
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
   // further: where streams come from that take the place of lost ones; null: none do.
@@ -90,6 +95,7 @@ class Source {
   StreamTable streams_;
   Pacer pacer_;
   SourceCounters counters_;
+  std::unique_ptr<SumTeller> sums_;
   std::unique_ptr<Walker> walker_;
   std::atomic<std::uint64_t> next_file_id_{1};
   std::atomic<bool> stopped_{false};

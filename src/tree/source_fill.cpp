@@ -128,7 +128,8 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     const bool sparse = !sends_holes && file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
+    // What the kernel copies has no digest to be verified by.
+    file->by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
     if (sparse) frame.flags = net::kFlagSparse;
     frame.extra = token_of(file->status);
   }
@@ -197,6 +198,19 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   // Its metadata no longer fit: give it up rather than publish half of it.
   work.kind = Work::Kind::abandon;
   return Chunk(bare_frame(FrameKind::abandon, file.id));
+}
+
+Packer::Packed SourceWorker::sums_of(const LargeFile& file, const io::Digest& content) const {
+  SumLine line;
+  line.path = file.item.entry_path();
+  line.size = file.end;
+  line.mtime = file.status.st_mtim.tv_sec;
+  line.mtime_ns = static_cast<std::uint32_t>(file.status.st_mtim.tv_nsec);
+  line.digest = content;
+  line.linked = file.item.status.st_nlink > 1;
+  Packer::Packed packed;
+  packed.sums.push_back(std::move(line));
+  return packed;
 }
 
 }  // namespace rdcp::tree

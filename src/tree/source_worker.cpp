@@ -46,7 +46,9 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
       packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
               source.names_, source.reporter_),
       asker_(source.job_.settings.sync, source.policy_, source.plan_, source.names_, source.replaced_,
-             source.reporter_) {}
+             source.reporter_) {
+  if (source_.sums_ != nullptr) packer_.want_sums();
+}
 
 // Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
 // in order, so that the target does not take a cut connection for the cause.
@@ -139,6 +141,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
   Chunk chunk;
   net::Verdicts verdicts;
+  io::ContentDigest content;  // of a large file, read once more in order, if it is to be told
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
@@ -175,7 +178,21 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       } else if (tries == 0 && work.kind == Work::Kind::span && work.spans != Spans::ask) {
         chunk = co_await probe_span(work, slot);
       } else if (tries == 0) {
+        const bool sums = source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
+                          !work.file->item.directory->root->opened;
+        content.reset();
+        for (std::uint64_t at = 0; sums && at < work.file->end;) {
+          io::RingFile file = work.file->file;
+          file.beside = std::exchange(file.resident, false) || file.beside;  // other slots go on meanwhile
+          const io::IoResult read = co_await ring_->read(file, slot, at);
+          const std::size_t bytes = std::min<std::uint64_t>(read.bytes, work.file->end - at);
+          if (bytes == 0) break;
+          const Stopwatch watch(times_.digest_ns);
+          content.add(slot.first(bytes));
+          at += bytes;
+        }
         chunk = prepare(work, slot);
+        if (sums) chunk.packed = sums_of(*work.file, content.value());
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
@@ -227,8 +244,12 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
 bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::span<const std::byte> slot,
                           const net::Verdicts& verdicts) {
   if (status == AckStatus::bad_digest) {
-    fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
-                         "a chunk arrived damaged each time it was sent; giving up"));
+    fail(io::plain_error(
+        io::ErrorKind::digest, "copy", subject_of(work),
+        source_.job_.settings.verify
+            ? "a chunk arrived damaged, or is not on the target's disk as it was written, each "
+              "time it was sent; giving up"
+            : "a chunk arrived damaged each time it was sent; giving up"));
     return false;
   }
   switch (work.kind) {
@@ -244,7 +265,7 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
       return settle_extent(work, chunk, status);
     case Work::Kind::commit:
     case Work::Kind::abandon:
-      settle_close(work, status);
+      settle_close(work, chunk, status);
       return false;
     case Work::Kind::lost:
       source_.plan_.settle_lost(work.stream);
@@ -273,7 +294,8 @@ bool SourceWorker::settle_compare(Work& work, const Chunk& chunk, AckStatus stat
   return settle_batch(work, Packer::Packed());
 }
 
-bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {
+bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {
+  if (source_.sums_ != nullptr) source_.sums_->add(std::move(packed.sums));
   source_.counters_.files += packed.files;
   source_.counters_.directories += packed.directories;
   source_.counters_.others += packed.others;
@@ -306,8 +328,11 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
   return false;
 }
 
-void SourceWorker::settle_close(Work& work, AckStatus status) {
-  if (work.kind == Work::Kind::commit && status == AckStatus::done) ++source_.counters_.files;
+void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status) {
+  if (work.kind == Work::Kind::commit && status == AckStatus::done) {
+    ++source_.counters_.files;
+    if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
+  }
   work.file->fd.reset();
   source_.plan_.settle_file(work.file);
   work.file.reset();

@@ -57,12 +57,13 @@ class SourceWorker {
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
               const net::Verdicts& verdicts);
   bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
-  bool settle_batch(Work& work, const Packer::Packed& packed);
+  bool settle_batch(Work& work, Packer::Packed packed);
+  Packer::Packed sums_of(const LargeFile& file, const io::Digest& content) const;
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
                    const net::Verdicts& verdicts);
   void settle_open(Work& work, net::AckStatus status);
-  void settle_close(Work& work, net::AckStatus status);
+  void settle_close(Work& work, const Chunk& chunk, net::AckStatus status);
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);
   void give_back(Work work);

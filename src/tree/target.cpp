@@ -175,7 +175,25 @@ Done Target::result() const {
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
+  if (misread_ > 0) {
+    done.warnings.push_back("read back from the disk other than written: " + std::to_string(misread_) +
+                            (misread_ == 1 ? " piece" : " pieces") + ", first of " + first_misread_);
+  }
+  if (job_.settings.verify && in_place_) {
+    done.warnings.push_back("not verified: " + root_name_ + " is written in place, as devices and pipes are");
+  } else if (job_.settings.verify) {
+    done.notes.push_back(
+        read_from_cache_
+            ? "verified: some of it through the page cache, where the filesystem knows nothing else"
+            : "verified: all read back from the disk");
+  }
   return done;
+}
+
+// The source sends it again, and gives up after some tries.
+void Target::note_misread(const std::string& subject) {
+  std::lock_guard lock(mutex_);
+  if (misread_++ == 0) first_misread_ = subject;
 }
 
 }  // namespace rdcp::tree

@@ -63,6 +63,7 @@ class Target {
   io::Result<void> open_in_place();
   bool flush();
   Entry only_file() const;
+  void note_misread(const std::string& subject);
 
   const TargetJob job_;
   Reporter& reporter_;
@@ -86,8 +87,12 @@ class Target {
   std::atomic<bool> refusing_{false};
   std::atomic<std::uint64_t> bytes_{0};
 
+  std::atomic<bool> read_from_cache_{false};  // --verify met a filesystem that knows nothing else
+
   mutable std::mutex mutex_;
   Done done_;
+  std::uint64_t misread_ = 0;  // pieces that were read back other than they came
+  std::string first_misread_;
 };
 
 }  // namespace rdcp::tree

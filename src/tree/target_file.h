@@ -14,6 +14,7 @@
 #include "io/ring.h"
 #include "net/frame.h"
 #include "tree/old_file.h"
+#include "tree/read_back.h"
 #include "tree/target_tree.h"
 
 namespace rdcp::tree {
@@ -32,6 +33,7 @@ struct TargetFile {
 
   bool has_name() const { return opened.has_value() || overwritten; }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
+  std::optional<ReadBackFile> back;  // of --verify
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
   bool ordered = false;

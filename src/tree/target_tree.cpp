@@ -35,7 +35,8 @@ io::Result<void> write_block(int fd, std::span<const std::byte> bytes, std::uint
 
 // The entry's content into an empty file, holes left out. A peer that sends other than it announced is told
 // so.
-io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& content, std::string_view subject) {
+io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& content, std::string_view subject,
+                               std::vector<ArchiveReader::Block>* blocks) {
   std::uint64_t filled = 0;
   std::uint64_t end = 0;
   for (;;) {
@@ -47,6 +48,7 @@ io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& conten
       return io::plain_error(io::ErrorKind::protocol, "write", subject, "content outside the announced size");
     }
     if (auto written = write_block(fd, bytes, offset, subject); !written) return written;
+    if (blocks != nullptr) blocks->push_back(**block);
     filled += bytes.size();
     end = offset + bytes.size();
   }
@@ -72,15 +74,29 @@ TargetTree::TargetTree(int root, std::string root_name, const MetadataPolicy& po
       naming_(naming) {}
 
 io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content) {
+  auto written = write_file(entry, content);
+  if (!written) return std::move(written).error();
+  return name_file(entry, *written);
+}
+
+io::Result<TargetTree::WrittenFile> TargetTree::write_file(const Entry& entry, ArchiveReader& content,
+                                                           std::vector<ArchiveReader::Block>* blocks) {
   assert(entry.type == EntryType::file);
   const std::string name = subject(entry.path);
   auto created = create(entry, name);
   if (!created) return std::move(created).error();
   auto& [directory, file] = *created;
-
-  if (auto written = write_content(file.fd(), entry, content, name); !written) return written;
+  auto written = write_content(file.fd(), entry, content, name, blocks);
+  if (!written) return std::move(written).error();
   const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
-  if (auto set = apply_metadata(file.fd(), entry, mode, policy_, names_, losses_, name); !set) return set;
+  return WrittenFile{std::move(file), mode};
+}
+
+io::Result<void> TargetTree::name_file(const Entry& entry, WrittenFile& written) {
+  UnnamedFile& file = written.file;
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(file.fd(), entry, written.known_mode, policy_, names_, losses_, name);
+  if (!set) return set;
   if (auto flushed = flush(file.fd(), name); !flushed) return flushed;
 
   // close(2) tells on NFS whether the bytes have arrived: before they are seen, where the file can be named

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/fd.h"
 #include "io/result.h"
@@ -32,6 +33,15 @@ class TargetTree {
   // A small file with all its content (blocks from the reader until none is left; holes stay holes). Nothing
   // of it is seen under its name before content and metadata are right.
   io::Result<void> put_file(const Entry& entry, ArchiveReader& content);
+  // The same in two steps, between which the content may be read back. blocks: what was written where, as it
+  // lies in the chunk.
+  struct WrittenFile {
+    UnnamedFile file;
+    std::uint32_t known_mode = 0;
+  };
+  io::Result<WrittenFile> write_file(const Entry& entry, ArchiveReader& content,
+                                     std::vector<ArchiveReader::Block>* blocks = nullptr);
+  io::Result<void> name_file(const Entry& entry, WrittenFile& written);
   // symlink, hard_link, fifo, socket, device nodes: replaces what stands there unless that is a directory
   // (EISDIR); put under a temporary name and renamed where a name is taken. A device node without privilege
   // is a loss, not an error.

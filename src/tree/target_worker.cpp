@@ -114,6 +114,10 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   ring_->register_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   turns_ = std::make_unique<io::WaitList>(*ring_);
+  if (tree_ != nullptr && target_.job_.settings.verify) {
+    read_back_ = std::make_unique<ReadBack>(*ring_);
+    if (const auto begun = read_back_->start(); !begun) fail(begun.error());
+  }
   target_.streams_.subscribe(index_, ring_.get());
   stream_->start();
   std::vector<io::Task> tasks;
@@ -137,10 +141,13 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   files_.reset();
   stream_.reset();
   ring_.reset();
+  read_back_.reset();
 }
 
 // The life of a chunk at the target: it lies in its slot; check its digest, write it, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
+  std::unique_ptr<CheckedArchive> checked;
+  if (read_back_ != nullptr) checked = std::make_unique<CheckedArchive>();
   for (;;) {
     const auto received = co_await stream_->receive();
     if (!received) {
@@ -171,7 +178,17 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     std::uint64_t& spent = waits ? times_.write_wait_ns : times_.write_busy_ns;
     switch (frame.kind) {
       case FrameKind::archive:
-        status = unpack(slot.first(frame.length));
+        if (checked == nullptr) {
+          status = unpack(slot.first(frame.length));
+          break;
+        }
+        checked->begin(slot.first(frame.length));
+        while (status == AckStatus::done && write_some(*checked)) {
+          while (checked->group.pending > 0) co_await read_back_->wait();
+          status = name_written(*checked);
+        }
+        if (status == AckStatus::done) target_.bytes_ += checked->named_bytes;
+        if (target_.refusing()) status = AckStatus::refused;
         break;
       case FrameKind::compare:
         status = compare(slot.first(frame.length), verdicts);
@@ -216,7 +233,14 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         }
         const io::IoResult result =
             co_await ring_->write(place, slot.first(bytes), file->ordered ? io::kNoOffset : frame.offset);
-        status = written(*file, frame, result, bytes);
+        if (file->back && result.error == 0 && result.bytes == bytes) {
+          const io::RingFile& back = file->back->file;
+          if (!back.direct && !io::drop_pages(back.fd)) target_.read_from_cache_ = true;
+          const std::span<std::byte> again = slot.first(io::round_up(frame.length, io::kPageBytes));
+          const io::IoResult read = co_await ring_->read(back, again, frame.offset);
+          status = found(*file, frame, read, again);
+        }
+        if (status == AckStatus::done) status = written(*file, frame, result, bytes);
         break;
       }
       case FrameKind::lost:

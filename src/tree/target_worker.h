@@ -12,8 +12,10 @@
 #include "io/step.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/checked_archive.h"
 #include "tree/comparer.h"
 #include "tree/probe.h"
+#include "tree/read_back.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -37,6 +39,8 @@ class TargetWorker {
   net::AckStatus unpack(std::span<const std::byte> chunk);
   net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
   bool may_change();
+  bool write_some(CheckedArchive& archive);
+  net::AckStatus name_written(CheckedArchive& archive);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
@@ -57,6 +61,8 @@ class TargetWorker {
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
+  net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
+                       std::span<const std::byte> bytes);
   bool read_header(std::span<const std::byte> header, Entry& entry);
   // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
@@ -76,7 +82,8 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
-  std::unique_ptr<Comparer> comparer_;  // sync
+  std::unique_ptr<Comparer> comparer_;   // sync
+  std::unique_ptr<ReadBack> read_back_;  // of --verify; none where it is written in place
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;
