@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 
 #include "cli/agent_command.h"
 #include "cli/version.h"
@@ -144,6 +145,13 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();
       progress = std::move(*message);
+      return {};
+    }
+    case MessageType::changes: {
+      auto message = control_->decode<tree::Changes>(raw);
+      if (!message) return message.error();
+      changes.insert(changes.end(), std::move_iterator(message->list.begin()),
+                     std::move_iterator(message->list.end()));
       return {};
     }
     case MessageType::problem: {

@@ -67,6 +67,7 @@ class AgentLink {
   bool cleaned = false;                     // these were the last
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
+  std::vector<tree::Change> changes;    // the same
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
 

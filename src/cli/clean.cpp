@@ -92,7 +92,7 @@ io::Result<void> Cleaning::ask() {
   while (!link_->cleaned) {
     if (link_->hello && !std::exchange(asked_, true)) {
       (void)link_->control()
-          .send(tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.dry_run})
+          .send(tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run})
           .ok();  // who is gone shows when it is read from
     }
     if (auto turned = turn(); !turned) return turned;

@@ -109,6 +109,8 @@ bool Coordinator::start_agents() {
 }
 
 tree::CopySettings Coordinator::settings() const {
+  tree::SyncSettings sync = options_.sync;
+  sync.enabled |= goes_on_;
   return {.chunk_bytes =
               options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
           .cache = options_.cache,
@@ -116,20 +118,35 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
+          .delta = sync.enabled,
           .congestion = options_.congestion,
           .resume = options_.resume,
           .fsync = options_.fsync,
-          .retry_seconds = options_.retry_seconds};
+          .retry_seconds = options_.retry_seconds,
+          .sync = sync};
+}
+
+bool Coordinator::send_jobs() {
+  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
+  if (!key) return fail(key.error()), false;
+  const tree::StreamWish wish{parties_.source_connects, options_.transport, options_.via, options_.data_port,
+                              *key};
+  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
+  if (!send_jobs(wish)) return false;
+  if (!target_->target_ready->interrupted || options_.sync.enabled) return true;
+  // What is there already is skipped as a sync would: both begin anew, now that this is known.
+  goes_on_ = true;
+  source_->source_ready.reset();
+  target_->target_ready.reset();
+  return send_jobs(wish);
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
 // hands.
-bool Coordinator::send_jobs() {
-  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
-  if (!key) return fail(key.error()), false;
+bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
+  source_job.streams = wish;
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
@@ -141,9 +158,9 @@ bool Coordinator::send_jobs() {
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
-  if (options_.recursive && options_.resume) target_job.marker = run_marker_of(options_);
+  const bool leaves_marker = options_.recursive && options_.resume && !options_.sync.enabled;
+  if (leaves_marker) target_job.marker = run_marker_of(options_);
 
-  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   bool source_sent = false;
   bool target_sent = false;
   const auto ready = [&] {
@@ -209,9 +226,18 @@ bool Coordinator::begin() {
   if (!any) return false;  // each has been reported
   const bool same_kernel =
       source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
+  // A mirror never nests: a directory means what is in it.
+  if (options_.sync.enabled && source.sources.front().kind == tree::PathKind::directory) {
+    sources.front() += '/';
+  }
   const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel,
                                   options_.into_directory);
   if (!landing) return fail(landing.error()), false;
+  if (options_.sync.enabled && landing->in_place) {
+    return fail(io::plain_error(ErrorKind::file, "copy to", options_.destination.path,
+                                "is neither a file nor a directory")),
+           false;
+  }
 
   const bool ordered = target.kind == tree::PathKind::byte_stream ||
                        source.sources.front().kind == tree::PathKind::byte_stream;

@@ -53,6 +53,7 @@ class Coordinator {
 
   bool start_agents();
   bool send_jobs();
+  bool send_jobs(const tree::StreamWish& wish);
   bool begin();
   void measure_round_trip();
   tree::CopySettings settings() const;
@@ -67,6 +68,7 @@ class Coordinator {
   bool silent(const AgentLink& link);
   void take_signal();
   void take_problems(AgentLink& link);
+  void take_changes(AgentLink& link);
   bool lost(AgentLink& link, const io::Error& error);
   void send_beats();
   void show_progress();
@@ -85,6 +87,7 @@ class Coordinator {
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;
   bool run_ended_ = false;  // by a problem that ends it
+  bool goes_on_ = false;    // with what an earlier run has begun: compares first
   Clock::time_point pinged_;
   Clock::duration round_trip_ = Clock::duration::max();
   unsigned pings_ = 0;

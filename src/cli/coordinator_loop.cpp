@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/change_line.h"
 #include "cli/coordinator.h"
 #include "cli/exit_status.h"
 
@@ -38,6 +39,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (watched[i].fd < 0 || watched[i].revents == 0) continue;
     const auto received = links[i]->receive();
+    take_changes(*links[i]);
     take_problems(*links[i]);
     if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
@@ -90,6 +92,17 @@ void Coordinator::take_problems(AgentLink& link) {
     status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
   }
+}
+
+void Coordinator::take_changes(AgentLink& link) {
+  if (link.changes.empty() || parties_.tell) return;
+  const bool sends = is_remote(options_.destination) && !is_remote(options_.sources.front());
+  progress_.clear();
+  for (const tree::Change& change : std::exchange(link.changes, {})) {
+    const std::string line = options_.json ? change_json(change, sends) : change_line(change, sends);
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  }
+  std::fflush(stdout);
 }
 
 // An agent's end: in order after it is done. False: the run is over.

@@ -8,6 +8,7 @@
 #include "cli/help_text.h"
 #include "cli/shared_options.h"
 #include "cli/size.h"
+#include "cli/sync_options.h"
 
 namespace rdcp::cli {
 namespace {
@@ -26,7 +27,6 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-resume", [&] { options.resume = false; });
   line.flag("--fsync", [&] { options.fsync = true; });
   line.flag("--clean", [&] { options.clean = true; });
-  line.flag("-n,--dry-run", [&] { options.dry_run = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
@@ -39,8 +39,9 @@ bool is_standard_stream(const Location& location) {
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
-  if (options.json && !options.doctor) return refuse("--json", "goes with --doctor only");
-  if (options.dry_run && !options.clean) return refuse("-n", "goes with --clean only");
+  if (options.json && !options.doctor && !options.sync.enabled) {
+    return refuse("--json", "goes with --doctor and --sync only");
+  }
   return check_host_options(options);
 }
 
@@ -78,6 +79,9 @@ Result<void> take_doctor_operands(const std::vector<string>& words, Options& opt
 
 Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
   if (options.doctor || options.agent) return refuse("--clean", "contradicts --doctor and --agent");
+  if (options.sync.enabled || (!options.sync_option.empty() && options.sync_option != "--dry-run")) {
+    return refuse("--clean", "takes none of --sync's options but --dry-run");
+  }
   if (words.size() != 1) return refuse("--clean", "takes one DIR");
   auto taken = assign(options.clean_directory, parse_location(words.front()));
   if (taken && is_standard_stream(options.clean_directory)) return refuse("'-'", "is no directory to clean");
@@ -101,6 +105,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   options.destination = std::move(options.sources.back());
   options.sources.pop_back();
   if (auto checked = check_transport(options); !checked) return checked;
+  if (auto checked = check_sync_options(options); !checked) return checked;
   return check_streams(options);
 }
 
@@ -126,6 +131,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   HelpFlags asked;
   add_help_options(line, asked);
   add_copy_options(line, parsed.options);
+  add_sync_options(line, parsed.options);
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options);

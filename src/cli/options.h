@@ -32,11 +32,13 @@ struct Options {
 
   bool clean = false;  // remove what runs have left in clean_directory; copy nothing
   Location clean_directory;
-  bool dry_run = false;
 
   bool resume = true;
   bool fsync = false;
   unsigned retry_seconds = 0;  // how long a stream that is lost is tried for; 0: not at all
+
+  tree::SyncSettings sync;
+  std::string sync_option;  // one that makes sense with --sync only, and was given
 
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;

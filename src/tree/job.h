@@ -11,6 +11,7 @@
 #include "net/handshake.h"
 #include "net/rails.h"
 #include "tree/message.h"
+#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 
@@ -32,9 +33,11 @@ struct CopySettings {
   bool resume = true;      // go on with what an earlier run has left of a large file
   bool fsync = false;      // nothing has its final name before it is on the disk
   std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
+  SyncSettings sync;
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta, inplace, checksum,
-                    congestion, resume, fsync, retry_seconds);
+    return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
+                                   inplace, checksum, congestion, resume, fsync, retry_seconds),
+                          sync.fields());
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
@@ -135,7 +138,7 @@ struct Begin {
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;
-  std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
+  std::vector<std::string> landings;  // Entry::path of each source's top
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
   auto fields() {

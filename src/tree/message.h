@@ -3,7 +3,7 @@
 // Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, clean_job, beat, suspend,
 // abort, finish.
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, done | measured, findings, leftovers.
+// problem, changes, done | measured, findings, leftovers.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ enum class MessageType : std::uint8_t {
   segment_job,
   segment_end,
   relayed_bytes,
+  changes,
   clean_job,
   leftovers,
 };
@@ -125,6 +126,21 @@ struct Done {
                                    wire_bytes, streams, notes, ring),
                           times.fields(), std::tie(losses, lost_streams));
   }
+};
+
+// What a sync changes (or would change) at one path.
+struct Change {
+  std::string code;    // eleven characters, as rsync --itemize-changes has them: ">f.st......"
+  std::string path;    // beneath DST; a directory's ends in a slash
+  std::string target;  // a symlink's, or the file that a hard link is one with; else empty
+  auto fields() { return std::tie(code, path, target); }
+};
+
+// From the target, many at a time.
+struct Changes {
+  static constexpr MessageType kType = MessageType::changes;
+  std::vector<Change> list;
+  auto fields() { return std::tie(list); }
 };
 
 struct Beat {

@@ -21,7 +21,8 @@ namespace rdcp::tree {
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
-  Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
+  // sorts: the walk has not told large files from small ones (sync), so the former go back to the plan.
+  Packer(Plan& plan, std::uint64_t small_file_max, bool sorts, const MetadataPolicy& policy, NameTable& names,
          Reporter& reporter);
 
   // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
@@ -47,12 +48,15 @@ class Packer {
   Outcome add(const Item& item);
   io::Fd open_file(const Item& item);
   Outcome add_file(const Item& item);
+  Outcome add_attributes(const Item& item);
   Outcome add_entry(std::span<const std::byte> content);
   bool read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
   void hand_back(const Item& item);
+  static void postpone(Item& item);
   void note_holes(int fd, const struct stat& status);
 
   Plan& plan_;
+  const bool sorts_;
   const MetadataPolicy policy_;
   NameTable& names_;
   Reporter& reporter_;

@@ -12,9 +12,14 @@ bool Plan::add(Batch batch) {
   room_.wait(lock, [this] { return queued_items_ < kQueuedItemsMax || stopped(); });
   if (stopped()) return false;
   queued_items_ += batch.items.size();
+  number(batch);
   batches_.push_back(std::move(batch));
   wake_workers();
   return true;
+}
+
+void Plan::number(Batch& batch) {
+  if (compare_first_) batch.serial = next_serial_++;
 }
 
 bool Plan::add(LargeFileRef file) {
@@ -43,6 +48,12 @@ void Plan::count(std::uint64_t files, std::uint64_t bytes) {
   totals_.bytes += bytes;
 }
 
+void Plan::discount(std::uint64_t files, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  totals_.files -= files;
+  totals_.bytes -= bytes;
+}
+
 void Plan::walk_finished() {
   std::lock_guard lock(mutex_);
   walk_over_ = true;
@@ -59,7 +70,7 @@ void Plan::listed(const DirectoryRef& directory) {
 void Plan::child_settled(const DirectoryRef& directory) {
   if (directory == nullptr || directory->pending.fetch_sub(1) != 1) return;
   if (directory->root->single) return;
-  if (directory->readable) {
+  if (directory->readable && directory->to_finish) {
     finishable_.push_back(directory);
     wake_workers();
   } else {
@@ -74,7 +85,7 @@ Plan::Next Plan::take(Work& work, const void* worker) {
   // Large files first, because they fill disks and networks best; but every other time a batch, so that the
   // walker, which may have more large files to find, is not held up behind a queue of small ones.
   prefer_batch_ = !prefer_batch_;
-  bool found = given_back_.take(work) || (prefer_batch_ && take_batch(work));
+  bool found = given_back_.take(work) || take_compared(work) || (prefer_batch_ && take_batch(work));
   found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
   if (!found && all_settled()) {
     make_link_batches();
@@ -92,7 +103,8 @@ Plan::Next Plan::take(Work& work, const void* worker) {
 // With the mutex held: only hard links may be left. A file without anything in flight can still be active, if
 // another worker is just about to take its next extent.
 bool Plan::all_settled() const {
-  return walk_over_ && in_flight_ == 0 && open_files_ == 0 && waiting_.empty() && given_back_.empty();
+  return walk_over_ && in_flight_ == 0 && open_files_ == 0 && waiting_.empty() && given_back_.empty() &&
+         compared_.empty();
 }
 
 bool Plan::take_extent(Work& work, const void* worker) {
@@ -175,11 +187,41 @@ bool Plan::take_open(Work& work) {
 
 bool Plan::take_batch(Work& work) {
   if (batches_.empty()) return false;
+  if (compare_first_) {
+    // What is found to be different must not pile up faster than it is sent.
+    if (compared_items_ >= kQueuedItemsMax || waiting_.size() >= kLargeFilesMax) return false;
+    comparing_.push_back(batches_.front().serial);
+  }
   work.kind = Work::Kind::batch;
   work.batch = std::move(batches_.front());
   batches_.pop_front();
   queued_items_ -= work.batch.items.size();
   room_.notify_all();
+  return true;
+}
+
+bool Plan::may_be_sent(const Batch& batch) const {
+  return std::ranges::none_of(comparing_, [&](std::uint64_t serial) { return serial < batch.serial; });
+}
+
+bool Plan::settle_compare(Work& work) {
+  std::lock_guard lock(mutex_);
+  std::erase(comparing_, work.batch.serial);
+  wake_workers();
+  if (may_be_sent(work.batch)) return true;
+  compared_items_ += work.batch.items.size();
+  compared_.push_back(std::move(work.batch));
+  --in_flight_;
+  return false;
+}
+
+bool Plan::take_compared(Work& work) {
+  const auto at = std::ranges::find_if(compared_, [this](const Batch& batch) { return may_be_sent(batch); });
+  if (at == compared_.end()) return false;
+  work.kind = Work::Kind::batch;
+  work.batch = std::move(*at);
+  compared_.erase(at);
+  compared_items_ -= work.batch.items.size();
   return true;
 }
 
@@ -194,10 +236,11 @@ bool Plan::take_finish(Work& work) {
     while (directory != nullptr) {
       Item item;
       item.kind = Item::Kind::finish;
+      directory->outgrown = false;
       item.directory = directory;
       work.batch.items.push_back(std::move(item));
       const DirectoryRef& parent = directory->parent;
-      const bool follows = parent != nullptr && parent->readable && parent->pending.load() == 1 &&
+      const bool follows = parent != nullptr && parent->readable && parent->to_finish && parent->pending.load() == 1 &&
                            work.batch.items.size() < kFinishBatch;
       if (follows)
         parent->pending.store(2);  // its own item is out: settling the child must not queue it again
@@ -216,6 +259,7 @@ void Plan::make_link_batches() {
       links_.pop_front();
     }
     queued_items_ += batch.items.size();
+    number(batch);
     batches_.push_back(std::move(batch));
   }
 }

@@ -50,14 +50,17 @@ class Plan {
 
   // Before the first worker takes work.
   void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
+  // Before the walk: batches are compared before anything of them is sent.
+  void compare_first() { compare_first_ = true; }
 
   // Walker. False: the run was stopped.
-  bool add(Batch batch);
+  bool add(Batch batch);  // of a sync: to be compared
   bool add(LargeFileRef file);
   // A worker's find: a file that is no longer small. Never blocks.
   void add_grown(LargeFileRef file);
   void add_link(Item item);  // sent when all else is settled, because its first name must be there
   void count(std::uint64_t files, std::uint64_t bytes);
+  void discount(std::uint64_t files, std::uint64_t bytes);  // what need not be copied after all
   void walk_finished();
   // The listing of a directory is over, and not all of its children went into one batch with it.
   void listed(const DirectoryRef& directory);
@@ -69,6 +72,9 @@ class Plan {
   // Every piece of work that was taken comes back through exactly one of these, or give_back().
   // What of the batch was packed and answered for. True: that was all of it.
   bool settle_batch(Batch& batch);
+  // All of work.batch has been compared. False: it is left here until all batches before it are compared,
+  // too; so nothing changes at the target beneath a directory before that has been compared itself.
+  bool settle_compare(Work& work);
   void opened(const LargeFileRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
@@ -116,6 +122,9 @@ class Plan {
   bool settle_part(Work& work);
   bool take_open(Work& work);
   bool take_batch(Work& work);
+  bool take_compared(Work& work);
+  bool may_be_sent(const Batch& batch) const;
+  void number(Batch& batch);
   bool take_finish(Work& work);
   void make_link_batches();
   bool all_settled() const;
@@ -129,6 +138,11 @@ class Plan {
   std::condition_variable room_;
   std::deque<Batch> batches_;
   std::size_t queued_items_ = 0;  // in batches_
+  bool compare_first_ = false;
+  std::uint64_t next_serial_ = 1;
+  std::vector<std::uint64_t> comparing_;  // serials of batches taken and not compared yet
+  std::deque<Batch> compared_;            // that wait for others, see settle_compare()
+  std::size_t compared_items_ = 0;
   std::deque<LargeFileRef> waiting_;
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;

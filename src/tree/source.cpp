@@ -23,6 +23,8 @@ constexpr std::uint64_t kSmallFileMax = 128 << 10;
 // About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side
 // waiting.
 constexpr std::uint64_t kBatchBytes = 512 << 10;
+constexpr std::size_t kBatchItems = 512;
+constexpr std::size_t kComparedItems = net::Verdicts::kCount;  // a page, most of the time
 // How much of a file one copy_range covers: enough to be worth the call, not so much that a signal has to
 // wait.
 constexpr std::uint64_t kByKernelBytes = 16 << 20;
@@ -105,7 +107,9 @@ PathFacts Source::open_one(const std::string& path) {
   struct stat status {};
   // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is
   // followed.
-  const int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  // A mirror's SRC means what is in the directory, whatever leads to it.
+  if (job_.settings.sync.enabled && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) follow = 0;
   if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
     reporter_.problem(io::errno_error("open", path));
     return {};
@@ -192,7 +196,10 @@ void Source::add_opened(const Root& root) {
 
 void Source::start_walk() {
   const WalkLimits limits{.small_file_max = small_file_max_,
-                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2)};
+                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2),
+                          .batch_items = job_.settings.sync.enabled ? kComparedItems : kBatchItems,
+                          .compares = job_.settings.sync.enabled};
+  if (job_.settings.sync.enabled) plan_.compare_first();
   walker_ = std::make_unique<Walker>(plan_, roots_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {
     if (root.opened) add_opened(root);

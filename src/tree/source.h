@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/asker.h"
 #include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/pacer.h"
@@ -81,6 +82,7 @@ class Source {
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
   Plan plan_;
+  ReplacedFiles replaced_;
   StreamTable streams_;
   Pacer pacer_;
   SourceCounters counters_;

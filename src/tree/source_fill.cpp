@@ -37,7 +37,7 @@ SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot)
   const Stopwatch watch(times_.read_busy_ns);
   switch (work.kind) {
     case Work::Kind::batch:
-      return pack_batch(work, slot);
+      return work.batch.to_compare() ? ask(work, slot) : pack_batch(work, slot);
     case Work::Kind::open:
       return open_file(work.file, slot);
     case Work::Kind::span:
@@ -63,6 +63,14 @@ SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::b
   frame.length = static_cast<std::uint32_t>(length);
   frame.digest = io::digest_of(slot.first(length));
   return Chunk(frame, length);
+}
+
+SourceWorker::Chunk SourceWorker::ask(Work& work, std::span<std::byte> slot) {
+  const std::size_t length = asker_.ask(work.batch, slot);
+  if (length == 0) return Chunk(Chunk::State::nothing);
+  net::Frame frame;
+  frame.kind = FrameKind::compare;
+  return with_digest(frame, slot, length);
 }
 
 SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> slot) {

@@ -43,7 +43,10 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
       index_(index),
       depth_(source.shape_.target_slots),
-      packer_(source.plan_, source.small_file_max_, source.policy_, source.names_, source.reporter_) {}
+      packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
+              source.names_, source.reporter_),
+      asker_(source.job_.settings.sync, source.policy_, source.plan_, source.names_, source.replaced_,
+             source.reporter_) {}
 
 // Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
 // in order, so that the target does not take a cut connection for the cause.
@@ -229,6 +232,7 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
   }
   switch (work.kind) {
     case Work::Kind::batch:
+      if (work.batch.to_compare()) return settle_compare(work, chunk, status, verdicts);
       return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed());
     case Work::Kind::open:
       settle_open(work, status);
@@ -246,6 +250,26 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
       return false;
   }
   return false;
+}
+
+// A page of the batch is answered. What is equal is done with; what is not is sent, by this coroutine unless it
+// has to wait for other batches.
+bool SourceWorker::settle_compare(Work& work, const Chunk& chunk, AckStatus status,
+                                  const net::Verdicts& verdicts) {
+  const bool refused = chunk.state == Chunk::State::ready && status != AckStatus::done;
+  net::Verdicts answers = verdicts;
+  for (std::size_t i = 0; refused && i < net::Verdicts::kCount; ++i) {
+    answers.set(i, static_cast<std::uint8_t>(Verdict::refused));
+  }
+  asker_.take(work.batch, answers);
+  if (work.batch.to_compare()) return true;
+  if (!source_.plan_.settle_compare(work)) {
+    work = {};
+    return false;
+  }
+  if (Asker::has_work(work.batch)) return true;
+  work.batch.next = work.batch.items.size();
+  return settle_batch(work, Packer::Packed());
 }
 
 bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {

@@ -11,6 +11,7 @@
 #include "io/ring.h"
 #include "io/step.h"
 #include "net/stream.h"
+#include "tree/asker.h"
 #include "tree/packer.h"
 #include "tree/plan.h"
 #include "tree/source.h"
@@ -42,6 +43,7 @@ class SourceWorker {
   io::Task slot_loop(std::span<std::byte> slot);
   Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
+  Chunk ask(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
@@ -54,6 +56,7 @@ class SourceWorker {
   // Takes the target's word. True: work has a next step for the same coroutine.
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
               const net::Verdicts& verdicts);
+  bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
   bool settle_batch(Work& work, const Packer::Packed& packed);
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
@@ -72,6 +75,7 @@ class SourceWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> idle_;
   Packer packer_;
+  Asker asker_;
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
   bool stream_lost_ = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,8 @@ class Target {
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
+  // Before open(): where a sync's changes go.
+  void tell_changes(std::function<void(const Changes&)> tell) { tell_ = std::move(tell); }
   // What stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
@@ -75,6 +78,8 @@ class Target {
   io::Fd root_;
   std::string root_name_;
   std::optional<RunMarker> marker_;
+  std::string landing_;  // Entry::path of the source's top
+  std::function<void(const Changes&)> tell_ = [](const Changes&) {};
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
   std::atomic<bool> stopped_{false};

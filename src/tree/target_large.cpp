@@ -32,6 +32,7 @@ bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) 
 }
 
 AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::byte> header) {
+  if (!may_change()) return AckStatus::refused;
   auto file = std::make_shared<TargetFile>();
   Entry entry;
   if (!read_header(header, entry)) return AckStatus::refused;
@@ -113,7 +114,8 @@ std::optional<Answer> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
   const auto before = target_.unheard_.take(frame);
   if (!before) return std::nullopt;
-  const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::probe;
+  const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::probe ||
+                      frame.kind == FrameKind::compare;
   if (before->status == AckStatus::refused || stands) return before;
   if (frame.kind == FrameKind::open) target_.files_.take(frame.file_id);
   const TargetFileRef file =
@@ -245,7 +247,12 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
   }
   UnnamedFile& unnamed = file.opened->file;
   if (done) done = tree_->flush(unnamed.fd(), file.subject);
-  if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
+  const int directory = file.opened->directory.get();
+  const std::string name(split_path(file.path).name);
+  if (done) {
+    done = tree_->publish(directory, name, file.subject,
+                          [&] { return unnamed.publish(directory, name, file.subject); });
+  }
   if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);
   return done;

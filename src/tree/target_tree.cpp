@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <cassert>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/remove.h"
 #include "tree/special.h"
+#include "tree/temporary_name.h"
 
 namespace rdcp::tree {
 namespace {
@@ -86,8 +89,10 @@ io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content
   if (close_first) {
     if (auto closed = file.close(name); !closed) return closed;
   }
-  auto named = make_in_parent(
-      entry.path, [&](int parent) { return file.publish(parent, split_path(entry.path).name, name); });
+  auto named = make_in_parent(entry.path, [&](int parent) {
+    const std::string last(split_path(entry.path).name);
+    return publish(parent, last, name, [&] { return file.publish(parent, last, name); });
+  });
   if (!named) return named;
   return close_first ? io::Result<void>{} : file.close(name);
 }
@@ -103,7 +108,8 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
     return apply_metadata_path_fd(fd, entry, policy_, names_, losses_, name);
   };
   auto made = make_in_parent(entry.path, [&](int directory) {
-    return make_special({directory, std::string(split_path(entry.path).name), name}, entry, finish);
+    const Place place{directory, std::string(split_path(entry.path).name), name};
+    return publish(directory, place.name, name, [&] { return make_special(place, entry, finish); });
   });
   const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
   if (!made && is_device && made.error().code == EPERM) {
@@ -121,9 +127,46 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   const io::Fd target_directory = open_beneath(root_, target.parent, O_PATH | O_DIRECTORY);
   if (!target_directory) return io::errno_error("open directory", subject(target.parent));
   return make_in_parent(entry.path, [&](int directory) {
-    return make_hard_link({directory, std::string(split_path(entry.path).name), name}, target_directory.get(),
-                          std::string(target.name));
+    const Place place{directory, std::string(split_path(entry.path).name), name};
+    return publish(directory, place.name, name, [&] {
+      return make_hard_link(place, target_directory.get(), std::string(target.name));
+    });
   });
+}
+
+io::Result<void> TargetTree::publish(int directory, const std::string& name, std::string_view subject,
+                                     const std::function<io::Result<void>()>& publish) {
+  struct stat status {};
+  const bool in_the_way = replaces_directories_ &&
+                          ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          S_ISDIR(status.st_mode);
+  if (!in_the_way) return publish();
+  const std::string aside = take_temporary_name(name, [&](const char* free) {
+    return ::renameat2(directory, name.c_str(), directory, free, RENAME_NOREPLACE);
+  });
+  if (aside.empty()) return io::errno_error("replace", subject);
+  const auto done = publish();
+  if (!done) {
+    ::renameat2(directory, aside.c_str(), directory, name.c_str(), RENAME_NOREPLACE);
+    return done;
+  }
+  auto removed = remove_tree(directory, aside, subject);
+  directories_.clear();  // some of it may be among them
+  return removed;
+}
+
+io::Result<void> TargetTree::set_attributes(const Entry& entry) {
+  const std::string name = subject(entry.path);
+  if (entry.path.empty() || !is_safe_path(entry.path)) {
+    return io::plain_error(io::ErrorKind::protocol, "set attributes of", name, "unsafe path");
+  }
+  const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
+  if (type_of(status.st_mode) != entry.type || status.st_nlink > 1) {
+    return io::plain_error(io::ErrorKind::file, "set attributes of", name, "it was replaced meanwhile");
+  }
+  return apply_metadata_path_fd(fd.get(), entry, policy_, names_, losses_, name);
 }
 
 io::Result<void> TargetTree::finish_directory(const Entry& entry) {

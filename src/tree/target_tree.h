@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,15 @@ class TargetTree {
   // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
   io::Result<void> finish_directory(const Entry& entry);
 
+  // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
+  io::Result<void> set_attributes(const Entry& entry);
+
+  // Sync: what is no directory gives way to one; a directory gives way to what is none if `directories`.
+  void replace_others(bool directories) {
+    directories_.replace_others();
+    replaces_directories_ = directories;
+  }
+
   // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
   // metadata is set by apply_metadata() with created_mode ~0u before publish().
   struct OpenedFile {
@@ -47,6 +57,10 @@ class TargetTree {
   };
   // wish: as a part, where that can be; null: without a name.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
+  // Calls publish(), which names something `name` in directory; a directory that stands there and may give way
+  // is put aside before, and removed when the other one has its name.
+  io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
+                           const std::function<io::Result<void>()>& publish);
 
   // Every file is on the disk before it gets its name, and directories outside the root's filesystem when they
   // are finished; what is left is the caller's to flush (syncfs(2) of the root).
@@ -81,6 +95,7 @@ class TargetTree {
   Directories directories_;
   Naming naming_;
   bool flushes_ = false;
+  bool replaces_directories_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
 };

@@ -28,6 +28,13 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
     tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
                                          target_.names_, target_.losses_);
     if (target_.job_.settings.fsync) tree_->flush_all();
+    const SyncSettings& sync = target_.job_.settings.sync;
+    if (sync.enabled) {
+      tree_->replace_others(sync.replaces_directories());
+      comparer_ = std::make_unique<Comparer>(target_.root_.get(), target_.root_name_, target_.landing_, sync,
+                                             target_.policy_, target_.names_);
+      comparer_->going = [this] { return !giving_up(); };
+    }
   }
 }
 
@@ -166,6 +173,9 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       case FrameKind::archive:
         status = unpack(slot.first(frame.length));
         break;
+      case FrameKind::compare:
+        status = compare(slot.first(frame.length), verdicts);
+        break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
         break;
@@ -242,6 +252,7 @@ bool TargetWorker::give_up(std::uint64_t stream) {
 
 // A batch of small files. What goes wrong with one of them is told, and the others are put in place.
 AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
+  if (!may_change()) return AckStatus::refused;
   if (target_.only_file_mode_) {
     protocol_error("an archive where one stream was agreed on");
     return AckStatus::refused;
@@ -265,8 +276,39 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 
+// A dry run is one by what is done here, whatever the source sends.
+bool TargetWorker::may_change() {
+  if (!target_.job_.settings.sync.dry_run) return true;
+  protocol_error("a change in a dry run");
+  return false;
+}
+
+// A page of what the source has: says of each entry what becomes of it, and tells the user.
+AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (comparer_ == nullptr) {
+    protocol_error("a comparison that was not agreed on");
+    return AckStatus::refused;
+  }
+  QuestionReader reader;
+  Question question;
+  Changes changes;
+  const auto opened = reader.open(page);
+  if (!opened) fail(opened.error());
+  for (std::size_t i = 0; opened && !giving_up(); ++i) {
+    const auto more = reader.next(question);
+    if (!more) fail(more.error());
+    if (!more || !*more) break;
+    const auto verdict = comparer_->compare(question, changes.list);
+    if (!verdict) report(verdict.error());
+    verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
 io::Result<void> TargetWorker::put_entry() {
   if (target_.in_place_) return write_small_in_place();
+  if (entry_.attributes_only) return tree_->set_attributes(entry_);
   switch (entry_.type) {
     case EntryType::file:
       return tree_->put_file(entry_, reader_);

@@ -12,6 +12,7 @@
 #include "io/step.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/comparer.h"
 #include "tree/probe.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
@@ -34,6 +35,8 @@ class TargetWorker {
   std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
+  net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
+  bool may_change();
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
@@ -73,6 +76,7 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
+  std::unique_ptr<Comparer> comparer_;  // sync
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;

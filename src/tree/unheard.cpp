@@ -9,13 +9,15 @@ namespace {
 // An archive is nobody's in particular; to unpack it twice does no harm.
 bool is_known_again(const net::Frame& frame) {
   return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
-         frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::probe;
+         frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::probe ||
+         frame.kind == net::FrameKind::compare;
 }
 
 // The same chunk: of a file's life there is one opening and one commit, its data are told apart by position;
-// probes are sent again as they were.
+// probes and pages are sent again as they were.
 bool is_same(const net::Frame& a, const net::Frame& b) {
   if (a.kind != b.kind || a.file_id != b.file_id) return false;
+  if (a.kind == net::FrameKind::compare) return a.digest == b.digest;
   if (a.kind == net::FrameKind::probe) return a.offset == b.offset && a.digest == b.digest;
   return a.kind != net::FrameKind::data || a.offset == b.offset;
 }

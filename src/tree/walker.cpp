@@ -30,14 +30,6 @@ bool is_dot(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-// A file much smaller on the disk than it says: sent by extents, so that holes stay holes. Below a few pages
-// it is not worth a file of its own: filesystems that pack or compress small files would make every file look
-// sparse.
-bool looks_sparse(const struct stat& status) {
-  constexpr off_t kSparseMin = 64 << 10;
-  return status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
-}
-
 }  // namespace
 
 // One walking thread: its stack of directories and the batch that it is filling.
@@ -65,6 +57,7 @@ class Walker::Thread {
   bool open_level(Level& level);
   void read_buffer(Level& level);
   void add_entry(Level& level, const char* name);
+  void enter(const DirectoryRef& directory);
   void finish_level(Level& level);
   void add_item(Item item);
   void append(Item item);
@@ -99,6 +92,7 @@ void Walker::Thread::append(Item item) {
   constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
   batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
                   (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
+  if (walker_.limits_.compares) batch_bytes_ = 0;  // most of it will not be sent
   batch_.items.push_back(std::move(item));
   if (batch_bytes_ >= walker_.limits_.batch_bytes || batch_.items.size() >= walker_.limits_.batch_items)
     flush();
@@ -120,7 +114,7 @@ void Walker::Thread::add_item(Item item) {
   }
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
   walker_.plan_.count(1, size);
-  if (regular && (size > walker_.limits_.small_file_max || looks_sparse(item.status))) {
+  if (!walker_.limits_.compares && travels_alone(item.status, walker_.limits_.small_file_max)) {
     auto file = std::make_shared<LargeFile>();
     file->item = std::move(item);
     walker_.plan_.add(std::move(file));
@@ -145,7 +139,10 @@ void Walker::Thread::walk(DirectoryRef top) {
     if (!level.subdirectories.empty()) {
       DirectoryRef next = std::move(level.subdirectories.back());
       level.subdirectories.pop_back();
-      if (walker_.offer(next)) continue;
+      // The other thread's batches must not come before the one that the parent is entered in.
+      const bool may_offer = walker_.wants_offer();
+      if (may_offer && walker_.limits_.compares) flush();
+      if (may_offer && walker_.offer(next)) continue;
       if (levels_.size() >= kHeldOpen) {
         level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
         level.fd.reset();
@@ -180,6 +177,7 @@ void Walker::Thread::read_buffer(Level& level) {
     const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
     if (!read) walker_.reporter_.problem(read.error());
   }
+  if (first && walker_.limits_.compares) enter(level.directory);
   const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
   if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(directory)));
   if (bytes <= 0) level.at_end = true;
@@ -188,6 +186,15 @@ void Walker::Thread::read_buffer(Level& level) {
     at += raw->length;
     if (!is_dot(raw->name) && !is_left_by_a_run(raw->name)) add_entry(level, raw->name);
   }
+}
+
+void Walker::Thread::enter(const DirectoryRef& directory) {
+  directory->pending.fetch_add(1);
+  directory->to_finish = false;
+  Item item;
+  item.kind = Item::Kind::enter;
+  item.directory = directory;
+  append(std::move(item));
 }
 
 void Walker::Thread::add_entry(Level& level, const char* name) {
@@ -310,6 +317,12 @@ bool Walker::take_offered(DirectoryRef& directory) {
   directory = std::move(offered_.front());
   offered_.pop_front();
   return true;
+}
+
+bool Walker::wants_offer() {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  return idle_threads_ > 0 && offered_.size() < kOffered;
 }
 
 // Gives a directory to the other threads while they have little to do.

@@ -24,6 +24,7 @@ struct WalkLimits {
   std::uint64_t small_file_max = 0;  // larger files go alone, as chunks
   std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
   std::size_t batch_items = 512;
+  bool compares = false;  // sync: all goes into batches, and a directory's own metadata before what is in it
 };
 
 // Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
@@ -44,6 +45,7 @@ class Walker {
   static constexpr std::size_t kOffered = 64;
 
   bool take_offered(DirectoryRef& directory);
+  bool wants_offer();
   bool offer(DirectoryRef& directory);
   void run_thread();
   // The first name seen for an inode with several, or null when this is the first.

@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "tree/beneath.h"
 #include "tree/entry.h"
+#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 
@@ -41,6 +42,10 @@ struct Directory {
   std::string local_path;  // beneath root->fd
   Entry entry;             // metadata; path is filled in when it is sent
   bool readable = true;    // false: it could not even be opened; it has been reported and is not finished
+  // Its own metadata are to be sent. A sync finds out: they differ, or something in it changes.
+  std::atomic<bool> to_finish{true};
+  // Something in it left its batch to go alone, so its finish cannot be in that batch.
+  std::atomic<bool> outgrown{false};
 
   // Children not settled yet, plus one while it is being listed. At zero it can be finished.
   std::atomic<std::int64_t> pending{1};
@@ -53,14 +58,18 @@ struct Directory {
 
 // One thing to copy, as the walker saw it.
 struct Item {
-  enum class Kind : std::uint8_t { entry, hard_link, finish };
+  // enter: a directory's own metadata, compared (sync) before anything in it; nothing of it is sent.
+  // listed: what a finish becomes when something in the directory went out of the batch.
+  enum class Kind : std::uint8_t { entry, hard_link, finish, enter, listed };
   Kind kind = Kind::entry;
-  DirectoryRef directory;   // that it is in; for finish: the directory itself
-  std::string name;         // for finish: empty
+  DirectoryRef directory;   // that it is in; for finish, enter, listed: the directory itself
+  std::string name;         // for these: empty
   struct stat status {};    // entry, hard_link
   std::string link_target;  // symlink: content; hard_link: Entry::path below the landing, see link_root
   const Root* link_root = nullptr;
-  bool skipped = false;  // it could not be packed, which has been told
+  bool skipped = false;  // there is nothing (more) to send; if it could not be packed, that has been told
+  bool asked = false;    // it is on the page under way
+  Verdict verdict = Verdict::different;
 
   // The directory that waits for this item.
   const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent : directory; }
@@ -75,9 +84,24 @@ struct Item {
   }
 };
 
+// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
+// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
+// filesystems that pack or compress small files would make every file look sparse.
+inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
+  constexpr off_t kSparseMin = 64 << 10;
+  const bool sparse =
+      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
+  return S_ISREG(status.st_mode) &&
+         (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
+}
+
 // Neighbouring small items that should fit into one archive chunk.
 struct Batch {
   std::vector<Item> items;
+  std::uint64_t serial = 0;     // not 0: to be compared first (sync), in about this order
+  std::size_t compared = 0;     // the first that the target has not been asked about
+  std::size_t asked_until = 0;  // behind the last one on the page under way
+  bool to_compare() const { return serial != 0 && compared < items.size(); }
   std::size_t next = 0;     // the first that has not been packed yet
   std::size_t settled = 0;  // the first that the target has not answered for
 };
