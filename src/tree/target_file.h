@@ -39,6 +39,10 @@ struct TargetFile {
 
   // Null: nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
+  // No later run is to go on with it.
+  void drop_part() {
+    if (opened && opened->part) opened->part->drop();
+  }
   // Takes a chunk into the account.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);

@@ -84,6 +84,7 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
     file.opened = std::move(*opened);
     auto reserved = sized && !sparse ? io::preallocate(file.fd(), file.size) : io::Result<void>();
     if (!reserved) {
+      file.drop_part();
       io::Error error = std::move(reserved).error();
       error.subject = file.subject;
       return error;
@@ -159,7 +160,11 @@ bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result,
   if (result.error == 0 && result.bytes >= wanted) return false;
   const int code = result.error != 0 ? result.error : EIO;
   const ErrorKind kind = code == EPIPE ? ErrorKind::reader_gone : ErrorKind::file;
-  if (file.fail()) report(io::errno_error("write", file.subject, code, kind));
+  if (file.fail()) {
+    report(io::errno_error("write", file.subject, code, kind));
+    // A full disk gets its room back.
+    if (code == ENOSPC || code == EDQUOT) file.drop_part();
+  }
   turns_->wake_all();
   return true;
 }
@@ -216,7 +221,7 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
-    if (file->opened && file->opened->part) file->opened->part->drop();
+    file->drop_part();
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;

@@ -385,6 +385,9 @@ class Trees(Resuming):
     def test_a_copy(self):
         self.rounds()
 
+    def test_a_sync(self):
+        self.rounds("--sync")
+
     def test_a_tree_that_the_first_run_makes(self):
         """The same command again means the same place, not one in it."""
         words = ("-r", self.tree, f"dest:{self.target}/new")
