@@ -67,7 +67,7 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
             --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
