@@ -118,7 +118,9 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
-          .delta = sync.enabled,
+          .delta = (sync.enabled || options_.inplace) && !options_.whole_file,
+          .inplace = options_.inplace,
+          .checksum = false,
           .congestion = options_.congestion,
           .resume = options_.resume,
           .fsync = options_.fsync,
@@ -280,6 +282,8 @@ Summary Coordinator::summary() const {
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
+  result.kept_bytes = source.kept_bytes;
+  result.wire_bytes = source.wire_bytes;
   for (const std::string& lost : source.lost_streams) {
     result.warnings.push_back(lost);
   }

@@ -24,6 +24,8 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
   line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
+  line.flag("--inplace", [&] { options.inplace = true; });
+  line.flag("-W,--whole-file", [&] { options.whole_file = true; });
   line.flag("--no-resume", [&] { options.resume = false; });
   line.flag("--fsync", [&] { options.fsync = true; });
   line.flag("--clean", [&] { options.clean = true; });

@@ -46,6 +46,8 @@ struct Options {
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+  bool inplace = false;     // large files are written into the old ones themselves
+  bool whole_file = false;  // all of a file is sent, whatever the target has
 
   bool verbose = false;
   bool quiet = false;

@@ -26,6 +26,8 @@ OpenAnswer open_answer(AckStatus status) {
       return {.usable = true, .spans = Spans::like};
     case AckStatus::has_part:
       return {.usable = true, .spans = Spans::ask};
+    case AckStatus::unsupported:
+      return {.cannot_compare = true};
     default:
       return {};
   }
@@ -172,7 +174,11 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
       } else if (tries == 0 && work.kind == Work::Kind::span && work.spans != Spans::ask) {
-        chunk = co_await probe_span(work, slot);
+        if (work.spans == Spans::chunks) {
+          chunk = co_await probe_chunks(work, slot);
+        } else {
+          chunk = co_await probe_span(work, slot);
+        }
       } else if (tries == 0) {
         chunk = prepare(work, slot);
       }
@@ -306,7 +312,14 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
 }
 
 void SourceWorker::settle_close(Work& work, AckStatus status) {
-  if (work.kind == Work::Kind::commit && status == AckStatus::done) ++source_.counters_.files;
+  const LargeFile& file = *work.file;
+  if (work.kind == Work::Kind::commit && status == AckStatus::done) {
+    ++source_.counters_.files;
+    source_.counters_.bytes -= file.surplus;
+  } else if (file.differs()) {  // what was equal will be taken over, if it is sent
+    source_.counters_.bytes -= file.kept_bytes;
+    source_.counters_.kept_bytes -= file.kept_bytes;
+  }
   work.file->fd.reset();
   source_.plan_.settle_file(work.file);
   work.file.reset();

@@ -2,6 +2,7 @@
 // dropped.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -26,11 +27,21 @@ struct TargetFile {
   std::optional<TargetTree::OpenedFile> opened;  // a new file
   io::Fd overwritten;                            // or the old one, with --inplace; neither: DST is a device
   io::RingFile file;
-  std::unique_ptr<OldFile> old;  // to be probed
-  bool stays = false;            // it is the one that is overwritten: what is equal is in its place
-  bool asked = false;            // an earlier run has written some of it: the source asks for what
+  std::unique_ptr<OldFile> old;    // to be probed
+  bool stays = false;              // it is the one that is overwritten: what is equal is in its place
+  bool asked = false;              // an earlier run has written some of it: the source asks for what
+  // Nothing is written: it is only to be known whether the old file is equal, or where it first is not.
+  bool compares = false;
+  // Parts of pages are written, so no page may be written past the page cache any more.
+  std::atomic<bool> buffered{false};
 
   bool has_name() const { return opened.has_value() || overwritten; }
+  // How it is written to.
+  io::RingFile place() const {
+    io::RingFile how = file;
+    if (buffered) how.direct = false;
+    return how;
+  }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
@@ -69,6 +80,10 @@ struct TargetFile {
   std::mutex mutex;  // of what follows
   io::FileDigest digest;
   bool failed = false;
+  // Of a file that is compared: the first block that differs, and its size, which goes down to a byte.
+  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
+  std::uint64_t first_difference = kNoDifference;
+  std::uint64_t difference_block = kNoDifference;
 };
 using TargetFileRef = std::shared_ptr<TargetFile>;
 

@@ -49,6 +49,12 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     file->ordered = target_.ordered_;
   } else {
     file->subject = tree_->subject(entry.path);
+    if ((frame.flags & net::kFlagCompare) != 0) {
+      const AckStatus status = open_to_compare(*file);
+      if (status != AckStatus::has_basis || target_.files_.add(file)) return status;
+      protocol_error("a file opened twice, or too many files open");
+      return AckStatus::refused;
+    }
     const auto opened = open_place(*file, entry, frame);
     if (!opened) {
       report(opened.error());
@@ -57,7 +63,7 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     if (has_part(*file)) {
       file->asked = true;
     } else {
-      file->old = find_old(*file);
+      file->old = find_old(*file, entry);
     }
   }
   if (!target_.files_.add(file)) {
@@ -132,6 +138,10 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
   TargetFileRef file = target_.files_.find(frame.file_id);
   if (file == nullptr) {
     protocol_error("bytes for a file that is not open");
+    return nullptr;
+  }
+  if (file->compares) {
+    protocol_error("bytes for a file that is only compared");
     return nullptr;
   }
   // Sums are checked before they are used: neither side of these comparisons can overflow.
@@ -227,8 +237,9 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->has_failed()) return AckStatus::refused;
-  if (!file->has_name()) return AckStatus::done;
-  const auto put = put_in_place(*file, entry, frame.offset);
+  if (!file->has_name() && !file->compares) return AckStatus::done;
+  const auto put =
+      file->compares ? keep_equal(*file, entry, frame.offset) : put_in_place(*file, entry, frame.offset);
   if (!put) report(put.error());
   return put ? AckStatus::done : AckStatus::refused;
 }

@@ -15,6 +15,8 @@ complete -c rdcp -s p -l preserve -d 'accepted for scp\'s sake; metadata is alwa
 complete -c rdcp -l no-owner -d 'do not keep owner and group'
 complete -c rdcp -l no-xattrs -d 'do not keep extended attributes and ACLs'
 complete -c rdcp -l numeric-ids -d 'keep owner and group by number, not by name'
+complete -c rdcp -l inplace -d 'write large files into the old ones, only what differs'
+complete -c rdcp -s W -l whole-file -d 'send all of a file, whatever DST has of it'
 complete -c rdcp -l no-resume -d 'start large files over that a run has left in part'
 complete -c rdcp -l fsync -d 'all is on the disk before it has its name'
 complete -c rdcp -l clean -d 'remove what runs have left beneath a directory'
