@@ -110,32 +110,49 @@ bool Coordinator::start_agents() {
 }
 
 tree::CopySettings Coordinator::settings() const {
-  return {
-      .chunk_bytes =
-          options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
-      .cache = options_.cache,
-      .ring = options_.ring,
-      .keep_owner = options_.owner,
-      .keep_xattrs = options_.xattrs,
-      .numeric_ids = options_.numeric_ids,
-      .delta = options_.sync.enabled && !options_.verify,  // parts of an old file are not read from the disk
-      .checksum = options_.sync.checksum,
-      .congestion = options_.congestion,
-      .verify = options_.verify,
-      .resume = options_.resume,
-      .fsync = options_.fsync,
-      .retry_seconds = options_.retry_seconds,
-      .sync = options_.sync};
+  tree::SyncSettings sync = options_.sync;
+  sync.enabled |= goes_on_;
+  // What is taken over from an old file was not written now, so --verify would not have read it back.
+  const bool delta = (sync.enabled || options_.inplace) && !options_.whole_file && !options_.verify;
+  return {.chunk_bytes =
+              options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
+          .cache = options_.cache,
+          .ring = options_.ring,
+          .keep_owner = options_.owner,
+          .keep_xattrs = options_.xattrs,
+          .numeric_ids = options_.numeric_ids,
+          .delta = delta,
+          .inplace = options_.inplace,
+          .checksum = sync.checksum,
+          .congestion = options_.congestion,
+          .verify = options_.verify,
+          .resume = options_.resume,
+          .fsync = options_.fsync,
+          .retry_seconds = options_.retry_seconds,
+          .sync = sync};
+}
+
+bool Coordinator::send_jobs() {
+  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
+  if (!key) return fail(key.error()), false;
+  const tree::StreamWish wish{parties_.source_connects, options_.transport, options_.via, options_.data_port,
+                              *key};
+  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
+  if (!send_jobs(wish)) return false;
+  if (!target_->target_ready->interrupted || options_.sync.enabled) return true;
+  // What is there already is skipped as a sync would: both begin anew, now that this is known.
+  goes_on_ = true;
+  source_->source_ready.reset();
+  target_->target_ready.reset();
+  return send_jobs(wish);
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
 // hands.
-bool Coordinator::send_jobs() {
-  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
-  if (!key) return fail(key.error()), false;
+bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
+  source_job.streams = wish;
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.tell_sums = hear_sum_ != nullptr;
@@ -149,10 +166,9 @@ bool Coordinator::send_jobs() {
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
-  if (options_.recursive && options_.resume && !options_.sync.dry_run)
-    target_job.marker = run_marker_of(options_);
+  const bool leaves_marker = options_.recursive && options_.resume && !options_.sync.enabled;
+  if (leaves_marker) target_job.marker = run_marker_of(options_);
 
-  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   bool source_sent = false;
   bool target_sent = false;
   const auto ready = [&] {
@@ -284,6 +300,8 @@ Summary Coordinator::summary() const {
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
+  result.kept_bytes = source.kept_bytes;
+  result.wire_bytes = source.wire_bytes;
   for (const std::string& lost : source.lost_streams) {
     result.warnings.push_back(lost);
   }

@@ -57,6 +57,7 @@ class Coordinator {
   bool start_agents();
   bool send_jobs();
   void send_names();
+  bool send_jobs(const tree::StreamWish& wish);
   bool begin();
   void measure_round_trip();
   tree::CopySettings settings() const;
@@ -90,6 +91,7 @@ class Coordinator {
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;
   bool run_ended_ = false;  // by a problem that ends it
+  bool goes_on_ = false;    // with what an earlier run has begun: compares first
   Clock::time_point pinged_;
   Clock::duration round_trip_ = Clock::duration::max();
   unsigned pings_ = 0;

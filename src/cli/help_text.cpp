@@ -19,6 +19,9 @@ What to copy
       --no-owner         do not keep owner and group (kept when root)
       --no-xattrs        do not keep extended attributes and ACLs
       --numeric-ids      keep owner and group by number, not by name
+      --inplace          write large files into the old ones, only what differs;
+                         not atomic: an interrupted copy leaves a mix
+  -W, --whole-file       send all of a file, whatever DST has of it
       --no-resume        start large files over that a run has left in part
       --fsync            all is on the disk before it has its name
       --clean            remove what runs have left beneath DIR (a list first)

@@ -25,6 +25,8 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
   line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
+  line.flag("--inplace", [&] { options.inplace = true; });
+  line.flag("-W,--whole-file", [&] { options.whole_file = true; });
   line.flag("--no-resume", [&] { options.resume = false; });
   line.flag("--fsync", [&] { options.fsync = true; });
   line.flag("--clean", [&] { options.clean = true; });
@@ -101,6 +103,9 @@ Result<void> take_doctor_operands(const std::vector<string>& words, Options& opt
 
 Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
   if (options.doctor || options.agent) return refuse("--clean", "contradicts --doctor and --agent");
+  if (options.sync.enabled || (!options.sync_option.empty() && options.sync_option != "--dry-run")) {
+    return refuse("--clean", "takes none of --sync's options but --dry-run");
+  }
   if (words.size() != 1) return refuse("--clean", "takes one DIR");
   auto taken = assign(options.clean_directory, parse_location(words.front()));
   if (taken && is_standard_stream(options.clean_directory)) return refuse("'-'", "is no directory to clean");

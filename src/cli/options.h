@@ -35,8 +35,7 @@ struct Options {
   tree::SyncSettings sync;
   std::string sync_option;  // one that makes sense with --sync only, and was given
 
-  bool clean =
-      false;  // remove what runs have left in clean_directory (sync.dry_run: tell only); copy nothing
+  bool clean = false;  // remove what runs have left in clean_directory; with sync.dry_run: tell only
   Location clean_directory;
 
   bool resume = true;
@@ -49,6 +48,8 @@ struct Options {
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+  bool inplace = false;       // large files are written into the old ones themselves
+  bool whole_file = false;    // all of a file is sent, whatever the target has
   bool verify = false;        // read back what was written
   std::string manifest_file;  // where the digests of what is copied go, or what is checked against
   std::string sums_file;      // the same, as xxh128sum has it

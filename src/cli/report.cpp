@@ -57,6 +57,11 @@ std::string summary_lines(const Summary& summary) {
     lines += fmt::format("{}: {} sent again after a wrong digest\n", summary.program,
                          plural(summary.retried_chunks, "chunk", "chunks"));
   }
+  if (summary.kept_bytes > 0) {
+    lines +=
+        fmt::format("{}: {} were there already; {} ({} bytes) were sent\n", summary.program,
+                    format_bytes(summary.kept_bytes), format_bytes(summary.wire_bytes), summary.wire_bytes);
+  }
   if (!summary.limited_by.empty())
     lines += fmt::format("{}: limited by {}\n", summary.program, io::printable(summary.limited_by));
   const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;

@@ -37,6 +37,30 @@ Digest digest_of(std::span<const std::byte> bytes) {
   return to_digest(xxh3_128(bytes));
 }
 
+// Allocated by the library's own function, which knows the alignment.
+struct RunningDigest::State {
+  XXH3_state_t* state = XXH3_createState();
+  State() { XXH3_128bits_reset(state); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { XXH3_freeState(state); }
+};
+
+RunningDigest::RunningDigest() : state_(std::make_unique<State>()) {}
+RunningDigest::RunningDigest(RunningDigest&&) noexcept = default;
+RunningDigest& RunningDigest::operator=(RunningDigest&&) noexcept = default;
+RunningDigest::~RunningDigest() = default;
+
+void RunningDigest::add(std::span<const std::byte> bytes) {
+  xxh3_128_update(*state_->state, bytes);
+}
+
+Digest RunningDigest::finish() {
+  const Digest digest = to_digest(XXH3_128bits_digest(state_->state));
+  XXH3_128bits_reset(state_->state);
+  return digest;
+}
+
 std::uint64_t check_of(std::span<const std::byte> bytes) {
   return xxh3_64(bytes);
 }

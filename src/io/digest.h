@@ -18,6 +18,22 @@ struct Digest {
 // Of a chunk's bytes. Uses the widest vector code that the CPU has (xxh_x86dispatch).
 Digest digest_of(std::span<const std::byte> bytes);
 
+// The same of bytes that come piece by piece.
+class RunningDigest {
+ public:
+  RunningDigest();
+  RunningDigest(RunningDigest&&) noexcept;
+  RunningDigest& operator=(RunningDigest&&) noexcept;
+  ~RunningDigest();
+  void add(std::span<const std::byte> bytes);
+  // Of all since it was made, or since the last call.
+  Digest finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 // A 64-bit check of a small header (XXH3-64, seed 0).
 std::uint64_t check_of(std::span<const std::byte> bytes);
 

@@ -68,6 +68,7 @@ class Agent {
   bool handle(const RawMessage& raw);
   bool is_allowed(MessageType type) const;
   bool is_bounded(const Begin& begin) const;
+  bool may_start(bool again, bool other) const;
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
@@ -181,6 +182,12 @@ bool Agent::is_allowed(MessageType type) const {
                           type != MessageType::list_more && type != MessageType::sum_ask);
 }
 
+// A job may come again, with other settings, before it begins: the coordinator has learnt that its run is not
+// the first. Strangers have one try.
+bool Agent::may_start(bool again, bool other) const {
+  return !other && !copy_thread_.joinable() && !(again && place_.only);
+}
+
 // No stranger's number sizes what is allocated.
 bool Agent::is_bounded(const Begin& begin) const {
   constexpr std::uint64_t kArenaBytesMax = 2ull * kStreamsMax * kChunkBytesMax;
@@ -214,12 +221,12 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::source_job: {
       const auto job = expect<SourceJob>(raw);
-      if (job && !source_ && !target_) start_source(*job);
+      if (job && may_start(source_ != nullptr, target_ != nullptr)) start_source(*job);
       return job.has_value();
     }
     case MessageType::target_job: {
       const auto job = expect<TargetJob>(raw);
-      if (job && !source_ && !target_) start_target(*job);
+      if (job && may_start(target_ != nullptr, source_ != nullptr)) start_target(*job);
       return job.has_value();
     }
     case MessageType::measure_job: {
@@ -285,6 +292,7 @@ bool Agent::take_names(const PathsNamed& part) {
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
+  if (source_) setup_ = std::make_unique<StreamSetup>(place_);
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {
@@ -301,6 +309,7 @@ void Agent::start_source(const SourceJob& job) {
 void Agent::start_target(const TargetJob& asked) {
   const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
+  if (target_) setup_ = std::make_unique<StreamSetup>(place_);
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
   if (place_.only) target_->take_only_one_file(place_.only->mode);

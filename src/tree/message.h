@@ -108,10 +108,9 @@ struct Done {
   static constexpr MessageType kType = MessageType::done;
   bool complete = false;  // every work item was settled; problems may still have been reported
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
-  std::uint64_t kept_bytes = 0;      // source: of bytes, what the target had already
-  std::uint64_t wire_bytes = 0;      // source: what went over the streams, frames included
-  std::vector<std::string> streams;  // Stream::description(), by stream index
-  std::vector<std::string> notes;    // what became of the way the data took: "RDMA was given up: ..."
+  std::uint64_t kept_bytes = 0, wire_bytes = 0;  // source: there already; sent, with frames
+  std::vector<std::string> streams;              // Stream::description(), by stream index
+  std::vector<std::string> notes;  // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
   StageTimes times;
   std::vector<Loss> losses;

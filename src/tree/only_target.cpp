@@ -5,6 +5,11 @@ namespace rdcp::tree {
 TargetJob held_to(const OnlyTarget& only, TargetJob job) {
   job.path = only.path;
   job.standard_output = only.path.empty();
+  job.marker.clear();
+  job.settings.sync = {};
+  job.settings.delta = false;
+  job.settings.inplace = false;
+  job.settings.resume = false;
   job.settings.keep_owner = false;
   job.settings.keep_xattrs = false;
   if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/probe.h"
-
 namespace rdcp::tree {
 
 bool Plan::add(Batch batch) {
@@ -113,7 +111,7 @@ bool Plan::take_extent(Work& work, const void* worker) {
     for (std::size_t i = 0; i < active_.size();) {
       LargeFile& file = *active_[i];
       const bool may_take = own ? file.worker == worker : file.worker == nullptr;
-      if (!may_take || file.reading) {
+      if (!may_take || (file.reading && file.returned.empty())) {
         ++i;
         continue;
       }
@@ -171,7 +169,9 @@ std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
 bool Plan::file_over(Work& work) {
   const LargeFile& file = *work.file;
   if (!file.exhausted || file.outstanding > 0 || !file.returned.empty()) return false;
-  work.kind = file.failed ? Work::Kind::abandon : Work::Kind::commit;
+  if (refine(work)) return true;
+  const bool drops = file.failed || file.differs() || file.compare == Compare::to_the_byte;
+  work.kind = drops ? Work::Kind::abandon : Work::Kind::commit;
   return true;
 }
 
@@ -285,8 +285,9 @@ void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
     file->block_bytes = block_bytes_for(extent_bytes_);
     if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
+  } else if (--open_files_; answer.cannot_compare && file->compare == Compare::content) {
+    open_again(file);
   } else {
-    --open_files_;
     child_settled(file->item.waits());
   }
   wake_workers();
@@ -340,7 +341,11 @@ void Plan::settle_file(const LargeFileRef& file) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   --open_files_;
-  child_settled(file->item.waits());
+  if (file->compare == Compare::content && file->differs() && !file->failed) {
+    open_again(file);
+  } else {
+    child_settled(file->item.waits());
+  }
   wake_workers();
 }
 

@@ -14,6 +14,7 @@
 #include "io/ring.h"
 #include "net/frame.h"
 #include "tree/given_back.h"
+#include "tree/probe.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
@@ -25,18 +26,22 @@ struct PlanTotals {
   bool complete = false;
 };
 
-// A block of a span and what the target said of it.
-struct ProbedBlock {
+// A piece of a span and what the target said of it.
+struct ProbedPiece {
   io::Extent extent;
   std::optional<io::Digest> digest;  // none: asked for, so that it counts on neither side
-  bool present = false;
+  PieceVerdict verdict = PieceVerdict::missing;
 };
+
+// Of a file's content-defined chunks.
+std::uint64_t chunk_average(const LargeFile& file);
 
 // What the target said to a file's opening.
 struct OpenAnswer {
   bool usable = false;
   bool one_worker = false;
   Spans spans = Spans::none;
+  bool cannot_compare = false;  // there is nothing of its size
 };
 
 // Thread-safe. Bounded: add() blocks the walker while enough is waiting.
@@ -84,7 +89,9 @@ class Plan {
   // file's commit or abandon, to be done by the caller.
   bool settle_extent(Work& work, bool failed, const net::Frame* data);
   // What is not present of a span is handed out as extents, before further spans. As settle_extent().
-  bool settle_span(Work& work, bool failed, std::span<const ProbedBlock> blocks);
+  bool settle_span(Work& work, bool failed, std::span<const ProbedPiece> pieces);
+  // A span of chunks has been cut, and is so long.
+  void chunks_read(LargeFile& file, std::uint64_t bytes);
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
   void settle_file(const LargeFileRef& file);
@@ -117,7 +124,15 @@ class Plan {
   bool take_extent_of(std::size_t index, Work& work);
   std::optional<io::Extent> next_extent(LargeFile& file);
   std::optional<io::Extent> next_span(LargeFile& file);
-  void take_answers(LargeFile& file, std::span<const ProbedBlock> blocks);
+  std::optional<io::Extent> next_chunks(LargeFile& file);
+  void take_answers(LargeFile& file, std::span<const ProbedPiece> pieces);
+  std::span<const ProbedPiece> keep_moved(LargeFile& file, std::span<const ProbedPiece> pieces);
+  void begin_chunks(const LargeFileRef& file);
+  void judge_chunks(LargeFile& file, bool any);
+  void return_chunks(LargeFile& file);
+  void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
+  bool refine(Work& work);
+  void open_again(LargeFileRef file);
   void make_active(const LargeFileRef& file);
   bool settle_part(Work& work);
   bool take_open(Work& work);

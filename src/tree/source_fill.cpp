@@ -134,6 +134,9 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     frame.extra = token_of(file->status);
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
+  const bool regular = !file->item.directory->root->opened;
+  if (source_.job_.settings.checksum && regular && !file->was_compared) file->compare = Compare::content;
+  if (file->compare != Compare::no) frame.flags |= net::kFlagCompare;
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);

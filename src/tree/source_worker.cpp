@@ -26,6 +26,8 @@ OpenAnswer open_answer(AckStatus status) {
       return {.usable = true, .spans = Spans::like};
     case AckStatus::has_part:
       return {.usable = true, .spans = Spans::ask};
+    case AckStatus::unsupported:
+      return {.cannot_compare = true};
     default:
       return {};
   }
@@ -157,7 +159,6 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       under_way = true;
     }
     AckStatus status = AckStatus::bad_digest;
-    net::Verdicts verdicts;
     bool heard = true;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
       // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with
@@ -176,7 +177,11 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
       } else if (tries == 0 && work.kind == Work::Kind::span && work.spans != Spans::ask) {
-        chunk = co_await probe_span(work, slot);
+        if (work.spans == Spans::chunks) {
+          chunk = co_await probe_chunks(work, slot);
+        } else {
+          chunk = co_await probe_span(work, slot);
+        }
       } else if (tries == 0) {
         const bool sums = source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
                           !work.file->item.directory->root->opened;
@@ -329,9 +334,14 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
 }
 
 void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status) {
+  const LargeFile& file = *work.file;
   if (work.kind == Work::Kind::commit && status == AckStatus::done) {
     ++source_.counters_.files;
+    source_.counters_.bytes -= file.surplus;
     if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
+  } else if (file.differs()) {  // what was equal will be taken over, if it is sent
+    source_.counters_.bytes -= file.kept_bytes;
+    source_.counters_.kept_bytes -= file.kept_bytes;
   }
   work.file->fd.reset();
   source_.plan_.settle_file(work.file);

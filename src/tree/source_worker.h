@@ -49,6 +49,7 @@ class SourceWorker {
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
   Chunk by_kernel(const Work& work);
   io::Step<Chunk> probe_span(Work& work, std::span<std::byte> slot);
+  io::Step<Chunk> probe_chunks(Work& work, std::span<std::byte> slot);
   Chunk probe_again(const Work& work, std::span<std::byte> slot);
   Chunk ask(const Work& work);
   Chunk close_file(Work& work, std::span<std::byte> slot);

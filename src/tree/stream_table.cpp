@@ -121,6 +121,11 @@ bool StreamTable::overdue() const {
   return first_end_ && io::Clock::now() - *first_end_ > net::kUnreachableMax;
 }
 
+void StreamTable::wake_all() {
+  const std::lock_guard lock(mutex_);
+  wake_workers();
+}
+
 void StreamTable::subscribe(std::size_t stream, io::Ring* ring) {
   const std::lock_guard lock(mutex_);
   streams_[stream].ring = ring;

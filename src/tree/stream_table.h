@@ -51,6 +51,8 @@ class StreamTable {
   bool has_left(std::size_t stream) const;
   // Another stream ended so long ago that this one's end must have got lost with its connection.
   bool overdue() const;
+  // Something that slots of several workers wait for has changed.
+  void wake_all();
   // Target's workers: their ring is woken when changes() is another.
   void subscribe(std::size_t stream, io::Ring* ring);
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }

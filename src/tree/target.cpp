@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tree/crew.h"
+#include "tree/own_names.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -42,7 +43,7 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 
 TargetReady Target::open() {
   TargetReady ready = look_at_destination();
-  if (!job_.marker.empty()) look_for_marker(ready);
+  if (own_name(job_.marker) == OwnName::run) look_for_marker(ready);
   kind_ = ready.kind;
   return ready;
 }
@@ -123,7 +124,7 @@ Result<void> Target::begin(const Begin& begin) {
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);
   if (root_name_ == ".") root_name_.clear();
-  if (!job_.marker.empty()) marker_ = RunMarker::make(root_.get(), job_.marker);
+  if (own_name(job_.marker) == OwnName::run) marker_ = RunMarker::make(root_.get(), job_.marker);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "io/fd.h"
 #include "tree/entry.h"
 #include "tree/job.h"
+#include "tree/like_files.h"
 #include "tree/metadata.h"
 #include "tree/place.h"
 #include "tree/reporter.h"
@@ -76,6 +77,8 @@ class Target {
   TargetFiles files_;
   StreamTable streams_;
   Unheard unheard_;
+  LikeFiles like_files_;
+  std::atomic<int> chunk_indexes_{0};
   io::Fd root_;
   std::string root_name_;
   std::string landing_;  // Entry::path of the source's top

@@ -49,6 +49,12 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     file->ordered = target_.ordered_;
   } else {
     file->subject = tree_->subject(entry.path);
+    if ((frame.flags & net::kFlagCompare) != 0) {
+      const AckStatus status = open_to_compare(*file);
+      if (status != AckStatus::has_basis || target_.files_.add(file)) return status;
+      protocol_error("a file opened twice, or too many files open");
+      return AckStatus::refused;
+    }
     const auto opened = open_place(*file, entry, frame);
     if (!opened) {
       report(opened.error());
@@ -57,7 +63,7 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     if (has_part(*file)) {
       file->asked = true;
     } else {
-      file->old = find_old(*file);
+      file->old = find_old(*file, entry);
     }
   }
   if (!target_.files_.add(file)) {
@@ -84,6 +90,7 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
     file.opened = std::move(*opened);
     auto reserved = sized && !sparse ? io::preallocate(file.fd(), file.size) : io::Result<void>();
     if (!reserved) {
+      file.drop_part();
       io::Error error = std::move(reserved).error();
       error.subject = file.subject;
       return error;
@@ -139,6 +146,10 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
     protocol_error("bytes for a file that is not open");
     return nullptr;
   }
+  if (file->compares) {
+    protocol_error("bytes for a file that is only compared");
+    return nullptr;
+  }
   // Sums are checked before they are used: neither side of these comparisons can overflow.
   if (frame.offset > file->size || frame.length > file->size - frame.offset ||
       frame.offset % io::kPageBytes != 0) {
@@ -165,7 +176,11 @@ bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result,
   if (result.error == 0 && result.bytes >= wanted) return false;
   const int code = result.error != 0 ? result.error : EIO;
   const ErrorKind kind = code == EPIPE ? ErrorKind::reader_gone : ErrorKind::file;
-  if (file.fail()) report(io::errno_error("write", file.subject, code, kind));
+  if (file.fail()) {
+    report(io::errno_error("write", file.subject, code, kind));
+    // A full disk gets its room back.
+    if (code == ENOSPC || code == EDQUOT) file.drop_part();
+  }
   turns_->wake_all();
   return true;
 }
@@ -222,14 +237,15 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
-    if (file->opened && file->opened->part) file->opened->part->drop();
+    file->drop_part();
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;
   }
   if (file->has_failed()) return AckStatus::refused;
-  if (!file->has_name()) return AckStatus::done;
-  const auto put = put_in_place(*file, entry, frame.offset);
+  if (!file->has_name() && !file->compares) return AckStatus::done;
+  const auto put =
+      file->compares ? keep_equal(*file, entry, frame.offset) : put_in_place(*file, entry, frame.offset);
   if (!put) report(put.error());
   return put ? AckStatus::done : AckStatus::refused;
 }

@@ -32,7 +32,7 @@ io::Step<AckStatus> TargetWorker::ask(const net::Frame& frame, std::span<std::by
   while (may_wait()) {
     const auto record = journal.take_doubtful(frame.offset, question->length());
     if (!record) break;
-    io::RingFile place = file->file;
+    io::RingFile place = file->place();
     const RegisteredFiles::Use use = files_->find(file->id, place);
     const std::size_t wanted = place.direct ? io::round_up(record->length, io::kPageBytes) : record->length;
     if (record->offset % io::kPageBytes != 0 || wanted > slot.size()) continue;

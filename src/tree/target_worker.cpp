@@ -224,7 +224,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
           status = AckStatus::refused;
           break;
         }
-        io::RingFile place = file->file;
+        io::RingFile place = file->place();
         const RegisteredFiles::Use use = files_->find(file->id, place);
         std::size_t bytes = frame.length;
         if (place.direct) {  // the rest of the last page; cut off at the commit

@@ -46,10 +46,21 @@ class TargetWorker {
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);
-  std::unique_ptr<OldFile> find_old(const TargetFile& file);
+  std::unique_ptr<OldFile> find_old(const TargetFile& file, const Entry& entry);
+  io::Fd find_like(const TargetFile& file, const Entry& entry);
+  net::AckStatus open_to_compare(TargetFile& file);
+  io::Result<void> keep_equal(const TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
-  void compare(const Probe& probe, std::size_t first, std::span<const std::byte> bytes,
-               net::Verdicts& verdicts);
+  io::Step<net::AckStatus> probe_blocks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
+                                        std::span<std::byte> room, net::Verdicts& verdicts);
+  void compare(const Probe& probe, const TargetFile& file, std::size_t first,
+               std::span<const std::byte> bytes, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> probe_chunks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
+                                        std::span<std::byte> room, net::Verdicts& verdicts);
+  io::Step<bool> make_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
+  io::Step<bool> fill_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
+  io::Step<net::AckStatus> take_chunk(TargetFile& file, std::uint64_t from, const io::Extent& to,
+                                      const io::Digest& digest, std::span<std::byte> room);
   io::Step<net::AckStatus> ask(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
   bool has_part(TargetFile& file) const;
   TargetFileRef find_for_span(const net::Frame& frame, const Probe& probe);

@@ -89,6 +89,9 @@ TEST(Options, FlagsHaveShortAndLongForms) {
   EXPECT_FALSE(good({"--no-owner"}).owner);
   EXPECT_FALSE(good({"--no-xattrs"}).xattrs);
   EXPECT_TRUE(good({"--numeric-ids"}).numeric_ids);
+  EXPECT_TRUE(good({"--inplace"}).inplace);
+  EXPECT_TRUE(good({"-W"}).whole_file);
+  EXPECT_TRUE(good({"--whole-file"}).whole_file);
 }
 
 TEST(Options, ShortFlagsMayBeGrouped) {

@@ -364,6 +364,9 @@ class Trees(Resuming):
             victim = self.chance.choice(("agent", "coordinator", "ssh"))
             source, target = self.chance.choice((("", "dest:"), ("dest:", ""), ("dest:", "other:")))
             words = ("-r", *options, f"{source}{self.tree}/", f"{target}{self.landing}")
+            shutil.rmtree(self.target)
+            self.landing.mkdir(parents=True)
+            self.old = self.make_file(self.landing / "file-10", 5 * CHUNK, seed=999)
             points = [self.chance.randrange(self.total // 2) for _ in range(self.chance.randrange(1, 3))]
             with self.subTest(number=number, victim=victim, source=source, target=target, points=points):
                 old, new = digest(self.old), digest(self.tree / "file-10")
@@ -378,12 +381,12 @@ class Trees(Resuming):
                     self.assertLess(sent, missing + self.total // 10)
                 else:
                     self.assertLess(self.total, missing + self.total // 10)
-                shutil.rmtree(self.landing)
-                self.landing.mkdir()
-                self.old = self.make_file(self.landing / "file-10", 5 * CHUNK, seed=999)
 
     def test_a_copy(self):
         self.rounds()
+
+    def test_a_sync(self):
+        self.rounds("--sync")
 
     def test_a_tree_that_the_first_run_makes(self):
         """The same command again means the same place, not one in it."""

@@ -69,6 +69,7 @@ struct CopyCase {
   io::CacheMode cache = io::CacheMode::automatic;
   bool delta = false;
   bool inplace = false;
+  bool checksum = false;
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
   // The two ends of a stream; none: memory streams with the tap.
@@ -90,6 +91,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.cache = copy.cache;
   source_job.settings.delta = copy.delta;
   source_job.settings.inplace = copy.inplace;
+  source_job.settings.checksum = copy.checksum;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;

@@ -1,22 +1,29 @@
-#Completion of rdcp's options, their values, files and hosts in bash.
+# Completion of rdcp's options, their values, files and hosts in bash.
 
-#Names that ssh knows : Host lines without patterns, and hosts of / etc / hosts or $HOSTFILE.
+# Names that ssh knows: Host lines without patterns, and hosts of /etc/hosts or $HOSTFILE.
 _rdcp_hosts() {
-  compgen - A hostname[[-r ~ /.ssh / config]] || return 0 local keyword names while read - r keyword names;
-  do
+    compgen -A hostname
+    [[ -r ~/.ssh/config ]] || return 0
+    local keyword names
+    while read -r keyword names; do
         [[ ${keyword,,} == host && $names != *[*?!]* ]] && printf '%s\n' $names
     done <~/.ssh/config
 }
 
-_rdcp_complete_words(){mapfile - t COMPREPLY < < (compgen - W "$1" --"$cur")}
+_rdcp_complete_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
 
-_rdcp_complete_files(){compopt - o filenames 2 > / dev / null mapfile - t - O "${#COMPREPLY[@]}" COMPREPLY < <
-                       (compgen - f-- "$cur")}
-#A local path, or "[USER@]HOST:".What comes after the colon is on the other host and is not asked for.
+_rdcp_complete_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+}
+
+# A local path, or "[USER@]HOST:". What comes after the colon is on the other host and is not asked for.
 _rdcp_complete_location() {
-  [[$cur ==: || $prev ==:]]&& return local user = "" host [[$cur == *@ * ]]&& user = $ {
-    cur % @*
-  }@
+    [[ $cur == : || $prev == : ]] && return
+    local user="" host
+    [[ $cur == *@* ]] && user=${cur%@*}@
     if [[ $cur != */* ]]; then
         while read -r host; do
             COMPREPLY+=("$user$host:")
@@ -61,7 +68,7 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --clean -n --dry-run
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
