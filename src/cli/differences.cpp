@@ -46,7 +46,7 @@ void Differences::size(const std::string& path, std::uint64_t wanted, std::uint6
 }
 
 void Differences::content(const std::string& path, std::optional<std::uint64_t> offset) {
-  print("content", path, offset ? fmt::format("first at byte {}", *offset) : "", "", "", offset);
+  print("content", path, offset ? fmt::format("first at offset {}", *offset) : "", "", "", offset);
 }
 
 void Differences::metadata(const std::string& path, std::string_view what, const std::string& wanted,

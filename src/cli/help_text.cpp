@@ -4,6 +4,8 @@ namespace rdcp::cli {
 
 const char* const kHelpText =
     R"(Usage: rdcp [options] SRC... DST
+       rdcp --check [options] SRC DST
+       rdcp --check --manifest FILE|--sums FILE [options] DIR
        rdcp --doctor [options] [HOST]
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, every chunk checked.
@@ -27,12 +29,21 @@ What to copy
       --clean            remove what runs have left beneath DIR (a list first)
   -n, --dry-run          with --clean: the list only
 
+What to verify
+      --verify           read back from the target's disk what was written
+      --manifest FILE    write a list of what was copied, with digests
+      --sums FILE        the same as xxh128sum writes it
+      --check            compare SRC with DST (contents with contents), or DIR
+                         with the list that FILE is; copy nothing
+      --quick            check types, sizes and times, read no file
+      --metadata         check times, modes, owners and attributes, too
+
 What to tell
   -v, --verbose          a summary at the end, with the bandwidth
   -q, --quiet            nothing unless something fails
       --progress         a progress line even where stderr is no terminal
       --doctor           what stands in the way of fast copies, here and on HOST
-      --json             the doctor's report as JSON
+      --json             what --doctor and --check find, as JSON
   -h, --help             this text
       --version          the version
 
@@ -58,7 +69,8 @@ How to move the data
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
 Exit status: 0 all copied; 1 some files not; 2 usage; 3 host or rdcp there not
 reached; 4 data connection failed; 5 digest mismatch; 130, 143 signals.
-The doctor: 0 no problem, 1 some, 3 HOST not reached.
+--check: 0 identical, 1 different. The doctor: 0 no problem, 1 some, 3 HOST not
+reached.
 )";
 
 }  // namespace rdcp::cli

@@ -206,7 +206,7 @@ void Packer::note_holes(int fd, const struct stat& status) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
   io::DataExtents extents(fd, size, true);
   std::uint64_t covered = 0;
-  while (const auto extent = extents.next(size + io::kPageBytes)) {
+  while (const auto extent = extents.next(io::round_up(size, io::kPageBytes))) {
     entry_.data.push_back(*extent);
     covered += extent->length;
   }

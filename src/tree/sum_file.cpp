@@ -18,8 +18,8 @@ using io::Result;
 namespace {
 
 constexpr std::size_t kWriteBytes = 64 << 10;
-// A path of PATH_MAX with every byte escaped, and what stands before it.
-constexpr std::size_t kLineBytesMax = 2 * PATH_MAX + 256;
+// Paths may be longer than PATH_MAX, step by step.
+constexpr std::size_t kLineBytesMax = 1 << 20;
 constexpr int kLinksMax = 40;  // as the kernel has it
 
 void push_components(std::string_view path, std::deque<std::string>& pending) {

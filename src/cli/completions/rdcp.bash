@@ -44,7 +44,7 @@ _rdcp() {
     fi
 
     case $prev in
-        -i | --identity | -F | --ssh-config) _rdcp_complete_files && return ;;
+        -i | --identity | -F | --ssh-config | --manifest | --sums) _rdcp_complete_files && return ;;
         -e | --rsh) _rdcp_complete_words "$(compgen -c -- "$cur")" && return ;;
         -P | --port) _rdcp_complete_words "22" && return ;;
         -o | --ssh-option)
@@ -69,7 +69,7 @@ _rdcp() {
 
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
-            --no-resume --fsync --clean -n --dry-run
+            --no-resume --fsync --clean -n --dry-run --verify --manifest --sums --check --quick --metadata
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
             --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
