@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +64,7 @@ class Agent {
     if (!sent) stopping_ = true;
   }
   bool serve();
+  bool survive_signal();
   bool handle(const RawMessage& raw);
   bool is_allowed(MessageType type) const;
   bool is_bounded(const Begin& begin) const;
@@ -128,6 +131,20 @@ bool Agent::coordinator_silent() const {
   return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
 }
 
+// Who is stopped by a terminal gives no sign of life, and goes on when the user wants it.
+bool Agent::survive_signal() {
+  signalfd_siginfo info{};
+  if (::read(place_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  if (info.ssi_signo != SIGTSTP) {
+    end_.signal = static_cast<int>(info.ssi_signo);
+    return false;
+  }
+  tell(Suspend());
+  ::kill(::getpid(), SIGSTOP);
+  heard_ = SteadyClock::now();
+  return true;
+}
+
 // One round: waits for a message, the end of the copy, a signal or the time for a word of progress. False:
 // over.
 bool Agent::serve() {
@@ -136,10 +153,7 @@ bool Agent::serve() {
                                   pollfd{place_.signal_fd, POLLIN, 0}};
     const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
     if (n < 0 && errno != EINTR) return false;
-    if (watched[2].revents != 0) {
-      end_.interrupted = true;
-      return false;
-    }
+    if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
       drain_copy_over();
       tell_result();
@@ -269,23 +283,6 @@ void Agent::start_source(const SourceJob& job) {
   tell(ready);
 }
 
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
-  job.path = only.path;
-  job.standard_output = only.path.empty();
-  job.settings.keep_owner = false;
-  job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
-  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  if (!only.streams_as_told) {
-    job.streams.connect = Connect::listen;
-    job.streams.via = only.via;
-  }
-  return job;
-}
-
 void Agent::start_target(const TargetJob& asked) {
   const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
@@ -326,6 +323,7 @@ void Agent::start_copy(const Begin& begin) {
 void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {

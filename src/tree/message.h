@@ -3,7 +3,7 @@
 // Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, beat, suspend,
 // abort, finish.
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, done | measured, findings.
+// problem, done | measured, findings, suspend.
 #pragma once
 
 #include <cstdint>
@@ -128,7 +128,8 @@ struct Beat {
   auto fields() { return std::tie(); }
 };
 
-// The coordinator is about to be stopped by the user's terminal: do not miss its beat until the next message.
+// The coordinator, or an agent with a terminal of its own, is about to be stopped by it: do not miss its beat
+// until the next message (of progress, if it is an agent's).
 struct Suspend {
   static constexpr MessageType kType = MessageType::suspend;
   auto fields() { return std::tie(); }

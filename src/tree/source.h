@@ -41,6 +41,8 @@ class Source {
   void set_landings(const std::vector<std::string>& landings);
   // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().
   void send_holes() { sends_holes_ = true; }
+  // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().
+  void send_as_it_comes() { as_it_comes_ = true; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
@@ -68,6 +70,7 @@ class Source {
   const StandardStreams standard_;
   const MetadataPolicy policy_;
   bool sends_holes_ = false;
+  bool as_it_comes_ = false;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
   bool read_beside_ = false;  // one stream, several processors: set with shape_
