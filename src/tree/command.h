@@ -21,8 +21,9 @@ namespace rdcp::tree {
 class Command {
  public:
   // input, output: what its descriptors 0 and 1 become; the caller's. Standard error is ours.
-  // feed: the other end of a pipe that is its input, or -1. The end of it is the caller's to give (end_input()
-  // and then close it); where our process is killed, the command is ended before it could see one.
+  // feed: the other end of a pipe that is its input, or -1. The end of it is the caller's to give
+  // (end_input() and then close it); where our process is killed, the command is ended before it could see
+  // one.
   static io::Result<std::unique_ptr<Command>> start(const std::string& text, int input, int output,
                                                     mode_t umask, int feed = -1);
   Command(const Command&) = delete;

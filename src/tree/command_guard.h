@@ -9,8 +9,8 @@
 
 namespace rdcp::tree {
 
-// The guard is one of the command's process group, so that the group's number is nobody else's as long as it is
-// there. SIGTERM does not end it; who ends the group by SIGKILL ends it, too. One thread.
+// The guard is one of the command's process group, so that the group's number is nobody else's as long as it
+// is there. SIGTERM does not end it; who ends the group by SIGKILL ends it, too. One thread.
 class CommandGuard {
  public:
   CommandGuard() = default;

@@ -412,11 +412,13 @@ class Ends(PipelineTest):
                       ("dest:cat", f"other:trap '' TERM; cat > {self.disk}/part; touch {seen}"),
                       ("dest:cat", "other:cat", f":trap '' TERM; cat > {self.disk}/part; touch {seen}")):
             with self.subTest(words):
+                (self.disk / "part").unlink(missing_ok=True)
                 running = self.start(*words, stdin=subprocess.PIPE)
                 running.process.stdin.write(b"part")
                 running.process.stdin.flush()
                 self.assertTrue(wait_for(lambda: self.is_under_way(running, words), 20))
                 agents = self.agents() if len(words) == 2 else local_agents(running.pid)
+                self.assertTrue(agents)
                 for pid in agents:  # the one with the trap is among them
                     os.kill(pid, signal.SIGKILL)
                 self.assertEqual(running.finish(20).status, EXIT_DATA)
