@@ -152,10 +152,14 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
     }
     case MessageType::beat:
       return {};
+    case MessageType::suspend:
+      suspended = true;
+      return {};
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();
       progress = std::move(*message);
+      suspended = false;
       return {};
     }
     case MessageType::changes: {

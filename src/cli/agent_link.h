@@ -75,6 +75,7 @@ class AgentLink {
   std::vector<tree::Change> changes;    // the same
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
+  bool suspended = false;  // by its user, who may take his time
 
  private:
   AgentLink() = default;

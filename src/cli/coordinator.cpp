@@ -273,6 +273,7 @@ bool Coordinator::begin() {
   begin.landings = landing->landings;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
+  begin.as_it_comes = target.kind == tree::PathKind::byte_stream;
   begun_ = Clock::now();
   (void)target_->control().send(begin).ok();
   (void)source_->control().send(begin).ok();

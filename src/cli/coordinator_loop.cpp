@@ -59,7 +59,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
 
 // True, and reported, when an agent has been silent for too long.
 bool Coordinator::silent(const AgentLink& link) {
-  if (link.gone || link.done) return false;
+  if (link.gone || link.done || link.suspended) return false;
   const std::chrono::seconds limit = silence_max(link, has_terminal_);
   if (Clock::now() - link.heard <= limit) return false;
   fail(io::plain_error(link.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for", link.name(),

@@ -54,6 +54,9 @@ Result<io::Fd> reach_receiver(const PipeOptions& options, const net::SessionKey&
                                     {.congestion = options.copy.congestion});
     if (sockets) return std::move(sockets->front());
     std::string why = net::cause_of(sockets.error());
+    if (sockets.error().code == EPROTONOSUPPORT) {
+      return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
+    }
     if (sockets.error().code != ECONNREFUSED) {
       why += " (another KEY, or its rdrecv has another sender)";
       return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);

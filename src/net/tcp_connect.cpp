@@ -38,6 +38,7 @@ class Dial {
   std::uint16_t stream_index() const { return stream_index_; }
   bool proven() const { return state_ == State::proven; }
   bool was_challenged() const { return was_challenged_; }
+  bool of_another_version() const { return of_another_version_; }
   // Why it failed; empty while it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
@@ -69,6 +70,7 @@ class Dial {
   std::array<std::byte, kChallengeBytes> challenge_;
   std::size_t have_ = 0;
   bool was_challenged_ = false;
+  bool of_another_version_ = false;
 };
 
 Dial::Dial(const Call& call, const Address& address, std::uint16_t stream_index)
@@ -110,6 +112,11 @@ void Dial::finish_connecting() {
 
 void Dial::take_challenge() {
   const auto whole = receive_rest(socket_.get(), challenge_, have_);
+  const auto version = whole ? std::nullopt : other_version(std::span(challenge_).first(have_));
+  if (version) {
+    of_another_version_ = true;
+    return fail(version_error(*version));
+  }
   if (!whole) return fail(whole.error());
   if (!*whole) return;
   was_challenged_ = true;
@@ -146,6 +153,7 @@ io::Error all_failed(std::span<const Dial> dials) {
   if (causes.empty()) causes = "no address is known";
   io::Error error = io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
   if (std::ranges::none_of(dials, &Dial::was_challenged)) error.code = ECONNREFUSED;
+  if (std::ranges::any_of(dials, &Dial::of_another_version)) error.code = EPROTONOSUPPORT;
   return error;
 }
 

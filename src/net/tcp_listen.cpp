@@ -91,7 +91,10 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
 }
 
 io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
-  const auto challenge = listener_.challenge(std::span(message_).first<kHelloBytes>(), stream_count);
+  const auto hello = std::span(message_).first<kHelloBytes>();
+  const auto challenge = listener_.challenge(hello, stream_count);
+  // Its user is to hear of it there, too.
+  if (!challenge && other_version(hello)) (void)send_whole(socket_.get(), version_refusal()).ok();
   if (!challenge) return challenge.error();
   challenged_ = true;
   have_ = 0;

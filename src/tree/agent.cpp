@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +67,7 @@ class Agent {
     if (!sent) stopping_ = true;
   }
   bool serve();
+  bool survive_signal();
   bool handle(const RawMessage& raw);
   bool is_allowed(MessageType type) const;
   bool is_bounded(const Begin& begin) const;
@@ -135,6 +138,20 @@ bool Agent::coordinator_silent() const {
   return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
 }
 
+// Who is stopped by a terminal gives no sign of life, and goes on when the user wants it.
+bool Agent::survive_signal() {
+  signalfd_siginfo info{};
+  if (::read(place_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  if (info.ssi_signo != SIGTSTP) {
+    end_.signal = static_cast<int>(info.ssi_signo);
+    return false;
+  }
+  tell(Suspend());
+  ::kill(::getpid(), SIGSTOP);
+  heard_ = SteadyClock::now();
+  return true;
+}
+
 // One round: waits for a message, the end of the copy, a signal or the time for a word of progress. False:
 // over.
 bool Agent::serve() {
@@ -143,10 +160,7 @@ bool Agent::serve() {
                                   pollfd{place_.signal_fd, POLLIN, 0}};
     const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
     if (n < 0 && errno != EINTR) return false;
-    if (watched[2].revents != 0) {
-      end_.interrupted = true;
-      return false;
-    }
+    if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
       drain_copy_over();
       tell_result();
@@ -349,6 +363,7 @@ void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
+  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {

@@ -146,9 +146,11 @@ struct Begin {
   std::vector<std::string> landings;  // Entry::path of each source's top
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
+  // Source: the target has no positions, so a chunk need neither be full nor begin at a page.
+  bool as_it_comes = false;
   auto fields() {
     return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
-                    in_place);
+                    in_place, as_it_comes);
   }
 };
 

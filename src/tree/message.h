@@ -3,7 +3,7 @@
 // Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, clean_job,
 // beat, suspend, abort, finish; list_job, list_more, sum_ask (tree/check_job.h).
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, changes, done | measured, findings, leftovers; sums (tree/sums.h), listed, sum_told.
+// problem, changes, done | measured, findings, leftovers, suspend; sums (tree/sums.h), listed, sum_told.
 #pragma once
 
 #include <cstdint>
@@ -143,7 +143,8 @@ struct Beat {
   auto fields() { return std::tie(); }
 };
 
-// The coordinator is about to be stopped by the user's terminal: do not miss its beat until the next message.
+// The coordinator, or an agent with a terminal of its own, is about to be stopped by it: do not miss its beat
+// until the next message (of progress, if it is an agent's).
 struct Suspend {
   static constexpr MessageType kType = MessageType::suspend;
   auto fields() { return std::tie(); }

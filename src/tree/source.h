@@ -54,6 +54,8 @@ class Source {
   void tell_sums(SumTeller::Sink sink) { sums_ = std::make_unique<SumTeller>(std::move(sink)); }
   // The only SRC becomes DST itself, so its name is no part of what lies in DST. After set_landings().
   void land_beneath_parent();
+  // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().
+  void send_as_it_comes() { as_it_comes_ = true; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
   // further: where streams come from that take the place of lost ones; null: none do.
@@ -84,6 +86,7 @@ class Source {
   const MetadataPolicy policy_;
   Choice choice_;
   bool sends_holes_ = false;
+  bool as_it_comes_ = false;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
   bool read_beside_ = false;  // one stream, several processors: set with shape_

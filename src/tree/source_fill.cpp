@@ -114,6 +114,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->seen_mtime = file->status.st_mtim;
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
     file->file = choose_opened(*file);
+    file->file.live = file->byte_stream && source_.as_it_comes_;
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
     if (!file->byte_stream)
       file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
@@ -161,7 +162,7 @@ SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> s
   const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
   if (file.byte_stream) {
     work.extent.offset = file.sent_bytes;
-    source_.plan_.stream_read(file, bytes, bytes < work.extent.length || read.error != 0);
+    source_.plan_.stream_read(file, bytes, read.at_end || read.error != 0);
   }
   if (read.error != 0) {
     source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));

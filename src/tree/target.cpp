@@ -90,8 +90,9 @@ TargetReady Target::look_at_destination() {
   } else if (S_ISSOCK(status.st_mode)) {
     ready.kind = PathKind::unusable;
   } else {
-    const io::Fd probe(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    const bool seekable = probe && ::lseek(probe.get(), 0, SEEK_CUR) >= 0;
+    // Kept open: a FIFO's reader would take it for the end of all if its only writer went.
+    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const bool seekable = in_place_ && ::lseek(in_place_.get(), 0, SEEK_CUR) >= 0;
     ready.kind = seekable ? PathKind::special : PathKind::byte_stream;
   }
   return ready;
@@ -108,7 +109,9 @@ Result<void> Target::open_in_place() {
   }
   root_name_ = job_.path;
   // Not blocking, or a FIFO without a reader would hold the agent up for ever.
-  in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!in_place_) {
+    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  }
   if (!in_place_) return io::errno_error("open", job_.path);
   ::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK);
   ordered_ = ::lseek(in_place_.get(), 0, SEEK_CUR) < 0;
@@ -120,6 +123,7 @@ Result<void> Target::begin(const Begin& begin) {
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   if (one_file ? has_place : begin.in_place) return open_in_place();
   if (!begin.landings.empty()) landing_ = begin.landings.front();
+  in_place_.reset();
   root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);

@@ -151,8 +151,8 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
     return nullptr;
   }
   // Sums are checked before they are used: neither side of these comparisons can overflow.
-  if (frame.offset > file->size || frame.length > file->size - frame.offset ||
-      frame.offset % io::kPageBytes != 0) {
+  const bool aligned = file->ordered || frame.offset % io::kPageBytes == 0;
+  if (frame.offset > file->size || frame.length > file->size - frame.offset || !aligned) {
     protocol_error("an extent outside its file");
     return nullptr;
   }

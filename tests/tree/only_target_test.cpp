@@ -165,7 +165,7 @@ TEST_F(OnlyTargetAgent, TheCoordinatorsLastWordIsKept) {
   ASSERT_TRUE(control->send(Finish{.status = 5}));
   agent.join();
   EXPECT_EQ(ended.status, 5);
-  EXPECT_FALSE(ended.aborted || ended.interrupted || ended.done);
+  EXPECT_FALSE(ended.aborted || ended.signal || ended.done);
 }
 
 TEST_F(OnlyTargetAgent, ACoordinatorThatIsGoneHasNoLastWord) {
