@@ -38,6 +38,18 @@ What to verify
       --quick            check types, sizes and times, read no file
       --metadata         check times, modes, owners and attributes, too
 
+Which part of SRC (rules as rsync has them, the first that matches counts)
+      --exclude PATTERN  leave out what matches
+      --include PATTERN  take part after all: before an --exclude
+  -f, --filter RULE      "- PATTERN", "+ PATTERN", "merge FILE", ...
+      --exclude-from FILE  an exclude pattern on each line; - is stdin
+      --include-from FILE  an include pattern on each line
+      --files-from FILE  only the paths in FILE, one on each line, beneath SRC
+  -0, --from0            the lines of all these files end with NUL
+  -x, --one-file-system  stay on SRC's filesystem
+      --max-size SIZE    no files larger than SIZE
+      --min-size SIZE    no files smaller than SIZE
+
 What to tell
   -v, --verbose          a summary at the end, with the bandwidth
   -q, --quiet            nothing unless something fails

@@ -73,6 +73,7 @@ Result<void> FilterParser::add_file(const std::string& path, const Container& co
   Origin origin{path, 0, {}, {}};
   Line line;
   ++depth_;
+  ++files_;
   for (LineReader lines(*text, by_nul_); lines.next(line);) {
     origin.line = line.number;
     if (line.text.find('\0') != line.text.npos) return refuse(origin, "has a NUL byte (see --from0)");
@@ -178,6 +179,7 @@ Result<void> FilterParser::add_merged(const Head& head, const Container& contain
     merged.sides = container.sides;
   }
   if (head.rest.empty()) return refuse(origin, "the rule names no file");
+  if (files_ == kFilesMax) return refuse(origin, "there are too many files");
   if (depth_ == kDepthMax) return refuse(origin, "files name each other too deep (or in a circle)");
   return add_file(std::string(head.rest), merged);
 }

@@ -40,8 +40,9 @@ class FilterParser {
   io::Result<void> add(Word option, const std::string& word);
   std::vector<FilterRule> take() { return std::move(rules_); }
 
-  // Files in files in files.
+  // Files in files in files, and all of them.
   static constexpr unsigned kDepthMax = 16;
+  static constexpr unsigned kFilesMax = 10'000;
 
  private:
   enum class Grammar : std::uint8_t { full, prefixes, pattern };
@@ -75,6 +76,7 @@ class FilterParser {
   ReadFile read_file_;
   bool by_nul_;
   unsigned depth_ = 0;
+  unsigned files_ = 0;
   std::vector<FilterRule> rules_;
 };
 

@@ -286,6 +286,32 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--json", "a", "b"}, "goes with --doctor only");
 }
 
+TEST(Options, RulesKeepTheirCommonOrder) {
+  const Options options = good({"-f", "- a", "--exclude=b", "--include", "[c]", "-f+ d", "--exclude-from",
+                                "e", "--include-from=f", "--exclude", "-g", "-r", "--filter=H,! h"});
+  std::string words;
+  for (const auto& [option, word] : options.selection_words.filters) {
+    words += std::to_string(static_cast<int>(option)) + ":" + word + "|";
+  }
+  EXPECT_EQ(words, "2:- a|0:b|1:[c]|2:+ d|3:e|4:f|0:-g|2:H,! h|");
+  EXPECT_TRUE(options.recursive);
+}
+
+TEST(Options, WhichPartIsCopied) {
+  EXPECT_FALSE(good({}).selection_words.any());
+  const Options options =
+      good({"-0x", "--files-from", "-", "--max-size=1K", "--min-size", "1KB", "--max-size", "3"});
+  EXPECT_TRUE(options.selection_words.ended_by_nul && options.selection_words.one_file_system);
+  EXPECT_EQ(options.selection_words.files_from, "-");
+  EXPECT_EQ(options.selection_words.size_max, 3u);
+  EXPECT_EQ(options.selection_words.size_min, 1000u);
+  expect_usage_error({"--max-size=x", "a", "b"}, "not a size");
+  expect_usage_error({"--exclude=", "a", "b"}, "needs a value");
+  expect_usage_error({"--files-from=x", "a", "b", "c"}, "one SRC");
+  expect_usage_error({"--exclude=x", "-", "b"}, "is one file");
+  expect_usage_error({"-x", "a", "-"}, "is one file");
+}
+
 TEST(Options, HelpAndVersionGoToStandardOutput) {
   for (const char* option : {"-h", "--help"}) {
     const Parsed parsed = parse({option});

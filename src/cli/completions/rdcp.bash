@@ -44,7 +44,10 @@ _rdcp() {
     fi
 
     case $prev in
-        -i | --identity | -F | --ssh-config | --manifest | --sums) _rdcp_complete_files && return ;;
+        -i | --identity | -F | --ssh-config | --manifest | --sums | --exclude-from | --include-from | --files-from)
+            _rdcp_complete_files && return ;;
+        --exclude | --include | -f | --filter) return ;;
+        --max-size | --min-size) _rdcp_complete_words "1K 1M 100M 1G" && return ;;
         -e | --rsh) _rdcp_complete_words "$(compgen -c -- "$cur")" && return ;;
         -P | --port) _rdcp_complete_words "22" && return ;;
         -o | --ssh-option)
@@ -70,6 +73,8 @@ _rdcp() {
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --clean -n --dry-run --verify --manifest --sums --check --quick --metadata
+            --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
+            -x --one-file-system --max-size --min-size
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
             --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
