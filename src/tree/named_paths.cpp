@@ -1,7 +1,6 @@
 #include "tree/named_paths.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace rdcp::tree {
 
@@ -56,8 +55,8 @@ void NamedPaths::add_path(std::string_view path) {
 void NamedPaths::sort() {
   const auto view = [this](const Piece& piece) { return text(piece); };
   std::ranges::sort(paths_, before, view);
-  const auto repeated = std::ranges::unique(paths_, {}, view);
-  paths_.erase(repeated.begin(), repeated.end());
+  const auto same = [&](const Piece& a, const Piece& b) { return view(a) == view(b); };
+  paths_.erase(std::unique(paths_.begin(), paths_.end(), same), paths_.end());
 }
 
 std::string_view NamedPaths::path(std::size_t at) const {
@@ -95,10 +94,12 @@ NamedPaths::Group NamedPaths::take_group(Range& range, std::size_t prefix) const
 }
 
 bool NamedPaths::has(const Range& range, std::size_t prefix, std::string_view name) const {
-  const auto indices = std::views::iota(range.first, range.last);
-  const auto found = std::ranges::lower_bound(
-      indices, name, before, [&](std::size_t at) { return first_name(text(at).substr(prefix)); });
-  return found != indices.end() && first_name(text(*found).substr(prefix)) == name;
+  const auto begin = paths_.begin();
+  const auto first = begin + static_cast<std::ptrdiff_t>(range.first);
+  const auto last = begin + static_cast<std::ptrdiff_t>(range.last);
+  const auto name_of = [&](const Piece& piece) { return first_name(text(piece).substr(prefix)); };
+  const auto found = std::ranges::lower_bound(first, last, name, before, name_of);
+  return found != last && name_of(*found) == name;
 }
 
 }  // namespace rdcp::tree

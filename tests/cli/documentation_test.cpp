@@ -136,7 +136,7 @@ std::string manual_text(const Program& program) {
 std::set<std::string> long_names_in(const std::string& text) {
   std::set<std::string> names;
   for (std::size_t at = text.find(" --"); at != text.npos; at = text.find(" --", at + 1)) {
-    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 1);
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-0123456789", at + 1);
     names.insert(text.substr(at + 1, end - at - 1));
   }
   return names;

@@ -80,7 +80,7 @@ TEST(FilterPattern, Sets) {
   expect("[a-]", {"a", "-"}, {"b"});
   expect("[-a]", {"a", "-"}, {"b"});
   expect("[\\]]", {"]"}, {"\\"});
-  expect("[c-a]", {}, {"a", "b", "c", "-"});
+  expect("[c-a]", {"c"}, {"a", "b", "-"});
   expect("a[/]b", {}, {"a/b", "b"});
   expect("/a[!x]b", {"a.b"}, {"a/b"});
 }
