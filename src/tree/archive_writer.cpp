@@ -81,9 +81,10 @@ bool fits_gnu_tar(const Entry& entry) {
   constexpr std::size_t kNameEnd = 32;
   const bool plain_type = entry.type == EntryType::file || entry.type == EntryType::directory ||
                           entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
-  return plain_type && !entry.attributes_only && entry.xattrs.empty() && entry.access_acl.empty() && entry.default_acl.empty() &&
-         entry.data.empty() && entry.uid < kIdEnd && entry.gid < kIdEnd && entry.user.size() < kNameEnd &&
-         entry.group.size() < kNameEnd && entry.mtime.seconds >= 0 && entry.mtime.seconds < kTimeEnd;
+  return plain_type && !entry.attributes_only && entry.xattrs.empty() && entry.access_acl.empty() &&
+         entry.default_acl.empty() && entry.data.empty() && entry.uid < kIdEnd && entry.gid < kIdEnd &&
+         entry.user.size() < kNameEnd && entry.group.size() < kNameEnd && entry.mtime.seconds >= 0 &&
+         entry.mtime.seconds < kTimeEnd;
 }
 
 // Upper bound of an entry's pax records ("LENGTH KEY=VALUE\n" each).

@@ -9,12 +9,7 @@ namespace rdcp::tree {
 
 Asker::Asker(const SyncSettings& sync, const MetadataPolicy& policy, Plan& plan, NameTable& names,
              ReplacedFiles& replaced, Reporter& reporter)
-    : sync_(sync),
-      policy_(policy),
-      plan_(plan),
-      names_(names),
-      replaced_(replaced),
-      reporter_(reporter) {}
+    : sync_(sync), policy_(policy), plan_(plan), names_(names), replaced_(replaced), reporter_(reporter) {}
 
 std::size_t Asker::ask(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);

@@ -15,7 +15,7 @@ namespace rdcp::tree {
 
 // One item of the source. Of xattrs only the digest travels, and of a file's content.
 struct Question {
-  Entry entry;  // no xattrs, no data
+  Entry entry;          // no xattrs, no data
   io::Digest xattrs{};  // see digest_of_xattrs(); all zero: none
   std::optional<io::Digest> content;
   EntryType linked = EntryType::file;  // hard_link: what it is a name of

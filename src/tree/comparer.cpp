@@ -14,7 +14,7 @@
 #include "tree/acl.h"
 #include "tree/beneath.h"
 #include "tree/content_digest.h"
-#include "tree/listing.h"
+#include "tree/remove.h"
 
 namespace rdcp::tree {
 
@@ -51,8 +51,9 @@ std::string new_code(const Question& question) {
   return code + type_letter(type_in_line(question)) + "+++++++++";
 }
 
-// A filesystem that keeps coarser times rounds down. Two times that are one but for this are as good as equal:
-// that both are so by chance, and within the same unit, is no more likely than equal times of unequal files.
+// A filesystem that keeps coarser times rounds down. Two times that are one but for this are as good as
+// equal: that both are so by chance, and within the same unit, is no more likely than equal times of unequal
+// files.
 bool same_but_coarser(std::uint32_t fine, std::uint32_t coarse) {
   constexpr std::array<std::uint32_t, 5> kUnits{1, 100, 1'000, 10'000'000, 1'000'000'000};
   return std::ranges::any_of(kUnits, [&](std::uint32_t unit) { return fine - fine % unit == coarse; });
@@ -149,13 +150,14 @@ Result<Verdict> Comparer::make_way(const Question& question, const Found& found,
                            "is a directory (--delete or --force removes it)");
   }
   if (sync_.tells()) {
-    const auto told = for_each_beneath(
-        found.directory, found.name, [&](const std::string& below, bool is_directory) {
-          changes.push_back({"*deleting  ",
-                             below_destination(join_path(question.entry.path, below)) +
-                                 (is_directory ? "/" : ""),
-                             ""});
-        });
+    const std::string_view above = split_path(question.entry.path).parent;
+    const MayRemove note = [&](const std::string& path, bool is_directory) {
+      if (path == found.name) return true;  // it does not go for good
+      const std::string below = below_destination(join_path(above, path));
+      changes.push_back({"*deleting  ", below + (is_directory ? "/" : ""), ""});
+      return true;
+    };
+    const auto told = remove_tree(found.directory, found.name, subject, note, true);
     if (!told) return told.error();
   }
   tell(changes, question, new_code(question));
@@ -203,14 +205,14 @@ Result<Verdict> Comparer::compare_other(const Question& question, const std::opt
   return same && alone ? Verdict::metadata : Verdict::different;
 }
 
-Result<Verdict> Comparer::compare_hard_link(const Question& question, const Found& found, const Change& change,
-                                            std::vector<Change>& changes) {
+Result<Verdict> Comparer::compare_hard_link(const Question& question, const Found& found,
+                                            const Change& change, std::vector<Change>& changes) {
   if (!question.first_changes) {
     const struct stat status = found.status;
     const auto first = find(question.entry.link_target);
     if (!first) return first.error();
-    const bool one = *first && (*first)->status.st_dev == status.st_dev &&
-                     (*first)->status.st_ino == status.st_ino;
+    const bool one =
+        *first && (*first)->status.st_dev == status.st_dev && (*first)->status.st_ino == status.st_ino;
     if (one) return Verdict::equal;
   }
   Change told = change;
@@ -284,8 +286,8 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   differences.mode = type != EntryType::symlink && (here.st_mode & 07777) != wanted;
   if (!policy_.xattrs) return differences;
 
-  const bool asked = question.xattrs != io::Digest{} || !entry.access_acl.empty() ||
-                     !entry.default_acl.empty();
+  const bool asked =
+      question.xattrs != io::Digest{} || !entry.access_acl.empty() || !entry.default_acl.empty();
   const bool is_top = found.directory < 0;
   const char* name = is_top ? "." : found.name.c_str();
   const int directory = is_top ? root_ : found.directory;
@@ -324,7 +326,6 @@ Change Comparer::change_of(const Question& question, std::string code) const {
   return change;
 }
 
-// As rsync names it: DST itself is ".".
 std::string Comparer::below_destination(std::string_view path) const {
   if (path == landing_ && path.empty()) return ".";
   if (!landing_.empty() && path.starts_with(landing_)) {

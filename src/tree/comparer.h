@@ -30,6 +30,9 @@ class Comparer {
   // what stands there cannot be looked at.
   io::Result<Verdict> compare(const Question& question, std::vector<Change>& changes);
 
+  // An Entry::path as it stands in a Change: DST itself is ".".
+  std::string below_destination(std::string_view path) const;
+
   // For tests, and for long readings: false ends them.
   std::function<bool()> going = [] { return true; };
 
@@ -61,7 +64,6 @@ class Comparer {
   bool may_give_to(std::uint32_t gid) const;
   void tell(std::vector<Change>& changes, const Question& question, std::string code) const;
   Change change_of(const Question& question, std::string code) const;
-  std::string below_destination(std::string_view path) const;
 
   const int root_;
   const std::string root_name_;

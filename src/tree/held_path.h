@@ -9,15 +9,16 @@
 
 namespace rdcp::tree {
 
-// The last directory that was asked for and those above it, by which the next is reached in a step: names come
-// directory by directory. Resolved by open_beneath() (beneath.h), O_PATH. Not thread-safe.
+// The last directory that was asked for and those above it, by which the next is reached in a step: names
+// come directory by directory. Resolved by open_beneath() (beneath.h), O_PATH. Not thread-safe.
 class HeldPath {
  public:
   // root: the caller's, outlives this.
   explicit HeldPath(int root) : root_(root) {}
 
   // Descriptor of the directory, valid until the next call; an empty path is the root. -1 with errno: ENOENT
-  // or ENOTDIR where there is none (a symlink is none), also by what was seen missing since the last forget().
+  // or ENOTDIR where there is none (a symlink is none), also by what was seen missing since the last
+  // forget().
   int open(std::string_view path);
   void forget();
 

@@ -84,11 +84,12 @@ Plan::Next Plan::take(Work& work, const void* worker) {
   // walker, which may have more large files to find, is not held up behind a queue of small ones.
   prefer_batch_ = !prefer_batch_;
   bool found = given_back_.take(work) || take_compared(work) || (prefer_batch_ && take_batch(work));
+  if (found && work.kind == Work::Kind::names) ++last_in_flight_;  // it was given back
   found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
   if (!found && all_settled()) {
     make_link_batches();
-    found = take_batch(work);
-    if (!found) return Next::none;
+    found = take_batch(work) || take_last(work);
+    if (!found && in_flight_ == 0) return Next::none;
   }
   if (!found) {
     ++waiting_takers_;
@@ -101,8 +102,8 @@ Plan::Next Plan::take(Work& work, const void* worker) {
 // With the mutex held: only hard links may be left. A file without anything in flight can still be active, if
 // another worker is just about to take its next extent.
 bool Plan::all_settled() const {
-  return walk_over_ && in_flight_ == 0 && open_files_ == 0 && waiting_.empty() && given_back_.empty() &&
-         compared_.empty();
+  return walk_over_ && in_flight_ == last_in_flight_ && open_files_ == 0 && waiting_.empty() &&
+         given_back_.empty() && compared_.empty();
 }
 
 bool Plan::take_extent(Work& work, const void* worker) {
@@ -198,6 +199,24 @@ bool Plan::take_batch(Work& work) {
   queued_items_ -= work.batch.items.size();
   room_.notify_all();
   return true;
+}
+
+bool Plan::take_last(Work& work) {
+  if (!take_last_) return false;
+  if (!take_last_(work)) {
+    take_last_ = nullptr;
+    return false;
+  }
+  work.kind = Work::Kind::names;
+  ++last_in_flight_;
+  return true;
+}
+
+void Plan::settle_last() {
+  std::lock_guard lock(mutex_);
+  --in_flight_;
+  --last_in_flight_;
+  wake_workers();
 }
 
 bool Plan::may_be_sent(const Batch& batch) const {
@@ -362,6 +381,7 @@ void Plan::give_back(Work work, std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
   if (work.file != nullptr && work.file->worker == worker) work.file->worker = nullptr;
   work.batch.next = work.batch.settled;
+  if (work.kind == Work::Kind::names) --last_in_flight_;
   given_back_.add(stream, std::move(work));
   --in_flight_;
   wake_workers();

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -57,6 +58,9 @@ class Plan {
   void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
   // Before the walk: batches are compared before anything of them is sent.
   void compare_first() { compare_first_ = true; }
+  // Before the walk: what is to be done when all else is settled, as long as take(work) says that there is
+  // some.
+  void set_last_work(std::function<bool(Work& work)> take) { take_last_ = std::move(take); }
 
   // Walker. False: the run was stopped.
   bool add(Batch batch);  // of a sync: to be compared
@@ -80,6 +84,7 @@ class Plan {
   // All of work.batch has been compared. False: it is left here until all batches before it are compared,
   // too; so nothing changes at the target beneath a directory before that has been compared itself.
   bool settle_compare(Work& work);
+  void settle_last();
   void opened(const LargeFileRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
@@ -138,6 +143,7 @@ class Plan {
   bool take_open(Work& work);
   bool take_batch(Work& work);
   bool take_compared(Work& work);
+  bool take_last(Work& work);
   bool may_be_sent(const Batch& batch) const;
   void number(Batch& batch);
   bool take_finish(Work& work);
@@ -154,6 +160,8 @@ class Plan {
   std::deque<Batch> batches_;
   std::size_t queued_items_ = 0;  // in batches_
   bool compare_first_ = false;
+  std::function<bool(Work&)> take_last_;
+  std::size_t last_in_flight_ = 0;
   std::uint64_t next_serial_ = 1;
   std::vector<std::uint64_t> comparing_;  // serials of batches taken and not compared yet
   std::deque<Batch> compared_;            // that wait for others, see settle_compare()

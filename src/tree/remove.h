@@ -1,6 +1,7 @@
 // Removes whole trees, beneath a held directory.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -8,9 +9,15 @@
 
 namespace rdcp::tree {
 
-// Removes `name` in directory, with all that is beneath it where it is a directory. Follows no link, and stops
-// at a mount point (an Error: EBUSY). Directories of ours that do not let us in are given that right. What is
-// gone already is none. subject: of `name`, for messages. A descriptor is held for each level.
-io::Result<void> remove_tree(int directory, const std::string& name, std::string_view subject);
+// Asked before anything is removed, with its path below `name`'s directory ("name/a/b") and whether it is a
+// directory; what it says no to stays, and so do the directories above it.
+using MayRemove = std::function<bool(const std::string& path, bool is_directory)>;
+
+// Removes `name` in directory, with all that is beneath it where it is a directory. Follows no link, and
+// stops at a mount point (an Error: EBUSY). Directories of ours that do not let us in are given that right.
+// What is gone already is none. subject: of `name`, for messages. A descriptor is held for each level.
+// dry_run: only asks.
+io::Result<void> remove_tree(int directory, const std::string& name, std::string_view subject,
+                             const MayRemove& may_remove = {}, bool dry_run = false);
 
 }  // namespace rdcp::tree

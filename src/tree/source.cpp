@@ -209,6 +209,11 @@ void Source::start_walk() {
                           .batch_items = job_.settings.sync.enabled ? kComparedItems : kBatchItems,
                           .compares = job_.settings.sync.enabled};
   if (job_.settings.sync.enabled) plan_.compare_first();
+  if (job_.settings.sync.delete_extra && roots_.size() == 1 && !roots_.front().single) {
+    const Root& root = roots_.front();
+    names_walk_ = std::make_unique<NamesWalk>(root, job_.settings.sync.force, reporter_);
+    plan_.set_last_work([this](Work& work) { return names_walk_->take(work.names); });
+  }
   walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {
     if (root.opened && !choice_.filter.hides(root.filter_path, false)) add_opened(root);

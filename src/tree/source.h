@@ -12,6 +12,7 @@
 #include "tree/choice.h"
 #include "tree/job.h"
 #include "tree/metadata.h"
+#include "tree/names_walk.h"
 #include "tree/pacer.h"
 #include "tree/packer.h"
 #include "tree/place.h"
@@ -99,6 +100,7 @@ class Source {
   Pacer pacer_;
   SourceCounters counters_;
   std::unique_ptr<SumTeller> sums_;
+  std::unique_ptr<NamesWalk> names_walk_;  // --delete
   std::unique_ptr<Walker> walker_;
   std::atomic<std::uint64_t> next_file_id_{1};
   std::atomic<bool> stopped_{false};

@@ -48,6 +48,8 @@ SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot)
       return close_file(work, slot);
     case Work::Kind::abandon:
       return Chunk(bare_frame(FrameKind::abandon, work.file->id));
+    case Work::Kind::names:
+      return list_names(work, slot);
     case Work::Kind::lost:
       break;
   }
@@ -70,6 +72,27 @@ SourceWorker::Chunk SourceWorker::ask(Work& work, std::span<std::byte> slot) {
   if (length == 0) return Chunk(Chunk::State::nothing);
   net::Frame frame;
   frame.kind = FrameKind::compare;
+  return with_digest(frame, slot, length);
+}
+
+// First the sums of all, then the names of those that the target has others of.
+SourceWorker::Chunk SourceWorker::list_names(Work& work, std::span<std::byte> slot) {
+  NamesBatch& names = work.names;
+  std::size_t length = 0;
+  if (names.compared < names.sums.size()) {
+    NamesWriter writer;
+    writer.begin_sums(slot);
+    names.asked_until = names.compared;
+    while (names.asked_until < names.sums.size() && writer.add(names.sums[names.asked_until])) {
+      ++names.asked_until;
+    }
+    if (names.asked_until > names.compared) length = writer.finish();
+  } else {
+    length = NamesWalk::write_names(*names.root, names, slot, source_.reporter_);
+  }
+  if (length == 0) return Chunk(Chunk::State::nothing);
+  net::Frame frame;
+  frame.kind = FrameKind::names;
   return with_digest(frame, slot, length);
 }
 

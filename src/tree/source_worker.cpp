@@ -36,6 +36,7 @@ OpenAnswer open_answer(AckStatus status) {
 // What a piece of work is about, for messages.
 std::string subject_of(const Work& work) {
   if (work.kind == Work::Kind::batch) return work.batch.items[work.batch.settled].subject();
+  if (work.kind == Work::Kind::names) return work.names.root->given;
   return work.file != nullptr ? work.file->item.subject() : "stream " + std::to_string(work.stream + 1);
 }
 
@@ -272,6 +273,8 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std:
     case Work::Kind::abandon:
       settle_close(work, chunk, status);
       return false;
+    case Work::Kind::names:
+      return settle_names(work, chunk, status, verdicts);
     case Work::Kind::lost:
       source_.plan_.settle_lost(work.stream);
       return false;
@@ -297,6 +300,31 @@ bool SourceWorker::settle_compare(Work& work, const Chunk& chunk, AckStatus stat
   if (Asker::has_work(work.batch)) return true;
   work.batch.next = work.batch.items.size();
   return settle_batch(work, Packer::Packed());
+}
+
+bool SourceWorker::settle_names(Work& work, const Chunk& chunk, AckStatus status,
+                                const net::Verdicts& verdicts) {
+  NamesBatch& names = work.names;
+  const bool sent = chunk.state == Chunk::State::ready;
+  const bool refused = sent && status != AckStatus::done;
+  if (names.compared < names.sums.size()) {
+    for (std::size_t i = names.compared; i < names.asked_until; ++i) {
+      if (verdicts.at(i - names.compared) != 0) names.differing.push_back(i);
+    }
+    // One whose path fits no page is left as it is.
+    names.compared = sent ? names.asked_until : names.compared + 1;
+  } else {
+    if (sent) ++names.part;
+    if (names.part >= names.parts) {
+      names.differing.pop_front();
+      names.parts = 1;
+      names.part = 0;
+    }
+  }
+  if (!refused && (names.compared < names.sums.size() || !names.differing.empty())) return true;
+  work = {};
+  source_.plan_.settle_last();
+  return false;
 }
 
 bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {

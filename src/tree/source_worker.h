@@ -44,6 +44,7 @@ class SourceWorker {
   Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
   Chunk ask(Work& work, std::span<std::byte> slot);
+  Chunk list_names(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
@@ -59,6 +60,7 @@ class SourceWorker {
               const net::Verdicts& verdicts);
   bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
   bool settle_batch(Work& work, Packer::Packed packed);
+  bool settle_names(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
   Packer::Packed sums_of(const LargeFile& file, const io::Digest& content) const;
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,

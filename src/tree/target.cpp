@@ -156,6 +156,10 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
     refuse_all();
   }
   files_.clear();
+  if (prune_limit_.skipped() > 0) {
+    reporter_.problem(io::plain_error(ErrorKind::file, "delete in", root_name_,
+                                      "more than --max-delete is extra; the rest of it was left"));
+  }
   bool complete = streams_.any_ended() && !stopped_ && !refusing_;
   if (complete && marker_) marker_->remove(root_.get());
   if (complete && job_.settings.fsync && !flush()) complete = false;

@@ -16,6 +16,7 @@
 #include "tree/like_files.h"
 #include "tree/metadata.h"
 #include "tree/place.h"
+#include "tree/pruner.h"
 #include "tree/reporter.h"
 #include "tree/run_marker.h"
 #include "tree/stream_table.h"
@@ -31,7 +32,11 @@ class FurtherStreams;
 class Target {
  public:
   Target(const TargetJob& job, Reporter& reporter, StandardStreams standard = {})
-      : job_(job), reporter_(reporter), standard_(std::move(standard)), policy_(job.settings.policy()) {}
+      : job_(job),
+        reporter_(reporter),
+        standard_(std::move(standard)),
+        policy_(job.settings.policy()),
+        prune_limit_(job.settings.sync.max_delete) {}
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
@@ -79,6 +84,7 @@ class Target {
   Unheard unheard_;
   LikeFiles like_files_;
   std::atomic<int> chunk_indexes_{0};
+  PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;
   std::string landing_;  // Entry::path of the source's top

@@ -33,6 +33,10 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
       comparer_ = std::make_unique<Comparer>(target_.root_.get(), target_.root_name_, target_.landing_, sync,
                                              target_.policy_, target_.names_);
       comparer_->going = [this] { return !giving_up(); };
+      pruner_ = std::make_unique<Pruner>(
+          target_.root_.get(), target_.root_name_, sync, target_.prune_limit_, target_.reporter_,
+          [this](std::string_view path) { return comparer_->below_destination(path); });
+      pruner_->going = comparer_->going;
     }
     if (target_.job_.settings.fsync) tree_->flush_all();
   }
@@ -193,6 +197,9 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       case FrameKind::compare:
         status = compare(slot.first(frame.length), verdicts);
         break;
+      case FrameKind::names:
+        status = prune(slot.first(frame.length), verdicts);
+        break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
         break;
@@ -324,6 +331,27 @@ AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& 
     const auto verdict = comparer_->compare(question, changes.list);
     if (!verdict) report(verdict.error());
     verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+// What directories of the source hold: says which hold something else here, or removes that.
+AckStatus TargetWorker::prune(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (pruner_ == nullptr || !target_.job_.settings.sync.delete_extra) {
+    protocol_error("a deletion that was not agreed on");
+    return AckStatus::refused;
+  }
+  const auto read = read_names_page(page);
+  if (!read) {
+    fail(read.error());
+    return AckStatus::refused;
+  }
+  Changes changes;
+  if (!read->sums.empty()) {
+    pruner_->compare(read->sums, verdicts);
+  } else {
+    pruner_->remove_others(read->names, changes.list);
   }
   if (!changes.list.empty()) target_.tell_(changes);
   return target_.refusing() ? AckStatus::refused : AckStatus::done;

@@ -15,6 +15,7 @@
 #include "tree/checked_archive.h"
 #include "tree/comparer.h"
 #include "tree/probe.h"
+#include "tree/pruner.h"
 #include "tree/read_back.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
@@ -38,6 +39,7 @@ class TargetWorker {
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
   net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus prune(std::span<const std::byte> page, net::Verdicts& verdicts);
   bool may_change();
   bool write_some(CheckedArchive& archive);
   net::AckStatus name_written(CheckedArchive& archive);
@@ -93,7 +95,8 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
-  std::unique_ptr<Comparer> comparer_;   // sync
+  std::unique_ptr<Comparer> comparer_;  // sync
+  std::unique_ptr<Pruner> pruner_;
   std::unique_ptr<ReadBack> read_back_;  // of --verify; none where it is written in place
   ArchiveReader reader_;
   Entry entry_;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tree/beneath.h"
 #include "tree/entry.h"
 #include "tree/named_paths.h"
+#include "tree/names_page.h"
 #include "tree/sync_settings.h"
 
 namespace rdcp::tree {
@@ -181,13 +183,26 @@ struct LargeFile {
 };
 using LargeFileRef = std::shared_ptr<LargeFile>;
 
+// Directories whose names the target compares with what it has there (--delete).
+struct NamesBatch {
+  std::vector<SummedDirectory> sums;
+  std::vector<std::string> paths;  // of each, beneath its root
+  const Root* root = nullptr;
+  std::size_t compared = 0;  // the first whose sum the target has not been asked about
+  std::size_t asked_until = 0;
+  std::deque<std::size_t> differing;  // those whose names it is still to be told
+  std::uint32_t parts = 1;            // of the first of them
+  std::uint32_t part = 0;
+};
+
 // One piece of work for a slot.
 struct Work {
-  enum class Kind : std::uint8_t { batch, open, span, extent, commit, abandon, lost };
+  enum class Kind : std::uint8_t { batch, open, span, extent, commit, abandon, lost, names };
   Kind kind = Kind::batch;
   bool by_kernel = false;  // extent: to be copied within the kernel (copy_range)
   bool again = false;      // it was under way on a stream that was lost
   Batch batch;
+  NamesBatch names;
   LargeFileRef file;
   io::Extent extent;             // or span
   Spans spans = Spans::none;     // span: how

@@ -192,8 +192,8 @@ io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& poli
   return result;
 }
 
-// listxattrat(2), Linux 6.13; before that by the directory's name in /proc, which leads to the held inode, and
-// one component on.
+// listxattrat(2), Linux 6.13; before that by the directory's name in /proc, which leads to the held inode,
+// and one component on.
 bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& policy) {
   constexpr long kListxattrat = 465;
   static std::atomic<bool> has_call{true};
