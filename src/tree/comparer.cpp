@@ -51,12 +51,12 @@ std::string new_code(const Question& question) {
   return code + type_letter(type_in_line(question)) + "+++++++++";
 }
 
-// A filesystem that keeps coarser times rounds down. Two times that are one but for this are as good as
-// equal: that both are so by chance, and within the same unit, is no more likely than equal times of unequal
-// files.
-bool same_but_coarser(std::uint32_t fine, std::uint32_t coarse) {
-  constexpr std::array<std::uint32_t, 5> kUnits{1, 100, 1'000, 10'000'000, 1'000'000'000};
-  return std::ranges::any_of(kUnits, [&](std::uint32_t unit) { return fine - fine % unit == coarse; });
+// `there` is what a filesystem with coarser times keeps of `source`. That it has such is shown by the inode's
+// own ctime, which nobody can set.
+bool same_but_coarser(std::uint32_t source, std::uint32_t there, std::uint32_t ctime) {
+  constexpr std::array<std::uint32_t, 4> kUnits{100, 1'000, 10'000'000, 1'000'000'000};
+  return std::ranges::any_of(
+      kUnits, [&](std::uint32_t unit) { return ctime % unit == 0 && source - source % unit == there; });
 }
 
 }  // namespace
@@ -118,7 +118,8 @@ bool Comparer::is_left_alone(const Question& question, const std::optional<Found
   const timespec& here = found->status.st_mtim;
   const auto source = std::pair(entry.mtime.seconds + std::int64_t{sync_.modify_window_s},
                                 static_cast<long>(entry.mtime.nanoseconds));
-  return !same_time(entry.mtime, here) && std::pair(std::int64_t{here.tv_sec}, here.tv_nsec) > source;
+  return !same_time(entry.mtime, found->status) &&
+         std::pair(std::int64_t{here.tv_sec}, here.tv_nsec) > source;
 }
 
 Result<Verdict> Comparer::compare_directory(const Question& question, const std::optional<Found>& found,
@@ -234,7 +235,7 @@ Result<bool> Comparer::has_content(const Question& question, const Found& found)
     const auto here = digest_of_file(fd.get(), buffer_, going);
     return here && *here == *question.content;
   }
-  return sync_.size_only || same_time(entry.mtime, found.status.st_mtim);
+  return sync_.size_only || same_time(entry.mtime, found.status);
 }
 
 bool Comparer::says_the_same(const Question& question, const Found& found) const {
@@ -248,13 +249,14 @@ bool Comparer::says_the_same(const Question& question, const Found& found) const
   return length >= 0 && std::string_view(target, static_cast<std::size_t>(length)) == entry.link_target;
 }
 
-bool Comparer::same_time(const Timestamp& source, const timespec& here) const {
+bool Comparer::same_time(const Timestamp& source, const struct stat& status) const {
+  const timespec& here = status.st_mtim;
   const std::int64_t apart = source.seconds - std::int64_t{here.tv_sec};
   if (sync_.modify_window_s > 0) return std::abs(apart) <= std::int64_t{sync_.modify_window_s};
   const auto there = static_cast<std::uint32_t>(here.tv_nsec);
   if (apart == 1 && two_seconds_ && there == 0 && here.tv_sec % 2 == 0) return true;
-  return apart == 0 &&
-         (same_but_coarser(source.nanoseconds, there) || same_but_coarser(there, source.nanoseconds));
+  const auto ctime = static_cast<std::uint32_t>(status.st_ctim.tv_nsec);
+  return apart == 0 && (source.nanoseconds == there || same_but_coarser(source.nanoseconds, there, ctime));
 }
 
 bool Comparer::may_give_to(std::uint32_t gid) const {
@@ -269,7 +271,7 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   Differences differences;
   differences.size = type == EntryType::file && entry.type == EntryType::file &&
                      static_cast<std::uint64_t>(here.st_size) != entry.size;
-  differences.mtime = !same_time(entry.mtime, here.st_mtim);
+  differences.mtime = !same_time(entry.mtime, here);
   std::uint32_t uid = entry.uid;
   std::uint32_t gid = entry.gid;
   if (!policy_.numeric_ids) {
@@ -308,6 +310,15 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   const auto acl_differs = [](std::vector<AclLine> a, std::vector<AclLine> b) {
     return a.empty() != b.empty() || (!a.empty() && format_acl(std::move(a)) != format_acl(std::move(b)));
   };
+  // These say what the mode says.
+  const auto in_mode = [](const AclLine& line) {
+    return line.tag == AclLine::Tag::user_obj || line.tag == AclLine::Tag::mask ||
+           line.tag == AclLine::Tag::other;
+  };
+  if (!access.empty() && !own.access_acl.empty()) {
+    std::erase_if(access, in_mode);
+    std::erase_if(own.access_acl, in_mode);
+  }
   differences.xattrs = digest_of_xattrs(own) != question.xattrs;
   differences.acl = acl_differs(access, own.access_acl) || acl_differs(initial, own.default_acl);
   return differences;

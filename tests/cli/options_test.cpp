@@ -283,7 +283,7 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
   expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
-  expect_usage_error({"--json", "a", "b"}, "goes with --doctor only");
+  expect_usage_error({"--json", "a", "b"}, "goes with --doctor and --sync only");
 }
 
 TEST(Options, RulesKeepTheirCommonOrder) {
