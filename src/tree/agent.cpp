@@ -171,9 +171,9 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
-  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine && type != MessageType::segment_job &&
-                          type != MessageType::clean_job);
+  return !place_.only ||
+         (type != MessageType::source_job && type != MessageType::measure_job &&
+          type != MessageType::examine && type != MessageType::segment_job && type != MessageType::clean_job);
 }
 
 // A job may come again, with other settings, before it begins: the coordinator has learnt that its run is not
@@ -282,24 +282,6 @@ void Agent::start_source(const SourceJob& job) {
   if (!set_up(job.streams, ready.reach)) return;
   source_->start_walk();
   tell(ready);
-}
-
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
-  job.path = only.path;
-  job.standard_output = only.path.empty();
-  job.marker.clear();
-  job.settings.keep_owner = false;
-  job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
-  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  if (!only.streams_as_told) {
-    job.streams.connect = Connect::listen;
-    job.streams.via = only.via;
-  }
-  return job;
 }
 
 void Agent::start_target(const TargetJob& asked) {

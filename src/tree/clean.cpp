@@ -83,8 +83,8 @@ void Cleaner::enter(const std::string& path) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     struct stat status {};
-    const bool unknown = entry->d_type == DT_UNKNOWN &&
-                         ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool unknown =
+        entry->d_type == DT_UNKNOWN && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (entry->d_type == DT_DIR || (unknown && S_ISDIR(status.st_mode))) {
       directories_.push_back(join_path(path, name));
     } else if (const OwnName kind = own_name(name); kind != OwnName::none) {

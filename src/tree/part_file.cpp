@@ -65,7 +65,8 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
   if (fd) {
     if (::fstat(fd.get(), &status) != 0) return {};
     // Its owner may have been set already when the run was killed just before it got its name.
-    const bool ours = is_own_file(status) || (S_ISREG(status.st_mode) && journal.part_inode() == status.st_ino);
+    const bool ours =
+        is_own_file(status) || (S_ISREG(status.st_mode) && journal.part_inode() == status.st_ino);
     if (!ours) return {none(EPERM)};
     if (wish.resume && is_sound(status) && journal.load(wish.source, status.st_ino, wish.doubt) &&
         ::fchmod(fd.get(), kMode) == 0) {
@@ -77,8 +78,8 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
   }
   fd = open_beneath(directory, name, kOpenNew, kMode);
   if (!fd) return {};
-  const bool usable = ::fstat(fd.get(), &status) == 0 && is_private(status) &&
-                      journal.start(wish.source, status.st_ino);
+  const bool usable =
+      ::fstat(fd.get(), &status) == 0 && is_private(status) && journal.start(wish.source, status.st_ino);
   if (usable) return {std::move(fd), false};
   ::unlinkat(directory, name.c_str(), 0);
   return {};
@@ -102,6 +103,12 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   }
   UnnamedFile file = UnnamedFile::under_name(std::move(found.fd), std::move(held_too), names.part, kMode);
   return PartFile(std::move(held), std::move(names), std::move(file), std::move(journal));
+}
+
+void PartFile::forget(int directory, std::string_view name) {
+  const PartNames names(name);
+  const io::Fd journal = open_own(directory, names.journal);
+  if (journal && remove_part_of(directory, names.journal)) ::unlinkat(directory, names.journal.c_str(), 0);
 }
 
 void PartFile::forget_journal() {

@@ -222,7 +222,8 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
   done_.streams.resize(streams.size());
   Crew crew(
-      streams_, [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(*this, i).run(make_stream); },
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(*this, i).run(make_stream); },
       [this] { return plan_.stopped(); });
   const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
   if (lost) {

@@ -179,7 +179,8 @@ Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const 
     if (begin.hosts.empty() || stop_rdma_) return over_rdma.error();
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
-  auto over_tcp = net::connect_all(addresses_of(begin), wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+  auto over_tcp =
+      net::connect_all(addresses_of(begin), wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;

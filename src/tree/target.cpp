@@ -143,7 +143,8 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
                   FurtherStreams* further) {
   done_.streams.resize(streams.size());
   Crew crew(
-      streams_, [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
       [this] { return stopped_ || refusing_; });
   const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
   if (lost) {

@@ -121,8 +121,8 @@ std::optional<Answer> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
   const auto before = target_.unheard_.take(frame);
   if (!before) return std::nullopt;
-  const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::probe ||
-                      frame.kind == FrameKind::compare;
+  const bool stands =
+      frame.kind == FrameKind::commit || frame.kind == FrameKind::probe || frame.kind == FrameKind::compare;
   if (before->status == AckStatus::refused || stands) return before;
   if (frame.kind == FrameKind::open) target_.files_.take(frame.file_id);
   const TargetFileRef file =

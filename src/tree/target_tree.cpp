@@ -128,9 +128,8 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   if (!target_directory) return io::errno_error("open directory", subject(target.parent));
   return make_in_parent(entry.path, [&](int directory) {
     const Place place{directory, std::string(split_path(entry.path).name), name};
-    return publish(directory, place.name, name, [&] {
-      return make_hard_link(place, target_directory.get(), std::string(target.name));
-    });
+    return publish(directory, place.name, name,
+                   [&] { return make_hard_link(place, target_directory.get(), std::string(target.name)); });
   });
 }
 
@@ -180,6 +179,11 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
                          here.st_dev != root.st_dev;
   return elsewhere ? flush(*directory, name) : set;
+}
+
+void TargetTree::forget_part(std::string_view path) {
+  const auto directory = open_directory(split_path(path).parent);
+  if (directory) PartFile::forget(*directory, split_path(path).name);
 }
 
 io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
