@@ -105,6 +105,12 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   return PartFile(std::move(held), std::move(names), std::move(file), std::move(journal));
 }
 
+void PartFile::forget(int directory, std::string_view name) {
+  const PartNames names(name);
+  const io::Fd journal = open_own(directory, names.journal);
+  if (journal && remove_part_of(directory, names.journal)) ::unlinkat(directory, names.journal.c_str(), 0);
+}
+
 void PartFile::forget_journal() {
   ::unlinkat(directory_.get(), names_.journal.c_str(), 0);
 }

@@ -35,6 +35,9 @@ class PartFile {
   // what is not ours, or the filesystem knows neither owners nor locks; errno says what the last call said.
   static std::optional<PartFile> open(int directory, std::string_view name, const PartWish& wish);
 
+  // Removes what a run has left of the file of this name, if no run is at it.
+  static void forget(int directory, std::string_view name);
+
   // The part, to be published under its final name. Once.
   UnnamedFile take_file() { return std::move(file_); }
   Journal& journal() { return *journal_; }

@@ -197,6 +197,11 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   return elsewhere ? flush(*directory, name) : set;
 }
 
+void TargetTree::forget_part(std::string_view path) {
+  const auto directory = open_directory(split_path(path).parent);
+  if (directory) PartFile::forget(*directory, split_path(path).name);
+}
+
 io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
   if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
   return {};

@@ -72,6 +72,9 @@ class TargetTree {
   io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
                            const std::function<io::Result<void>()>& publish);
 
+  // The file is there, so what a run may have left of it is of no use; not where another run is at it.
+  void forget_part(std::string_view path);
+
   // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
   // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
   void flush_all() { flushes_ = true; }

@@ -331,6 +331,13 @@ AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& 
     const auto verdict = comparer_->compare(question, changes.list);
     if (!verdict) report(verdict.error());
     verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
+    // What is left of a run that was cut short while it sent the same again.
+    const bool whole = verdict && (*verdict == Verdict::equal || *verdict == Verdict::metadata);
+    const Entry& entry = question.entry;
+    if (whole && entry.type == EntryType::file && entry.size >= kPartBytesMin &&
+        !target_.job_.settings.sync.dry_run) {
+      tree_->forget_part(entry.path);
+    }
   }
   if (!changes.list.empty()) target_.tell_(changes);
   return target_.refusing() ? AckStatus::refused : AckStatus::done;

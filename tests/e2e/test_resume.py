@@ -86,7 +86,6 @@ class Resuming(CopyTest):
                                  60, 0.002), "no progress")
 
     def kill(self, running: Running, victim: str):
-        """target or source: the agent beneath the sshd, the one that listens or not; ssh; all."""
         if victim == "agent":
             for pid in remote_agents()[:1]:
                 with contextlib.suppress(ProcessLookupError):
@@ -116,6 +115,20 @@ class Resuming(CopyTest):
         sent = sent_bytes(done)
         self.assertIsNotNone(sent, done)
         self.assertLess(sent, SIZE - recorded * CHUNK + SIZE // 20)
+
+    def flip(self, path: Path, at: int):
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 1]))
+
+    @staticmethod
+    def replace(path: Path):
+        """The same content and time, another inode."""
+        copy = path.with_name("copy")
+        shutil.copy2(path, copy)
+        os.rename(copy, path)
 
 
 class OneFile(Resuming):
@@ -203,22 +216,8 @@ class OneFile(Resuming):
         self.assert_same_tree(sparse, self.target / "sparse")
         self.assertLess((self.target / "sparse").stat().st_blocks * 512, 20 * MIB)
 
-    def flip(self, path: Path, at: int):
-        with open(path, "r+b") as file:
-            file.seek(at)
-            byte = file.read(1)[0]
-            file.seek(at)
-            file.write(bytes([byte ^ 1]))
 
-    @staticmethod
-    def replace(path: Path):
-        """The same content and time, another inode."""
-        copy = path.with_name("copy")
-        shutil.copy2(path, copy)
-        os.rename(copy, path)
-
-
-class Doubt(OneFile):
+class Doubt(Resuming):
     """After a reboot, as far as the target can tell."""
 
     def setUp(self):
@@ -257,10 +256,6 @@ class Doubt(OneFile):
         self.interrupt(*words, 250, "coordinator", "--rdcp-path", self.rebooted)
         self.assert_sent(self.resume("--rdcp-path", self.rebooted, *words), 100)
         self.assert_same_file(self.big, self.copied)
-
-
-for name in [name for name in vars(OneFile) if name.startswith("test_")]:
-    setattr(Doubt, name, None)  # they are OneFile's
 
 
 class Hostile(Resuming):

@@ -33,7 +33,7 @@ modprobe {kind}
 mkdir -p /run/disk && mount -t {kind} /dev/vdb /run/disk || exit 9
 copy() {{ {rdcp} -e {shell} --rdcp-path {rdcp} --chunk-size 64K "$@"; }}
 copy --fsync -r {tree} h:/run/disk/flushed || exit 8
-copy --fsync -r --bwlimit 4MiB {tree} h:/run/disk/flushing &
+copy --fsync -r --bwlimit 20MiB {tree} h:/run/disk/flushing &
 copy --bwlimit 4MiB {big} h:/run/disk/big &
 while true; do
   size=$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)
@@ -74,7 +74,7 @@ class Power(unittest.TestCase):
             raise unittest.SkipTest(reason)
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rdcp-power-", dir="/var/tmp")
+        folder = tempfile.TemporaryDirectory(prefix="rdcp-power-")  # /var/tmp is another one in the VM
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.tree, self.big = self.folder / "tree", self.folder / "big"

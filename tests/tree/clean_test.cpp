@@ -114,7 +114,8 @@ TEST_F(CleanTest, StopsWhenNobodyListens) {
 }
 
 TEST_F(CleanTest, AMissingDirectoryIsAProblem) {
-  clean({.path = scratch_.path() + "/none", .remove = true}, reporter_, [](const Leftovers&) { return true; });
+  clean({.path = scratch_.path() + "/none", .remove = true}, reporter_,
+        [](const Leftovers&) { return true; });
   ASSERT_EQ(problems_.size(), 1u);
   EXPECT_NE(problems_[0].find("none: No such file"), std::string::npos);
 }

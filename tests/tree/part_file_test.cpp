@@ -81,7 +81,8 @@ TEST_F(PartFileTest, BothNamesAreOurs) {
   EXPECT_EQ(part_of_journal(names_.journal), names_.part);
   EXPECT_EQ(journal_of_part(names_.part), names_.journal);
   EXPECT_EQ(own_name(".file.rdcp-0123abcd"), OwnName::temporary);
-  for (const char* other : {"file", ".rdcp-0.part", ".rdcp-", "x.rdcp-0123abcd", ".file.rdcp-0123ABCD", ".rdcp-0123abcd"}) {
+  for (const char* other :
+       {"file", ".rdcp-0.part", ".rdcp-", "x.rdcp-0123abcd", ".file.rdcp-0123ABCD", ".rdcp-0123abcd"}) {
     EXPECT_EQ(own_name(other), OwnName::none) << other;
   }
   EXPECT_TRUE(exists(names_.part));
@@ -125,6 +126,16 @@ TEST_F(PartFileTest, PublishedAndForgotten) {
 TEST_F(PartFileTest, DroppedIsGone) {
   auto part = open();
   part->drop();
+  EXPECT_FALSE(exists(names_.part));
+  EXPECT_FALSE(exists(names_.journal));
+}
+
+TEST_F(PartFileTest, ForgottenIsGoneUnlessARunIsAtIt) {
+  auto part = open();
+  PartFile::forget(directory_.get(), "file");
+  EXPECT_TRUE(exists(names_.part));
+  part.reset();
+  PartFile::forget(directory_.get(), "file");
   EXPECT_FALSE(exists(names_.part));
   EXPECT_FALSE(exists(names_.journal));
 }
