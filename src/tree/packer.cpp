@@ -111,7 +111,9 @@ Packer::Outcome Packer::add(const Item& item) {
     const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
     if (!read) reporter_.problem(read.error());
   }
-  return add_entry({});
+  const Outcome outcome = add_entry({});
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
+  return outcome;
 }
 
 // A file whose content the target has; as it is now, unless it has changed since it was compared.

@@ -46,6 +46,7 @@ bool matches(std::span<const ArchiveReader::Block> blocks, std::uint64_t offset,
       if (!is_zero(found.first(hole))) return false;
       found = found.subspan(hole);
       offset += hole;
+      if (found.empty()) return true;
     }
     const std::span<const std::byte> rest = block.bytes.subspan(offset - block.offset);
     const std::size_t bytes = std::min(rest.size(), found.size());

@@ -262,6 +262,34 @@ TEST(Options, AgentTakesNoOperands) {
   expect_usage_error({"--agent", "a", "b"}, "--agent");
 }
 
+TEST(Options, Check) {
+  const Parsed pair = parse({"--check", "--json", "--quick", "--metadata", "a", "host:b"});
+  ASSERT_FALSE(pair.exit_status) << pair.text_err;
+  EXPECT_TRUE(pair.options.check && pair.options.json && pair.options.quick && pair.options.metadata);
+  const Parsed list = parse({"--check", "--manifest", "m", "host:dir"});
+  ASSERT_FALSE(list.exit_status) << list.text_err;
+  EXPECT_EQ(list.options.manifest_file, "m");
+  EXPECT_EQ(list.options.destination.path, "dir");
+  EXPECT_TRUE(list.options.sources.empty());
+  expect_usage_error({"--check", "--sums", "s", "a", "b"}, "takes one operand");
+  expect_usage_error({"--check", "--sums", "s", "--manifest", "m", "a"}, "takes one list");
+  expect_usage_error({"--check", "a", "b", "c"}, "takes one SRC and one DST");
+  expect_usage_error({"--check", "-", "b"}, "no streams");
+  expect_usage_error({"--check", "--verify", "a", "b"}, "is for copies");
+  expect_usage_error({"--quick", "a", "b"}, "goes with --check only");
+  expect_usage_error({"--metadata", "a", "b"}, "goes with --check only");
+}
+
+TEST(Options, VerifyAndLists) {
+  const Parsed copy = parse({"--verify", "--manifest", "m", "--sums", "s", "a", "b"});
+  ASSERT_FALSE(copy.exit_status) << copy.text_err;
+  EXPECT_TRUE(copy.options.verify);
+  EXPECT_EQ(copy.options.manifest_file, "m");
+  EXPECT_EQ(copy.options.sums_file, "s");
+  expect_usage_error({"--manifest", "m", "-", "host:b"}, "not of streams");
+  expect_usage_error({"--sums=", "a", "b"}, "needs a value");
+}
+
 TEST(Options, TheDoctorTakesOneHostOrNone) {
   const Parsed here = parse({"--doctor"});
   EXPECT_FALSE(here.exit_status) << here.text_err;
@@ -283,7 +311,7 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
   expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
-  expect_usage_error({"--json", "a", "b"}, "goes with --doctor and --sync only");
+  expect_usage_error({"--json", "a", "b"}, "goes with --doctor, --check and --sync only");
 }
 
 TEST(Options, RulesKeepTheirCommonOrder) {

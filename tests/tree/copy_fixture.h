@@ -72,6 +72,7 @@ struct CopyCase {
   bool checksum = false;
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
+  bool verify = false;
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
@@ -92,6 +93,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.delta = copy.delta;
   source_job.settings.inplace = copy.inplace;
   source_job.settings.checksum = copy.checksum;
+  source_job.settings.verify = copy.verify;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;

@@ -11,6 +11,7 @@
 #include "io/arena.h"
 #include "tests/tree/copy_fixture.h"
 #include "tree/agent.h"
+#include "tree/check_job.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/measure.h"
@@ -141,6 +142,12 @@ TEST_F(OnlyTargetAgent, MeasuresNothing) {
 TEST_F(OnlyTargetAgent, RunsNoCommand) {
   SegmentJob job;
   job.text = "true";
+  expect_refused(job, "asks for more than to send one stream");
+}
+
+TEST_F(OnlyTargetAgent, ListsAndReadsNothing) {
+  ListJob job;
+  job.path = "/etc";
   expect_refused(job, "asks for more than to send one stream");
 }
 
