@@ -169,8 +169,9 @@ bool Agent::serve() {
       next_progress_ = SteadyClock::now() + kProgressInterval;
       tell(source_ ? source_->progress() : Progress());
     }
-    if (stopping_ || coordinator_silent()) return false;
-    if (watched[0].revents == 0) return true;
+    if (stopping_) return false;
+    // Who was stopped together with its coordinator first hears what that said before.
+    if (watched[0].revents == 0) return !coordinator_silent();
   }
   const auto message = control_.receive();
   if (!message) return false;
