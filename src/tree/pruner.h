@@ -12,7 +12,7 @@
 
 #include "io/result.h"
 #include "net/frame.h"
-#include "tree/message.h"
+#include "tree/changes.h"
 #include "tree/names_page.h"
 #include "tree/reporter.h"
 #include "tree/sync_settings.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/changes.h"
 #include "tree/entry.h"
 #include "tree/job.h"
 #include "tree/like_files.h"
