@@ -64,6 +64,7 @@ Mirrors
       --ignore-existing  change nothing that DST has
       --modify-window N  times that differ by up to N seconds are equal
       --delete           remove what SRC does not have, when all else is done
+      --delete-excluded  the same, and remove what rules exclude, too
       --max-delete N     remove no more than N files and directories
       --force            replace directories by files; delete for an empty SRC
 

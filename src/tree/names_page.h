@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +38,8 @@ struct NamesBatch {
   const Root* root = nullptr;
   std::size_t compared = 0;  // the first whose sum the target has not been asked about
   std::size_t asked_until = 0;
-  std::deque<std::size_t> differing;  // those whose names it is still to be told
-  std::uint32_t parts = 1;            // of the first of them
+  std::vector<std::size_t> differing;  // those whose names it is still to be told
+  std::uint32_t parts = 1;            // of the last of them
   std::uint32_t part = 0;
 };
 

@@ -85,6 +85,7 @@ class Target {
   Unheard unheard_;
   LikeFiles like_files_;
   std::atomic<int> chunk_indexes_{0};
+  Filter filter_;  // what it protects is not deleted
   PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;

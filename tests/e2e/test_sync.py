@@ -152,6 +152,12 @@ class Mirrors(CopyTest):
         self.assertEqual("stays", (outside / "precious").read_text())
         self.assertEqual(["precious"], os.listdir(outside))
 
+    def test_a_source_within_the_target_is_not_deleted(self):
+        (self.source / "extra").write_text("")
+        self.fails(1, "--sync", "--delete", self.source / "d", self.source, says=("it is what is being copied",))
+        self.assertEqual("d/c", (self.source / "d" / "c").read_text())
+        self.assertFalse((self.source / "extra").exists())
+
     def test_max_delete_is_a_bound(self):
         self.sync(self.source, self.target)
         for i in range(10):
@@ -167,6 +173,17 @@ class Mirrors(CopyTest):
             (self.source / "d" / f"{i:0100}").unlink()
         (self.source / "new").write_text("")
         self.sync("--chunk-size", "64K", "--delete", self.source, self.target)
+        self.assert_same_tree(self.source, self.target)
+
+    def test_what_is_excluded_is_protected(self):
+        (self.target / "kept.o").write_text("")
+        (self.target / "gone").mkdir()
+        (self.target / "gone" / "kept.o").write_text("")
+        (self.target / "gone" / "extra").write_text("")
+        self.sync("--delete", "--exclude", "*.o", self.source, self.target)
+        self.assertTrue((self.target / "kept.o").exists() and (self.target / "gone" / "kept.o").exists())
+        self.assertFalse((self.target / "gone" / "extra").exists())
+        self.sync("--delete-excluded", "--exclude", "*.o", self.source, self.target)
         self.assert_same_tree(self.source, self.target)
 
     def test_choices_of_what_is_equal(self):

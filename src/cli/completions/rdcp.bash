@@ -78,7 +78,7 @@ _rdcp() {
             --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
             -x --one-file-system --max-size --min-size
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
-            -u --update --existing --ignore-existing --modify-window --delete --max-delete --force
+            -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
             --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
