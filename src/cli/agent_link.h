@@ -13,6 +13,7 @@
 #include "tree/agent.h"
 #include "tree/check_job.h"
 #include "tree/clean.h"
+#include "tree/changes.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/job.h"

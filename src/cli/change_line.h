@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tree/message.h"
+#include "tree/changes.h"
 
 namespace rdcp::cli {
 

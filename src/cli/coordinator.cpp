@@ -158,6 +158,7 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
   source_job.selection = options_.selection;
+  if (options_.sync.delete_extra) target_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
   target_job.settings = settings();
@@ -271,6 +272,10 @@ bool Coordinator::begin() {
     if (parties_.reached->port != 0) begin.port = parties_.reached->port;
   }
   begin.landings = landing->landings;
+  if (same_kernel) {
+    begin.source_device = source.sources.front().device;
+    begin.source_inode = source.sources.front().inode;
+  }
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
   begin.as_it_comes = target.kind == tree::PathKind::byte_stream;

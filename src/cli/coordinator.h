@@ -73,6 +73,7 @@ class Coordinator {
   void take_signal();
   void take_problems(AgentLink& link);
   void take_changes(AgentLink& link);
+  void print_lines(std::string_view lines);
   bool lost(AgentLink& link, const io::Error& error);
   void send_beats();
   void show_progress();

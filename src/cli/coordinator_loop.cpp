@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "cli/change_line.h"
 #include "cli/coordinator.h"
@@ -103,11 +104,36 @@ void Coordinator::take_changes(AgentLink& link) {
   if (link.changes.empty() || parties_.tell) return;
   const bool sends = is_remote(options_.destination) && !is_remote(options_.sources.front());
   progress_.clear();
+  std::string lines;
   for (const tree::Change& change : std::exchange(link.changes, {})) {
-    const std::string line = options_.json ? change_json(change, sends) : change_line(change, sends);
-    std::fwrite(line.data(), 1, line.size(), stdout);
+    lines += options_.json ? change_json(change, sends) : change_line(change, sends);
   }
-  std::fflush(stdout);
+  print_lines(lines);
+}
+
+// To standard output, whose reader may take its time (a pager): the agents are told not to wait for our beats
+// meanwhile, and wait themselves when the channel to us is full.
+void Coordinator::print_lines(std::string_view lines) {
+  const auto links = {source_.get(), target_.get()};
+  bool waited = false;
+  while (!lines.empty()) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&out, 1, 0) == 0 && !std::exchange(waited, true)) {
+      for (AgentLink* link : links) {
+        if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
+      }
+    }
+    const ssize_t n = ::write(STDOUT_FILENO, lines.data(), std::min<std::size_t>(lines.size(), PIPE_BUF));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      fail(io::errno_error("write", "standard output"));
+      return;
+    }
+    lines.remove_prefix(static_cast<std::size_t>(n));
+  }
+  for (AgentLink* link : links) {
+    if (waited && link != nullptr) link->heard = Clock::now();
+  }
 }
 
 // An agent's end: in order after it is done. False: the run is over.

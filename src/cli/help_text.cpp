@@ -6,6 +6,7 @@ const char* const kHelpText =
     R"(Usage: rdcp [options] SRC... DST
        rdcp --check [options] SRC DST
        rdcp --check --manifest FILE|--sums FILE [options] DIR
+       rdcp --sync [options] SRC DST
        rdcp --doctor [options] [HOST]
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, every chunk checked.
@@ -27,7 +28,6 @@ What to copy
       --no-resume        start large files over that a run has left in part
       --fsync            all is on the disk before it has its name
       --clean            remove what runs have left beneath DIR (a list first)
-  -n, --dry-run          with --clean: the list only
 
 What to verify
       --verify           read back from the target's disk what was written
@@ -50,12 +50,30 @@ Which part of SRC (rules as rsync has them, the first that matches counts)
       --max-size SIZE    no files larger than SIZE
       --min-size SIZE    no files smaller than SIZE
 
+Mirrors
+      --sync             make DST's contents SRC's: copy what is new or changed,
+                         leave what is equal alone (size and time); SRC and
+                         SRC/ mean the same, a mirror never nests; implies -r
+  -n, --dry-run          only print what --sync (or --clean) would do
+      --itemize-changes  a line for each change, as rsync -i prints it
+  -c, --checksum         compare contents, not times
+      --size-only        files of one size are equal
+  -I, --ignore-times     send files even if size and time are equal
+  -u, --update           leave files alone that are newer at DST
+      --existing         make nothing that DST does not have
+      --ignore-existing  change nothing that DST has
+      --modify-window N  times that differ by up to N seconds are equal
+      --delete           remove what SRC does not have, when all else is done
+      --delete-excluded  the same, and remove what rules exclude, too
+      --max-delete N     remove no more than N files and directories
+      --force            replace directories by files; delete for an empty SRC
+
 What to tell
   -v, --verbose          a summary at the end, with the bandwidth
   -q, --quiet            nothing unless something fails
       --progress         a progress line even where stderr is no terminal
       --doctor           what stands in the way of fast copies, here and on HOST
-      --json             what --doctor and --check find, as JSON
+      --json             what --doctor, --check and --sync find, as JSON
   -h, --help             this text
       --version          the version
 

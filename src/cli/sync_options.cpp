@@ -19,7 +19,7 @@ void add_sync_options(CommandLine& line, Options& options) {
       note(name);
     });
   };
-  line.flag("--sync", [&] { sync.enabled = true; });
+  line.flag("--sync", [&] { sync.enabled = sync.mirror = true; });
   flag("-n,--dry-run", "--dry-run", sync.dry_run);
   flag("--itemize-changes", "--itemize-changes", sync.itemize);
   flag("-c,--checksum", "--checksum", sync.checksum);
@@ -29,6 +29,11 @@ void add_sync_options(CommandLine& line, Options& options) {
   flag("--existing", "--existing", sync.existing);
   flag("--ignore-existing", "--ignore-existing", sync.ignore_existing);
   flag("--delete", "--delete", sync.delete_extra);
+  line.flag("--delete-excluded", [&options, note] {
+    note("--delete-excluded");
+    options.sync.delete_extra = true;
+    options.selection.delete_excluded = true;
+  });
   flag("--force", "--force", sync.force);
   line.value("--modify-window", [&sync, note](const string& word) -> Result<void> {
     note("--modify-window");
@@ -53,6 +58,9 @@ Result<void> check_sync_options(Options& options) {
   if (options.sources.size() != 1) return refuse("--sync", "takes one SRC");
   if (is_stream(options.sources.front()) || is_stream(options.destination)) {
     return refuse("--sync", "compares files, and '-' is a stream");
+  }
+  if (sync.delete_extra && !options.selection_words.files_from.empty()) {
+    return refuse("--delete", "contradicts --files-from, which names what is copied and not what is there");
   }
   if (sync.size_only && (sync.checksum || sync.ignore_times)) {
     return refuse("--size-only", "contradicts --checksum and --ignore-times");

@@ -152,7 +152,8 @@ Result<Verdict> Comparer::make_way(const Question& question, const Found& found,
   }
   if (sync_.tells()) {
     const std::string_view above = split_path(question.entry.path).parent;
-    const MayRemove note = [&](const std::string& path, bool is_directory) {
+    MayRemove note;
+    note.remove = [&](const std::string& path, bool is_directory) {
       if (path == found.name) return true;  // it does not go for good
       const std::string below = below_destination(join_path(above, path));
       changes.push_back({"*deleting  ", below + (is_directory ? "/" : ""), ""});

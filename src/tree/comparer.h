@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "io/result.h"
+#include "tree/changes.h"
 #include "tree/compare.h"
 #include "tree/held_path.h"
 #include "tree/job.h"
-#include "tree/message.h"
 #include "tree/metadata.h"
 #include "tree/names.h"
 

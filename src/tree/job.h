@@ -89,9 +89,11 @@ struct TargetJob {
   StreamWish streams;
   std::string path;
   bool standard_output = false;
-  std::string marker;  // the run's (run_marker.h); empty: none is made
+  std::string marker;   // the run's (run_marker.h); empty: none is made
+  Selection selection;  // what of the rules protects something from --delete
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker));
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker),
+                          selection.fields());
   }
 };
 
@@ -145,12 +147,14 @@ struct Begin {
   std::uint16_t port = 0;
   std::vector<std::string> landings;  // Entry::path of each source's top
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
+  std::uint64_t source_device = 0;    // target on the same host: of SRC, which --delete must not meet
+  std::uint64_t source_inode = 0;     // 0: on another host
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
   // Source: the target has no positions, so a chunk need neither be full nor begin at a page.
   bool as_it_comes = false;
   auto fields() {
     return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
-                    in_place, as_it_comes);
+                    source_device, source_inode, in_place, as_it_comes);
   }
 };
 

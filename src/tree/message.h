@@ -123,21 +123,6 @@ struct Done {
   }
 };
 
-// What a sync changes (or would change) at one path.
-struct Change {
-  std::string code;    // eleven characters, as rsync --itemize-changes has them: ">f.st......"
-  std::string path;    // beneath DST; a directory's ends in a slash
-  std::string target;  // a symlink's, or the file that a hard link is one with; else empty
-  auto fields() { return std::tie(code, path, target); }
-};
-
-// From the target, many at a time.
-struct Changes {
-  static constexpr MessageType kType = MessageType::changes;
-  std::vector<Change> list;
-  auto fields() { return std::tie(list); }
-};
-
 struct Beat {
   static constexpr MessageType kType = MessageType::beat;
   auto fields() { return std::tie(); }

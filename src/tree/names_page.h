@@ -23,10 +23,24 @@ struct NameSum {
   }
 };
 
+struct Root;
+
 struct SummedDirectory {
   std::string path;  // Entry::path
   std::uint64_t count = 0;
   io::Digest digest;
+};
+
+// Directories whose names the target compares with what it has there (--delete).
+struct NamesBatch {
+  std::vector<SummedDirectory> sums;
+  std::vector<std::string> paths;  // of each, beneath its root
+  const Root* root = nullptr;
+  std::size_t compared = 0;  // the first whose sum the target has not been asked about
+  std::size_t asked_until = 0;
+  std::vector<std::size_t> differing;  // those whose names it is still to be told
+  std::uint32_t parts = 1;            // of the last of them
+  std::uint32_t part = 0;
 };
 
 // The names of one directory, or of one of several parts of them: those with part_of(name, parts) == part.

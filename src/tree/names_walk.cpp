@@ -8,6 +8,7 @@
 
 #include "net/frame.h"
 #include "tree/beneath.h"
+#include "tree/own_names.h"
 
 namespace rdcp::tree {
 
@@ -36,6 +37,14 @@ io::Error list_error(const Root& root, const std::string& path) {
 }
 
 }  // namespace
+
+// Not what is hidden, and not what rdcp itself left there.
+bool NamesWalk::counts(const std::string& path, DIR* directory, const dirent& entry) const {
+  if (is_dot(entry.d_name) || is_left_by_a_run(entry.d_name)) return false;
+  if (choice_.filter.empty()) return true;
+  const std::string filter_path = join_path(root_.filter_path, join_path(path, entry.d_name));
+  return !choice_.filter.hides(filter_path, is_directory(directory, entry));
+}
 
 // What is not there must surely not be there: after any problem, and where nothing is there at all, the
 // source is not what it should be.
@@ -78,10 +87,14 @@ bool NamesWalk::enter(std::string path, NamesBatch& batch) {
     if (errno != ENOENT) reporter_.problem(list_error(root_, path));
     return false;
   }
+  struct stat status {};
+  if (::fstat(::dirfd(level.directory.get()), &status) != 0) return false;
+  if (path.empty()) device_ = status.st_dev;
+  if (choice_.selection.one_file_system && status.st_dev != device_) return false;
   NameSum sum;
   errno = 0;
   while (const dirent* entry = ::readdir(level.directory.get())) {
-    if (!is_dot(entry->d_name)) sum.add(entry->d_name);
+    if (counts(path, level.directory.get(), *entry)) sum.add(entry->d_name);
     errno = 0;
   }
   if (errno != 0) {
@@ -113,28 +126,29 @@ void NamesWalk::step(NamesBatch& batch) {
   const dirent* entry = reopen(level) ? ::readdir(level.directory.get()) : nullptr;
   if (entry == nullptr) {
     levels_.pop_back();
-  } else if (!is_dot(entry->d_name) && is_directory(level.directory.get(), *entry)) {
+  } else if (counts(level.path, level.directory.get(), *entry) &&
+             is_directory(level.directory.get(), *entry)) {
     (void)enter(join_path(level.path, entry->d_name), batch);
   }
 }
 
-std::size_t NamesWalk::write_names(const Root& root, NamesBatch& batch, std::span<std::byte> slot,
-                                   Reporter& reporter) {
-  const std::string& path = batch.paths[batch.differing.front()];
-  const std::unique_ptr<DIR, CloseDirectory> directory(open_listing(root, path));
+std::size_t NamesWalk::write_names(NamesBatch& batch, std::span<std::byte> slot) const {
+  const std::string& path = batch.paths[batch.differing.back()];
+  const std::unique_ptr<DIR, CloseDirectory> directory(open_listing(root_, path));
   NamesWriter writer;
   bool fits = directory != nullptr &&
-              writer.begin_names(slot, Item::landing_path(root, path), batch.parts, batch.part);
+              writer.begin_names(slot, Item::landing_path(root_, path), batch.parts, batch.part);
   errno = 0;
   while (fits) {
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (!is_dot(entry->d_name) && part_of(name, batch.parts) == batch.part) fits = writer.add(name);
+    if (counts(path, directory.get(), *entry) && part_of(name, batch.parts) == batch.part)
+      fits = writer.add(name);
     errno = 0;
   }
   if (directory == nullptr || errno != 0) {
-    reporter.problem(list_error(root, path));
+    reporter_.problem(list_error(root_, path));
     batch.part = batch.parts;
     return 0;
   }

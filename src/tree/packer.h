@@ -18,6 +18,16 @@
 
 namespace rdcp::tree {
 
+// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
+// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
+// filesystems that pack or compress small files would make every file look sparse.
+inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
+  constexpr off_t kSparseMin = 64 << 10;
+  const bool sparse =
+      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
+  return S_ISREG(status.st_mode) && (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
+}
+
 // One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {

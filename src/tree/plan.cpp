@@ -16,10 +16,6 @@ bool Plan::add(Batch batch) {
   return true;
 }
 
-void Plan::number(Batch& batch) {
-  if (compare_first_) batch.serial = next_serial_++;
-}
-
 bool Plan::add(LargeFileRef file) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return waiting_.size() < kLargeFilesMax || stopped(); });
@@ -44,12 +40,6 @@ void Plan::count(std::uint64_t files, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   totals_.files += files;
   totals_.bytes += bytes;
-}
-
-void Plan::discount(std::uint64_t files, std::uint64_t bytes) {
-  std::lock_guard lock(mutex_);
-  totals_.files -= files;
-  totals_.bytes -= bytes;
 }
 
 void Plan::walk_finished() {
@@ -198,49 +188,6 @@ bool Plan::take_batch(Work& work) {
   batches_.pop_front();
   queued_items_ -= work.batch.items.size();
   room_.notify_all();
-  return true;
-}
-
-bool Plan::take_last(Work& work) {
-  if (!take_last_) return false;
-  if (!take_last_(work)) {
-    take_last_ = nullptr;
-    return false;
-  }
-  work.kind = Work::Kind::names;
-  ++last_in_flight_;
-  return true;
-}
-
-void Plan::settle_last() {
-  std::lock_guard lock(mutex_);
-  --in_flight_;
-  --last_in_flight_;
-  wake_workers();
-}
-
-bool Plan::may_be_sent(const Batch& batch) const {
-  return std::ranges::none_of(comparing_, [&](std::uint64_t serial) { return serial < batch.serial; });
-}
-
-bool Plan::settle_compare(Work& work) {
-  std::lock_guard lock(mutex_);
-  std::erase(comparing_, work.batch.serial);
-  wake_workers();
-  if (may_be_sent(work.batch)) return true;
-  compared_items_ += work.batch.items.size();
-  compared_.push_back(std::move(work.batch));
-  --in_flight_;
-  return false;
-}
-
-bool Plan::take_compared(Work& work) {
-  const auto at = std::ranges::find_if(compared_, [this](const Batch& batch) { return may_be_sent(batch); });
-  if (at == compared_.end()) return false;
-  work.kind = Work::Kind::batch;
-  work.batch = std::move(*at);
-  compared_.erase(at);
-  compared_items_ -= work.batch.items.size();
   return true;
 }
 

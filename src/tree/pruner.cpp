@@ -12,6 +12,7 @@
 
 #include "tree/beneath.h"
 #include "tree/directories.h"
+#include "tree/own_names.h"
 #include "tree/remove.h"
 
 namespace rdcp::tree {
@@ -30,15 +31,15 @@ Listing open_listing(int root, const std::string& path) {
   return listing;
 }
 
-// Calls use(name) for each; false when the listing broke off.
+// Calls use(entry) for each; false when the listing broke off.
 template <class Use>
-bool for_each_name(DIR* listing, Use use) {
+bool for_each_entry(DIR* listing, Use use) {
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(listing);
     if (entry == nullptr) return errno == 0;
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") use(std::string(name));
+    if (name != "." && name != "..") use(*entry);
   }
 }
 
@@ -49,11 +50,12 @@ bool is_missing(int code) {
 
 }  // namespace
 
-Pruner::Pruner(int root, std::string root_name, const SyncSettings& sync, PruneLimit& limit,
-               Reporter& reporter, std::function<std::string(std::string_view)> name_below)
+Pruner::Pruner(int root, std::string root_name, const SyncSettings& sync, const Filter& filter,
+               PruneLimit& limit, Reporter& reporter, std::function<std::string(std::string_view)> name_below)
     : root_(root),
       root_name_(std::move(root_name)),
       sync_(sync),
+      filter_(filter),
       limit_(limit),
       reporter_(reporter),
       name_below_(std::move(name_below)) {}
@@ -64,6 +66,17 @@ bool Pruner::may_delete() {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", root_name_,
                                       "nothing was deleted, since not all could be copied"));
   });
+}
+
+// What is protected is not there for us, nor what runs have left (`rdcp --clean` finds that).
+bool Pruner::counts(const std::string& path, int directory, const dirent& entry) const {
+  if (is_left_by_a_run(entry.d_name)) return false;
+  if (filter_.empty()) return true;
+  struct stat status {};
+  const bool unknown = entry.d_type == DT_UNKNOWN;
+  if (unknown) (void)::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW);
+  const bool is_directory = unknown ? S_ISDIR(status.st_mode) : entry.d_type == DT_DIR;
+  return !filter_.protects(name_below_(join_path(path, entry.d_name)), is_directory);
 }
 
 void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts) {
@@ -77,7 +90,11 @@ void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& ve
       continue;
     }
     NameSum here;
-    if (!for_each_name(listing.get(), [&](const std::string& name) { here.add(name); })) continue;
+    const int directory = ::dirfd(listing.get());
+    const bool listed = for_each_entry(listing.get(), [&](const dirent& entry) {
+      if (counts(sums[i].path, directory, entry)) here.add(entry.d_name);
+    });
+    if (!listed) continue;
     const bool same = here.count == sums[i].count && here.digest.value() == sums[i].digest;
     verdicts.set(i, same ? 0 : 1);
   }
@@ -100,8 +117,10 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
   for (bool more = true; more && going();) {
     extra.clear();
     ::rewinddir(listing.get());
-    const bool listed = for_each_name(listing.get(), [&](std::string name) {
+    const bool listed = for_each_entry(listing.get(), [&](const dirent& entry) {
+      std::string name = entry.d_name;
       if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return;
+      if (!counts(names.path, directory, entry)) return;
       if (extra.size() <= kAtOnce || sync_.dry_run) extra.push_back(std::move(name));
     });
     if (!listed) break;
@@ -120,8 +139,18 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
 void Pruner::remove(int directory, const std::string& name, const std::string& path,
                     std::vector<Change>& changes) {
   const std::size_t above = path.size() - name.size();
-  const MayRemove may_remove = [&](const std::string& below, bool is_directory) {
-    if (!going() || !limit_.take()) return false;
+  MayRemove may_remove;
+  const auto is_protected = [&](const std::string& below, bool is_directory) {
+    return !filter_.empty() && filter_.protects(name_below_(path.substr(0, above) + below), is_directory);
+  };
+  may_remove.enter = [&](const std::string& below, const struct stat& status) {
+    if (!limit_.spares(status)) return !is_protected(below, true);
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete", join_path(root_name_, path),
+                                      "it is what is being copied, and stays"));
+    return false;
+  };
+  may_remove.remove = [&](const std::string& below, bool is_directory) {
+    if (!going() || (!is_directory && is_protected(below, false)) || !limit_.take()) return false;
     if (sync_.tells()) {
       changes.push_back(
           {"*deleting  ", name_below_(path.substr(0, above) + below) + (is_directory ? "/" : ""), ""});

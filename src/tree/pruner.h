@@ -1,6 +1,9 @@
 // Removes at the target what the source does not have (--delete).
 #pragma once
 
+#include <dirent.h>
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -12,7 +15,8 @@
 
 #include "io/result.h"
 #include "net/frame.h"
-#include "tree/message.h"
+#include "tree/changes.h"
+#include "tree/filter.h"
 #include "tree/names_page.h"
 #include "tree/reporter.h"
 #include "tree/sync_settings.h"
@@ -23,6 +27,14 @@ namespace rdcp::tree {
 class PruneLimit {
  public:
   explicit PruneLimit(std::uint64_t max) : max_(max) {}
+  // Before the workers start: the source, where it is on this host (inode 0: it is not).
+  void spare(std::uint64_t device, std::uint64_t inode) {
+    device_ = device;
+    inode_ = inode;
+  }
+  bool spares(const struct stat& status) const {
+    return inode_ != 0 && status.st_dev == device_ && status.st_ino == inode_;
+  }
   // Takes one; false when it is one too many, which is counted.
   bool take() {
     if (taken_.fetch_add(1) < max_) return true;
@@ -41,6 +53,8 @@ class PruneLimit {
 
  private:
   const std::uint64_t max_;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::uint64_t> skipped_{0};
   std::mutex mutex_;
@@ -52,8 +66,8 @@ class PruneLimit {
 class Pruner {
  public:
   // name_below: of an Entry::path, what stands in a line of changes (Comparer::below_destination).
-  Pruner(int root, std::string root_name, const SyncSettings& sync, PruneLimit& limit, Reporter& reporter,
-         std::function<std::string(std::string_view)> name_below);
+  Pruner(int root, std::string root_name, const SyncSettings& sync, const Filter& filter, PruneLimit& limit,
+         Reporter& reporter, std::function<std::string(std::string_view)> name_below);
 
   // Verdict 1: the directory has other names here.
   void compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts);
@@ -64,12 +78,13 @@ class Pruner {
 
  private:
   bool may_delete();
-  bool is_extra(const std::string& name, const ListedNames& names) const;
+  bool counts(const std::string& path, int directory, const dirent& entry) const;
   void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
 
   const int root_;
   const std::string root_name_;
   const SyncSettings sync_;
+  const Filter& filter_;
   PruneLimit& limit_;
   Reporter& reporter_;
   const std::function<std::string(std::string_view)> name_below_;

@@ -44,7 +44,7 @@ class Removal {
   bool enter(int parent, const std::string& name, const std::string& path);
   io::Result<void> leave();
   bool may_remove(const std::string& path, bool is_directory) const {
-    return !may_remove_ || may_remove_(path, is_directory);
+    return !may_remove_.remove || may_remove_.remove(path, is_directory);
   }
   io::Error error(const std::string& path, int code = errno) const {
     return io::errno_error("remove", levels_.size() < 2 ? std::string(subject_) : path, code);
@@ -88,6 +88,10 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
   }
   if (S_ISDIR(status.st_mode)) {
     if (status.st_dev != device_) return error(path, EBUSY);
+    if (may_remove_.enter && !may_remove_.enter(path, status)) {
+      keep();
+      return {};
+    }
     if (enter(parent, name, path)) return {};
     return error(path);
   }

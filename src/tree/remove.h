@@ -1,6 +1,8 @@
 // Removes whole trees, beneath a held directory.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,9 +11,13 @@
 
 namespace rdcp::tree {
 
-// Asked before anything is removed, with its path below `name`'s directory ("name/a/b") and whether it is a
-// directory; what it says no to stays, and so do the directories above it.
-using MayRemove = std::function<bool(const std::string& path, bool is_directory)>;
+// Asked with paths below `name`'s directory ("name/a/b").
+struct MayRemove {
+  // Before anything is removed; what it says no to stays, and so do the directories above it.
+  std::function<bool(const std::string& path, bool is_directory)> remove;
+  // Before a directory is looked into: no, and it stays with all that is in it.
+  std::function<bool(const std::string& path, const struct stat& status)> enter;
+};
 
 // Removes `name` in directory, with all that is beneath it where it is a directory. Follows no link, and
 // stops at a mount point (an Error: EBUSY). Directories of ours that do not let us in are given that right.

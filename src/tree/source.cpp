@@ -78,7 +78,8 @@ std::vector<PathFacts> Source::open() {
     const std::size_t before = roots_.size();
     facts.push_back(open_one(path));
     root_of_path_.push_back(roots_.size() > before ? static_cast<int>(before) : -1);
-    if (roots_.size() > before && !means_contents(path)) roots_.back().filter_path = last_name(path);
+    if (roots_.size() > before && !means_contents(path) && !job_.settings.sync.mirror)
+      roots_.back().filter_path = last_name(path);
   }
   return facts;
 }
@@ -118,7 +119,7 @@ PathFacts Source::open_one(const std::string& path) {
   // followed.
   int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
   // A mirror's SRC means what is in the directory, whatever leads to it.
-  if (job_.settings.sync.enabled && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) follow = 0;
+  if (job_.settings.sync.mirror && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) follow = 0;
   if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
     reporter_.problem(io::errno_error("open", path));
     return {};
@@ -211,7 +212,7 @@ void Source::start_walk() {
   if (job_.settings.sync.enabled) plan_.compare_first();
   if (job_.settings.sync.delete_extra && roots_.size() == 1 && !roots_.front().single) {
     const Root& root = roots_.front();
-    names_walk_ = std::make_unique<NamesWalk>(root, job_.settings.sync.force, reporter_);
+    names_walk_ = std::make_unique<NamesWalk>(root, choice_, job_.settings.sync.force, reporter_);
     plan_.set_last_work([this](Work& work) { return names_walk_->take(work.names); });
   }
   walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);

@@ -88,7 +88,7 @@ SourceWorker::Chunk SourceWorker::list_names(Work& work, std::span<std::byte> sl
     }
     if (names.asked_until > names.compared) length = writer.finish();
   } else {
-    length = NamesWalk::write_names(*names.root, names, slot, source_.reporter_);
+    length = source_.names_walk_->write_names(names, slot);
   }
   if (length == 0) return Chunk(Chunk::State::nothing);
   net::Frame frame;

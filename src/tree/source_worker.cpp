@@ -316,7 +316,7 @@ bool SourceWorker::settle_names(Work& work, const Chunk& chunk, AckStatus status
   } else {
     if (sent) ++names.part;
     if (names.part >= names.parts) {
-      names.differing.pop_front();
+      names.differing.pop_back();
       names.parts = 1;
       names.part = 0;
     }

@@ -7,7 +7,8 @@
 namespace rdcp::tree {
 
 struct SyncSettings {
-  bool enabled = false;
+  bool enabled = false;       // what is equal is left alone
+  bool mirror = false;        // SRC means what is in it, and what is no directory gives way to one
   bool dry_run = false;       // compare and tell, change nothing
   bool itemize = false;       // tell what changes, a line each
   bool size_only = false;     // equal size is enough
@@ -21,7 +22,7 @@ struct SyncSettings {
   bool force = false;
   std::uint64_t max_delete = ~std::uint64_t{0};
   auto fields() {
-    return std::tie(enabled, dry_run, itemize, size_only, checksum, ignore_times, update, existing,
+    return std::tie(enabled, mirror, dry_run, itemize, size_only, checksum, ignore_times, update, existing,
                     ignore_existing, modify_window_s, delete_extra, force, max_delete);
   }
 

@@ -122,6 +122,10 @@ Result<void> Target::begin(const Begin& begin) {
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   if (one_file ? has_place : begin.in_place) return open_in_place();
+  auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
+  if (!filter) return std::move(filter).error();
+  filter_ = std::move(*filter);
+  prune_limit_.spare(begin.source_device, begin.source_inode);
   if (!begin.landings.empty()) landing_ = begin.landings.front();
   in_place_.reset();
   root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/changes.h"
 #include "tree/entry.h"
 #include "tree/job.h"
 #include "tree/like_files.h"
@@ -84,6 +85,7 @@ class Target {
   Unheard unheard_;
   LikeFiles like_files_;
   std::atomic<int> chunk_indexes_{0};
+  Filter filter_;  // what it protects is not deleted
   PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;

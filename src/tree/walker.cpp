@@ -12,6 +12,7 @@
 #include "tree/archive.h"
 #include "tree/own_names.h"
 #include "tree/walker_thread.h"
+#include "tree/packer.h"
 
 namespace rdcp::tree {
 

@@ -97,16 +97,6 @@ struct Item {
   }
 };
 
-// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
-// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
-// filesystems that pack or compress small files would make every file look sparse.
-inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
-  constexpr off_t kSparseMin = 64 << 10;
-  const bool sparse =
-      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
-  return S_ISREG(status.st_mode) && (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
-}
-
 // Neighbouring small items that should fit into one archive chunk.
 struct Batch {
   std::vector<Item> items;
@@ -182,18 +172,6 @@ struct LargeFile {
   bool change_told = false;  // the file changed while it was read, and that has been reported
 };
 using LargeFileRef = std::shared_ptr<LargeFile>;
-
-// Directories whose names the target compares with what it has there (--delete).
-struct NamesBatch {
-  std::vector<SummedDirectory> sums;
-  std::vector<std::string> paths;  // of each, beneath its root
-  const Root* root = nullptr;
-  std::size_t compared = 0;  // the first whose sum the target has not been asked about
-  std::size_t asked_until = 0;
-  std::deque<std::size_t> differing;  // those whose names it is still to be told
-  std::uint32_t parts = 1;            // of the first of them
-  std::uint32_t part = 0;
-};
 
 // One piece of work for a slot.
 struct Work {

@@ -67,7 +67,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 50, parse_rdcp, {"--", "--agent"}},
+    {"rdcp", kHelpText, 63, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--", "--agent"}},

@@ -56,6 +56,8 @@ _rdcp() {
             return
             ;;
         --rdcp-path) return ;;
+        --modify-window) _rdcp_complete_words "1 2" && return ;;
+        --max-delete) _rdcp_complete_words "100 1000" && return ;;
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
@@ -72,9 +74,11 @@ _rdcp() {
 
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
-            --no-resume --fsync --clean -n --dry-run --verify --manifest --sums --check --quick --metadata
+            --no-resume --fsync --clean --verify --manifest --sums --check --quick --metadata
             --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
             -x --one-file-system --max-size --min-size
+            --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
+            -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
             --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
