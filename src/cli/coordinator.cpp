@@ -158,10 +158,10 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
   source_job.selection = options_.selection;
-  if (options_.sync.delete_extra) target_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
   target_job.settings = settings();
+  if (options_.sync.delete_extra) target_job.selection = options_.selection;
   target_job.streams = source_job.streams;
   if (parties_.source_connects == Connect::connect) target_job.streams.connect = Connect::listen;
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;

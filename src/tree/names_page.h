@@ -39,7 +39,7 @@ struct NamesBatch {
   std::size_t compared = 0;  // the first whose sum the target has not been asked about
   std::size_t asked_until = 0;
   std::vector<std::size_t> differing;  // those whose names it is still to be told
-  std::uint32_t parts = 1;            // of the last of them
+  std::uint32_t parts = 1;             // of the last of them
   std::uint32_t part = 0;
 };
 

@@ -34,8 +34,8 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
                                              target_.policy_, target_.names_);
       comparer_->going = [this] { return !giving_up(); };
       pruner_ = std::make_unique<Pruner>(
-          target_.root_.get(), target_.root_name_, sync, target_.filter_, target_.prune_limit_, target_.reporter_,
-          [this](std::string_view path) { return comparer_->below_destination(path); });
+          target_.root_.get(), target_.root_name_, sync, target_.filter_, target_.prune_limit_,
+          target_.reporter_, [this](std::string_view path) { return comparer_->below_destination(path); });
       pruner_->going = comparer_->going;
     }
     if (target_.job_.settings.fsync) tree_->flush_all();

@@ -11,8 +11,8 @@
 
 #include "tree/archive.h"
 #include "tree/own_names.h"
-#include "tree/walker_thread.h"
 #include "tree/packer.h"
+#include "tree/walker_thread.h"
 
 namespace rdcp::tree {
 

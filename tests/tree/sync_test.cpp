@@ -49,7 +49,8 @@ class SyncTest : public testing::Test {
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "from")) {
       const fs::path there = fs::path(scratch / "to") / entry.path().lexically_relative(scratch / "from");
       ASSERT_TRUE(fs::exists(fs::symlink_status(there))) << there;
-      if (entry.is_regular_file()) EXPECT_TRUE(content_of(there) == content_of(entry.path())) << there;
+      if (!entry.is_regular_file()) continue;
+      EXPECT_TRUE(content_of(there) == content_of(entry.path())) << there;
     }
   }
 
