@@ -13,6 +13,8 @@ WANTED = {
     ("model", "tmpfs"): {"tar+nc": 2.0, "rsync": 4.5},
     ("model", "disk"): {"tar+nc": 2.0, "rsync": 4.5},
     ("small", "tmpfs"): {"tar+nc": 1.0, "rsync": 2.5, "scp": 20.0},
+    ("delta", "tmpfs"): {"net rsync": 1.5},
+    ("delta", "disk"): {"net rsync": 1.5},
     ("small", "disk"): {"tar+nc": 1.3, "rsync": 2.2},
     ("stream", "null"): {"nc": 2.0, "socat": 0.9, "ssh": 5.0},
     ("stream", "disk"): {"nc": 1.3},
@@ -59,6 +61,9 @@ def ratios(group: dict[str, Series]) -> dict[str, float]:
     if SSH_TRUE in group:
         net = max(rdcp - group[SSH_TRUE].median, 1e-9)
         found |= {f"net {name}": group[name].median / net for name in ("cp", "socat", "tar+nc") if name in group}
+    if "rsync" in group and group["rdcp"].workload == "delta":  # both of them start ssh
+        ssh = group[SSH_TRUE].median
+        found["net rsync"] = (group["rsync"].median - ssh) / max(rdcp - ssh, 1e-9)
     return found
 
 

@@ -15,7 +15,6 @@
 #include "io/ring.h"
 #include "net/frame.h"
 #include "tree/given_back.h"
-#include "tree/probe.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
@@ -27,23 +26,8 @@ struct PlanTotals {
   bool complete = false;
 };
 
-// A piece of a span and what the target said of it.
-struct ProbedPiece {
-  io::Extent extent;
-  std::optional<io::Digest> digest;  // none: asked for, so that it counts on neither side
-  PieceVerdict verdict = PieceVerdict::missing;
-};
-
 // Of a file's content-defined chunks.
 std::uint64_t chunk_average(const LargeFile& file);
-
-// What the target said to a file's opening.
-struct OpenAnswer {
-  bool usable = false;
-  bool one_worker = false;
-  Spans spans = Spans::none;
-  bool cannot_compare = false;  // there is nothing of its size
-};
 
 // Thread-safe. Bounded: add() blocks the walker while enough is waiting.
 class Plan {

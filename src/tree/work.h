@@ -19,6 +19,7 @@
 #include "tree/named_paths.h"
 #include "tree/names_page.h"
 #include "tree/sync_settings.h"
+#include "tree/span_state.h"
 
 namespace rdcp::tree {
 
@@ -108,24 +109,8 @@ struct Batch {
   std::size_t settled = 0;  // the first that the target has not answered for
 };
 
-// How it is found out what need not be sent of a large file, span by span.
-enum class Spans : std::uint8_t {
-  none,    // all is sent
-  probe,   // by digests, which the target compares with the old file
-  like,    // so too, if the first span of another file has anything in common with it
-  chunks,  // cut by content instead: since some place, nothing has been where it was
-  ask,     // the target knows what an earlier run has written
-};
-
-// A file of equal size at the target, of which nothing is sent before its content is known to differ.
-enum class Compare : std::uint8_t {
-  no,
-  content,      // sent if it differs, else left as it is
-  to_the_byte,  // never sent; first_difference is what is wanted
-};
-
 // A file sent as parallel chunks. The plan's mutex guards what changes.
-struct LargeFile {
+struct LargeFile : SpanState {
   Item item;
   std::uint64_t id = 0;
   bool byte_stream = false;  // no positions, no size known beforehand: standard input, FIFO, character device
@@ -140,25 +125,9 @@ struct LargeFile {
   std::unique_ptr<io::DataExtents> extents;
 
   // Guarded by the plan.
-  Spans spans = Spans::none;      // what its extents are handed out as
-  std::uint64_t block_bytes = 0;  // of spans
-  std::uint32_t spans_out = 0;    // of blocks, handed out and not settled
-  std::uint64_t kept_bytes = 0;   // what the target had
-  std::uint64_t surplus = 0;      // by how much extents are longer than what was missing of chunks
-  std::vector<io::Extent> to_chunk;
-  bool chunks_begun = false;
-  bool chunk_hit = false;
-  bool chunks_given_up = false;
-  unsigned chunk_misses = 0;
-  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
-  Compare compare = Compare::no;
-  std::uint64_t first_difference = kNoDifference;  // of a file that is compared
-  bool refining = false;
-  bool was_compared = false;
-  bool differs() const { return first_difference != kNoDifference; }
   std::vector<io::Extent> returned;  // extents to be handed out again, in chunks
   bool exhausted = false;            // no more extents
-  bool reading = false;              // byte_stream: one read at a time
+  bool reading = false;              // one read at a time: byte_stream, and see Plan::next_span()
   bool failed = false;               // reported; to be abandoned
   bool by_kernel = false;            // copy within the kernel (copy_range)
   // Written through the target's page cache, where two writers of one file only spin on its inode's lock: its

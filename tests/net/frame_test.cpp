@@ -208,12 +208,12 @@ TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
   const Frame credit{.kind = FrameKind::credit};
   const Frame data{.kind = FrameKind::data, .length = 1};
   for (unsigned value = 0; value < 256; ++value) {
-    EXPECT_EQ(with(open, kFlags, value), value <= (kFlagSparse | kFlagAgain)) << value;
+    EXPECT_EQ(with(open, kFlags, value), value <= (kFlagSparse | kFlagAgain | kFlagCompare)) << value;
     EXPECT_EQ(with(data, kFlags, value), value == 0 || value == kFlagAgain) << value;
     EXPECT_EQ(with(credit, kFlags, value), value == 0) << value;
   }
   for (unsigned value : {0u, 14u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
-  for (unsigned value : {0u, 7u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
+  for (unsigned value : {0u, 10u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
 }
 
 TEST(Frame, OffsetsReachTheLastByteOfTheLargestFileAndNoFurther) {

@@ -47,12 +47,12 @@ struct DeltaTest : testing::Test {
   // In every way that a file is read and written.
   void expect_data(const std::string& before, const std::string& now, std::uint64_t least,
                    std::uint64_t most) {
-    for (int way = 0; way < 8; ++way) {
+    for (int way = 0; way < 4; ++way) {
       SCOPED_TRACE(way);
       CopyCase copy;
       copy.inplace = way % 2 == 1;
-      if (way % 4 >= 2) copy.cache = io::CacheMode::bypass;
-      if (way >= 4) copy.ring = io::RingChoice::thread_pool;
+      if (way >= 2) copy.cache = io::CacheMode::bypass;
+      if (way == 3) copy.ring = io::RingChoice::thread_pool;
       const CopyResult result = update(before, now, copy);
       EXPECT_GE(data_bytes, least);
       EXPECT_LE(data_bytes, most);
@@ -105,7 +105,7 @@ TEST_F(DeltaTest, MuchSmallerAndMuchLarger) {
 
 TEST_F(DeltaTest, RandomChanges) {
   std::mt19937 random(7);
-  for (int run = 0; run < 40; ++run) {
+  for (int run = 0; run < 15; ++run) {
     SCOPED_TRACE(run);
     const std::string before = test_bytes(200'000 + random() % (2 * kMiB), random());
     std::string now = before.substr(0, before.size() - random() % 100'000);
@@ -127,12 +127,12 @@ TEST_F(DeltaTest, RandomChanges) {
 // What is behind an insertion is where it was not before. In place there is nowhere to take it from.
 TEST_F(DeltaTest, InsertedAtTheFront) {
   const std::string before = test_bytes(8 * kMiB);
-  for (int way = 0; way < 6; ++way) {
+  for (int way = 0; way < 4; ++way) {
     SCOPED_TRACE(way);
     CopyCase copy;
     copy.streams = static_cast<std::uint16_t>(1 + way % 3);
     if (way % 2 == 1) copy.cache = io::CacheMode::bypass;
-    if (way >= 4) copy.ring = io::RingChoice::thread_pool;
+    if (way == 3) copy.ring = io::RingChoice::thread_pool;
     update(before, "x" + before, copy);
     EXPECT_LE(data_bytes, kMiB);
     if (HasFailure()) return;
@@ -162,7 +162,7 @@ TEST_F(DeltaTest, AllDifferentAndOfAnotherSize) {
 // A log that grows by little is not searched for its last block.
 TEST_F(DeltaTest, ALittleAppended) {
   const std::string now = test_bytes(4 * kMiB + 3000);
-  bool chunks = false;
+  std::atomic<bool> chunks{false};
   CopyCase copy;
   copy.tap = [&](net::Frame& frame, std::span<std::byte> payload) {
     if (frame.kind == net::FrameKind::probe && payload[12] != std::byte{0}) chunks = true;
@@ -176,7 +176,7 @@ TEST_F(DeltaTest, ALittleAppended) {
 TEST_F(DeltaTest, RandomInsertionsWithStreamsThatBreak) {
   std::mt19937 random(11);
   int lost = 0;
-  for (int run = 0; run < 15; ++run) {
+  for (int run = 0; run < 9; ++run) {
     SCOPED_TRACE(run);
     const std::string before = test_bytes(4 * kMiB + random() % kMiB, random());
     std::string now = before;
@@ -201,6 +201,28 @@ TEST_F(DeltaTest, RandomInsertionsWithStreamsThatBreak) {
     if (HasFailure()) return;
   }
   EXPECT_GT(lost, 0);
+}
+
+// Somebody writes to the old file: what is taken over is what was compared.
+TEST_F(DeltaTest, AnOldFileThatChangesMeanwhile) {
+  for (const bool shifted : {false, true}) {
+    SCOPED_TRACE(shifted);
+    const std::string before = test_bytes(6 * kMiB, 5);
+    const std::string now = shifted ? "x" + before : before;
+    std::atomic<std::uint64_t> place{0};
+    CopyCase copy;
+    copy.tap = [&](net::Frame& frame, std::span<std::byte>) {
+      if (frame.kind != net::FrameKind::probe) return true;
+      const io::Fd old(::open((scratch / "to").c_str(), O_WRONLY | O_CLOEXEC));
+      for (int i = 0; i < 20; ++i) {
+        place = (place + 777'777) % before.size();
+        EXPECT_EQ(::pwrite(old.get(), "changed", 7, static_cast<off_t>(place.load())), 7);
+      }
+      return true;
+    };
+    update(before, now, copy);
+    EXPECT_GT(data_bytes, 0u);
+  }
 }
 
 struct LikenessTest : DeltaTest {
@@ -382,7 +404,7 @@ TEST_F(DeltaTest, ADamagedProbeIsSentAgain) {
 TEST_F(DeltaTest, StreamsThatBreak) {
   std::mt19937 random(3);
   int lost = 0;
-  for (int run = 0; run < 40; ++run) {
+  for (int run = 0; run < 20; ++run) {
     SCOPED_TRACE(run);
     const std::string before = test_bytes(3 * kMiB, 5);
     std::string now = before;
@@ -413,7 +435,7 @@ TEST_F(DeltaTest, StreamsThatBreak) {
     lost += static_cast<int>(result.source.lost_streams.size());
     if (HasFailure()) return;
   }
-  EXPECT_GT(lost, 10);
+  EXPECT_GT(lost, 4);
 }
 
 }  // namespace
