@@ -136,7 +136,7 @@ class ComeBack(Cutting):
     def test_between_two_hosts(self):
         self.copy("-r", "--streams", "1", "--retry-time", "30", "--chunk-size", "64K", "--rdcp-path", self.agent(1, 20),
                   f"dest:{self.tree}", f"other:{self.target}/tree")
-        self.assertEqual(self.cuts(), 2)  # one by each agent
+        self.assertGreaterEqual(self.cuts(), 1)  # by either agent
         self.assert_same_tree(self.tree, self.target / "tree")
 
 
