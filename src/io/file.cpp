@@ -49,6 +49,12 @@ bool target_is_better_written_direct(std::uint64_t size) {
   return size >= kDirectTargetBytesMin;
 }
 
+bool pages_are_dropped(int fd) {
+  struct stat status;
+  if (::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0 || ::fstat(fd, &status) != 0) return false;
+  return status.st_size == 0 || resident_part(fd, static_cast<std::uint64_t>(status.st_size)) == 0.0;
+}
+
 }  // namespace
 
 bool supports_direct(int fd) {
@@ -93,11 +99,13 @@ Fd reopen_direct(int fd) {
 bool drop_pages(int fd) {
   errno = 0;
   if (is_in_memory_filesystem(fd)) return false;
+  // Without the metadata, which costs a commit for each file; where the pages stay, that was not enough.
+  (void)::sync_file_range(fd, 0, 0,
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  if (pages_are_dropped(fd)) return true;
   if (::fdatasync(fd) != 0) return false;
   errno = 0;
-  struct stat status;
-  if (::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0 || ::fstat(fd, &status) != 0) return false;
-  return resident_part(fd, static_cast<std::uint64_t>(status.st_size)) == 0.0 || status.st_size == 0;
+  return pages_are_dropped(fd);
 }
 
 Result<void> preallocate(int fd, std::uint64_t size) {

@@ -47,6 +47,35 @@ TEST_F(FileTest, WrittenPagesAreResidentUntilDropped) {
   EXPECT_LT(resident_part(file.get(), kMiB), 0.1);
 }
 
+TEST_F(FileTest, DirtyPagesAreDroppedWhenTheyAreWritten) {
+  const Fd file = on_disk();
+  if (!file) GTEST_SKIP() << "no disk";
+  ASSERT_TRUE(put(file.get(), test_bytes(kMiB)));
+  EXPECT_TRUE(drop_pages(file.get()));
+  EXPECT_EQ(resident_part(file.get(), kMiB), 0.0);
+  const Fd memory = in_memory();
+  if (!memory) GTEST_SKIP() << "no memory filesystem";
+  ASSERT_TRUE(put(memory.get(), test_bytes(kMiB)));
+  EXPECT_FALSE(drop_pages(memory.get()));
+  EXPECT_EQ(errno, 0);
+}
+
+TEST_F(FileTest, ASecondDescriptorReadsWhatWasJustWritten) {
+  const Fd file = on_disk();
+  if (!file || !supports_direct(file.get())) GTEST_SKIP() << "no disk that takes O_DIRECT";
+  const auto bytes = test_bytes(kMiB);
+  ASSERT_TRUE(put(file.get(), bytes));
+  const Fd direct = reopen_direct(file.get());
+  ASSERT_TRUE(direct);
+  EXPECT_NE(::fcntl(direct.get(), F_GETFL) & O_DIRECT, 0);
+  EXPECT_EQ(::fcntl(file.get(), F_GETFL) & O_DIRECT, 0);
+  auto arena = Arena::create(1, kMiB);
+  ASSERT_TRUE(arena);
+  ASSERT_EQ(::pread(direct.get(), arena->slot(0).data(), kMiB, 0), static_cast<ssize_t>(kMiB));
+  EXPECT_TRUE(std::ranges::equal(arena->slot(0), bytes));
+  EXPECT_FALSE(reopen_direct(in_memory().get()));
+}
+
 TEST_F(FileTest, HalfOfTheFileMayBeResident) {
   const Fd file = on_disk();
   if (!file) GTEST_SKIP() << "no disk";
