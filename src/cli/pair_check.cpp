@@ -245,8 +245,9 @@ void PairCheck::take_piece(Pieces& pieces, std::uint64_t offset, std::uint64_t l
   if (!pieces.changed && found[0].digests != found[1].digests) {
     const auto at = std::ranges::mismatch(found[0].digests, found[1].digests).in1;
     const auto index = static_cast<std::uint64_t>(at - found[0].digests.begin());
-    const std::uint64_t first = offset + index * unit;
-    const std::uint64_t bytes = unit == 0 ? length : std::min(unit, length - index * unit);
+    const std::uint64_t skipped = index * unit < length ? index * unit : 0;  // one side told too many
+    const std::uint64_t first = offset + skipped;
+    const std::uint64_t bytes = unit == 0 ? length : std::min(unit, length - skipped);
     if (!pieces.differs || first < pieces.differs->first) pieces.differs = {first, bytes};
   }
   if (--pieces.left > 0 || pieces.changed || !pieces.differs) return;

@@ -3,13 +3,16 @@
 import json
 import os
 import random
+import re
 import shutil
+import struct
 import subprocess
 import unittest
 from pathlib import Path
 
 from every_kind import PARTS
-from harness import EXIT_FILES, EXIT_OK, EXIT_USAGE, KIB, MIB, CopyTest, is_root, needs_root
+from harness import (EXIT_DATA, EXIT_FILES, EXIT_OK, EXIT_USAGE, KIB, MIB, RDCP, REPO, CopyTest, Running, is_root,
+                     needs_root)
 
 
 def flip_bit(path: Path, offset: int):
@@ -225,6 +228,96 @@ class NothingIsWritten(CheckTest):
         self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=False)
         subprocess.run(["mount", "-o", "remount,bind,ro", mounted], check=True)
         self.assertEqual(self.check("--metadata", self.tree, mounted), [])
+
+
+class HostileAgent(CheckTest):
+    """An agent that says what no agent says: the check ends with an error, and shows nothing of it as a difference."""
+
+    AGENT = """#!/usr/bin/env python3
+import json, struct, sys
+case = json.load(open({case!r}))
+def say(kind, body):
+    sys.stdout.buffer.write(struct.pack("<BI", kind, len(body)) + body)
+    sys.stdout.buffer.flush()
+sys.stdout.buffer.write(bytes.fromhex(case["hello"]))
+sys.stdout.buffer.flush()
+sys.stdin.buffer.read(14)
+job = b""
+while header := sys.stdin.buffer.read(5):
+    kind, length = struct.unpack("<BI", header)
+    body = sys.stdin.buffer.read(length)
+    if kind == case["list_job"]:
+        job = body[:4]
+    if kind == case["list_more"] and case["pages"]:
+        say(case["listed"], job + bytes.fromhex(case["pages"].pop(0)))
+    if kind == case["sum_ask"]:
+        say(case["sum_told"], bytes.fromhex(case["told"]) if case["told"] else body[:4] + bytes.fromhex(case["found"]))
+"""
+
+    @staticmethod
+    def text(data: bytes) -> bytes:
+        return struct.pack("<I", len(data)) + data
+
+    def entry(self, path: bytes, kind: int = 0, size: int = 0) -> bytes:
+        return (bytes([kind]) + self.text(path) + struct.pack("<III", 0o644, 0, 0) + self.text(b"") * 2 +
+                struct.pack("<qIQ", 0, 0, size) + self.text(b"") + struct.pack("<Q", 0) + bytes(16))
+
+    def page(self, *entries: bytes, over: int = 1) -> bytes:
+        return struct.pack("<I", len(entries)) + b"".join(entries) + bytes([over])
+
+    def hello(self) -> bytes:
+        """What a real agent begins with: greeting and hello."""
+        said = subprocess.run([RDCP, "--agent"], stdin=subprocess.DEVNULL, capture_output=True, check=False).stdout
+        return said[:14 + 5 + struct.unpack_from("<I", said, 15)[0]]
+
+    def run_case(self, pages: list[bytes], told: bytes = b"", found: bytes = b""):
+        names = re.search(r"enum class MessageType[^{]*\{([^}]*)\}", (REPO / "src/tree/message.h").read_text())[1]
+        numbers = {name.split()[0]: 1 + at for at, name in enumerate(names.replace("= 1", "").split(",")) if name.strip()}
+        case = {"hello": self.hello().hex(), "pages": [page.hex() for page in pages], "told": told.hex(),
+                "found": found.hex()} | {name: numbers[name] for name in ("list_job", "list_more", "listed", "sum_ask",
+                                                                         "sum_told")}
+        (self.disk / "case").write_text(json.dumps(case))
+        script = self.disk / "agent"
+        script.write_text(self.AGENT.format(case=str(self.disk / "case")))
+        script.chmod(0o755)
+        return Running([RDCP, "--rsh", script, "--check", self.tree, "far:tree"]).finish(30)
+
+    def setUp(self):
+        super().setUp()
+        self.tree.mkdir()
+        self.make_file(self.tree / "f", 5)
+        self.make_file(self.tree / "large", 3 * MIB)
+
+    def test_an_honest_one(self):
+        done = self.run_case([self.page(self.entry(b"", 1), over=0), self.page(self.entry(b"f", 0, 6))])
+        self.assertEqual((done.status, sorted(done.out.split(b"\n"))), (EXIT_FILES, [b"", b"missing   large",
+                                                                                    b"size      f: 5, 6"]), done)
+
+    def test_lists(self):
+        top = self.entry(b"", 1)
+        for page in (self.page(self.entry(b"f")), self.page(top, self.entry(b"b"), self.entry(b"a")),
+                     self.page(top, self.entry(b"a"), self.entry(b"a")), self.page(top, self.entry(b"../x")),
+                     self.page(top, self.entry(b"/x")), self.page(top, self.entry(b"a//b")), self.page(top, top),
+                     self.page(top, self.entry(b"a", 200)), self.page(top, self.entry(b"a\0b")), self.page(top)[:-1],
+                     b"\xff" * 40, b"", self.page(top, over=2)):
+            with self.subTest(page=page):
+                done = self.run_case([page])
+                self.assertEqual(done.status, EXIT_DATA, done)
+                self.assertNotIn(b"extra", done.out)
+
+    def test_answers(self):
+        pages = [self.page(self.entry(b"", 1), self.entry(b"f", 0, 5), self.entry(b"large", 0, 3 * MIB))]
+        for told in (struct.pack("<II", 999, 0), b"", b"\0" * 3, struct.pack("<II", 1, 1 << 31)):
+            with self.subTest(told=told):
+                self.assertEqual(self.run_case(pages, told or b"\0").status, EXIT_DATA)
+        self.assertEqual(self.run_case(pages, found=struct.pack("<I", 0)).status, EXIT_DATA)
+
+        def found(state: int, kind: int, size: int, digests: int) -> bytes:
+            return bytes([state, kind]) + struct.pack("<QqI", size, 0, 0) + struct.pack("<I", digests) + bytes(16) * digests
+        for large in (found(0, 0, 3 * MIB, 0), found(0, 0, 3 * MIB, 70), found(9, 200, 1, 1), found(1, 0, 0, 0)):
+            for small in (found(0, 0, 5, 0), found(0, 0, 5, 90), found(1, 0, 0, 0)):
+                done = self.run_case(pages, found=struct.pack("<I", 2) + small + large)
+                self.assertIn(done.status, (EXIT_FILES, EXIT_DATA), done)
 
 
 class Lists(CheckTest):
