@@ -57,9 +57,8 @@ AckStatus TargetWorker::name_written(CheckedArchive& archive) {
   for (CheckedArchive::Part& part : archive.parts) {
     if (giving_up()) break;
     if (!part.check.equal) continue;
-    const auto put = part.written                              ? tree_->name_file(part.entry, *part.written)
-                     : part.entry.type == EntryType::directory ? tree_->finish_directory(part.entry)
-                                                               : tree_->put_special(part.entry);
+    const auto put =
+        part.written ? tree_->name_file(part.entry, *part.written) : put_without_content(part.entry);
     if (!put) {
       report(put.error());
     } else {
@@ -68,6 +67,23 @@ AckStatus TargetWorker::name_written(CheckedArchive& archive) {
   }
   archive.parts.clear();
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+// By the way of all other archives.
+io::Result<void> TargetWorker::put_without_content(Entry& entry) {
+  std::swap(entry_, entry);
+  auto put = put_entry();
+  std::swap(entry_, entry);
+  return put;
+}
+
+// How a large file is read back, whatever it was opened for.
+io::RingFile TargetWorker::read_back_of(TargetFile& file) {
+  std::lock_guard lock(file.mutex);
+  if (!file.back) {
+    file.back = file.file.direct ? ReadBackFile{.file = file.file} : open_read_back(file.file.fd);
+  }
+  return file.back->file;
 }
 
 // A chunk of a large file, as it was read back. Not as it came: it is sent again, and written once more.

@@ -44,7 +44,6 @@ struct TargetFile {
     return how;
   }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
-  std::optional<ReadBackFile> back;  // of --verify
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
   bool ordered = false;
@@ -79,7 +78,8 @@ struct TargetFile {
     return failed;
   }
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;                  // of what follows
+  std::optional<ReadBackFile> back;  // once a chunk was to be read back
   io::FileDigest digest;
   bool failed = false;
   // Of a file that is compared: the first block that differs, and its size, which goes down to a byte.

@@ -97,12 +97,9 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
     }
   }
   io::CacheMode cache = target_.job_.settings.cache;
-  const bool verify = target_.job_.settings.verify;
   // What is to be read from the disk had better be written to it.
-  if (verify && cache == io::CacheMode::automatic) cache = io::CacheMode::bypass;
+  if (read_back_ != nullptr && cache == io::CacheMode::automatic) cache = io::CacheMode::bypass;
   file.file = io::choose_target(file.fd(), sized ? file.size : 0, cache);
-  if (verify && file.file.direct) file.back = ReadBackFile{.file = file.file};
-  if (verify && !file.file.direct) file.back = open_read_back(file.fd());
   return {};
 }
 

@@ -43,6 +43,7 @@ class TargetWorker {
   bool may_change();
   bool write_some(CheckedArchive& archive);
   net::AckStatus name_written(CheckedArchive& archive);
+  io::Result<void> put_without_content(Entry& entry);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
@@ -74,6 +75,7 @@ class TargetWorker {
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
+  io::RingFile read_back_of(TargetFile& file);
   net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
                        std::span<const std::byte> bytes);
   bool read_header(std::span<const std::byte> header, Entry& entry);

@@ -42,6 +42,19 @@ class Verify(CopyTest):
         self.assert_same_tree(tree, target)
         self.assertIn("through the page cache", done.err)
 
+    def test_a_mirror_keeps_what_it_does_not_send(self):
+        if b"--sync" not in self.rdcp("--help").out:
+            self.skipTest("this rdcp makes no mirrors")
+        tree, to = self.make_tree(), self.disk / "to"
+        self.copy("--sync", "-r", "--verify", f"{tree}/", f"dest:{to}")
+        self.assert_same_tree(tree, to)
+        for path in tree.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                path.chmod(0o640)
+        self.make_file(tree / "in/deep/s3", 5000, seed=77)
+        self.copy("--sync", "-r", "--verify", f"{tree}/", f"dest:{to}")
+        self.assert_same_tree(tree, to)
+
     def test_what_cannot_be_verified_is_told(self):
         file = self.make_file(self.source / "f", 3 * MIB)
         done = self.copy("--verify", file, "dest:/dev/null")
