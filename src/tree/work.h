@@ -18,8 +18,8 @@
 #include "tree/entry.h"
 #include "tree/named_paths.h"
 #include "tree/names_page.h"
-#include "tree/sync_settings.h"
 #include "tree/span_state.h"
+#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 

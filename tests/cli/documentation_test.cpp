@@ -67,7 +67,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 63, parse_rdcp, {"--", "--agent"}},
+    {"rdcp", kHelpText, 62, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--", "--agent"}},
@@ -253,7 +253,7 @@ class BashCompletion : public ::testing::Test {
 
 TEST_F(BashCompletion, OffersOptions) {
   EXPECT_EQ(bash_offers("rdcp --ca"), "--cache\n");
-  EXPECT_EQ(bash_offers("rdcp --no-"), "--no-owner --no-xattrs\n");
+  EXPECT_EQ(bash_offers("rdcp --no-"), "--no-owner --no-xattrs --no-resume\n");
 }
 
 TEST_F(BashCompletion, OffersValuesAlsoBehindTheSign) {
