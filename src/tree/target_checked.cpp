@@ -13,6 +13,7 @@ bool TargetWorker::write_some(CheckedArchive& archive) {
     protocol_error("an archive where one stream was agreed on");
     return false;
   }
+  if (!may_change()) return false;
   const auto opened =
       std::exchange(archive.opened, true) ? io::Result<void>() : archive.reader.open(archive.chunk);
   if (!opened) fail(opened.error());
@@ -26,7 +27,7 @@ bool TargetWorker::write_some(CheckedArchive& archive) {
       archive.over = true;
       break;
     }
-    if (part.entry.type != EntryType::file) continue;
+    if (part.entry.type != EntryType::file || part.entry.attributes_only) continue;
     auto written = tree_->write_file(part.entry, archive.reader, &part.check.blocks);
     if (!written) {
       report(written.error());

@@ -82,7 +82,9 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
   const auto overwrites = open_overwritten(file);
   if (!overwrites) return overwrites.error();
   if (!*overwrites) {
-    const PartWish wish{.source = {frame.extra, file.size}, .resume = target_.job_.settings.resume};
+    const CopySettings& settings = target_.job_.settings;
+    const PartWish wish{
+        .source = {frame.extra, file.size}, .resume = settings.resume, .doubt = settings.verify};
     const bool keeps_part =
         sized && !target_.only_file_mode_ && frame.extra != io::Digest{} && file.size >= kPartBytesMin;
     auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
