@@ -82,8 +82,7 @@ def run_sync(rdcp: Path, where: str, runs: int, files: int, many: int):
         (folder / "ssh").mkdir()
         with LocalSshd(folder / "ssh") as ssh:
             bench = SyncBench(rdcp, folder, ssh)
-            made = make_node_modules(folder / "made", files)
-            made.rename(bench.source)
+            make_node_modules(folder, files).rename(bench.source)
             paths = [Path(top, name) for top, _, names in os.walk(bench.source) for name in names]
             paths = [path for path in paths if path.is_file() and not path.is_symlink()]
             for tool, target in bench.targets.items():

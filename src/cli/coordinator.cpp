@@ -160,6 +160,7 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   source_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
+  if (options_.sync.delete_extra) target_job.selection = options_.selection;
   target_job.settings = settings();
   if (options_.sync.delete_extra) target_job.selection = options_.selection;
   target_job.streams = source_job.streams;
