@@ -1,39 +1,25 @@
 #include "tree/agent.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <condition_variable>
 #include <fstream>
-#include <optional>
-#include <thread>
+#include <utility>
 
 #include "io/arena.h"
-#include "tree/checker.h"
+#include "tree/agent_loop.h"
 #include "tree/clean.h"
-#include "tree/control.h"
 #include "tree/examine.h"
-#include "tree/job.h"
-#include "tree/measure.h"
-#include "tree/only_target.h"
-#include "tree/reporter.h"
 #include "tree/segment.h"
-#include "tree/source.h"
-#include "tree/stream_setup.h"
-#include "tree/target.h"
 
 namespace rdcp::tree {
 
 using io::ErrorKind;
 using io::Result;
-using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
@@ -46,69 +32,7 @@ std::string boot_id() {
   return id;
 }
 
-class Agent {
- public:
-  Agent(io::Fd in, io::Fd out, const AgentPlace& place)
-      : place_(place),
-        control_(std::move(in), std::move(out), "the coordinator"),
-        reporter_([this](const Problem& problem) {
-          tell(problem);
-          if (place_.tell) place_.tell(problem);
-        }),
-        setup_(std::make_unique<StreamSetup>(place_)) {}
-
-  AgentEnd run();
-
- private:
-  // What can be told of the coordinator being gone is noticed when it is read from.
-  template <class Message>
-  void tell(const Message& message) {
-    const auto sent = control_.send(message);
-    if (!sent) stopping_ = true;
-  }
-  bool serve();
-  bool survive_signal();
-  bool handle(const RawMessage& raw);
-  bool is_allowed(MessageType type) const;
-  bool is_bounded(const Begin& begin) const;
-  bool may_start(bool again, bool other) const;
-  template <class Message>
-  std::optional<Message> expect(const RawMessage& raw);
-  bool take_names(const PathsNamed& part);
-  void start_source(const SourceJob& job);
-  void start_target(const TargetJob& asked);
-  void start_measure(const MeasureJob& job);
-  bool set_up(const StreamWish& wish, Reach& reach);
-  void start_copy(const Begin& begin);
-  void copy(const Begin& begin);
-  void tell_result();
-  void drain_copy_over();
-  void stop_job();
-  bool end_job();
-  int next_timeout_ms() const;
-  bool coordinator_silent() const;
-
-  const AgentPlace place_;
-  ControlChannel control_;
-  Reporter reporter_;
-  std::unique_ptr<Source> source_;
-  std::unique_ptr<Target> target_;
-  CopySettings settings_;
-  NamedPaths names_;  // for the source, before it is made
-  std::unique_ptr<Measure> measure_;
-  CheckDesk checks_{control_, reporter_};
-  std::unique_ptr<StreamSetup> setup_;
-  std::thread copy_thread_;
-  io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::atomic<bool> copying_{false};
-  std::atomic<bool> stopping_{false};
-  bool suspended_ = false;
-  bool segment_complete_ = true;
-  AgentEnd end_;
-  SteadyClock::time_point begun_;
-  SteadyClock::time_point heard_ = SteadyClock::now();
-  SteadyClock::time_point next_progress_ = SteadyClock::now();
-};
+}  // namespace
 
 AgentEnd Agent::run() {
   Hello hello;
@@ -288,117 +212,6 @@ bool Agent::handle(const RawMessage& raw) {
   }
 }
 
-// Opens what the streams come in by, where this side listens. False: reported.
-bool Agent::set_up(const StreamWish& wish, Reach& reach) {
-  auto opened = setup_->open(wish);
-  if (!opened) {
-    reporter_.fatal(opened.error());
-    return false;
-  }
-  reach = std::move(*opened);
-  return true;
-}
-
-bool Agent::take_names(const PathsNamed& part) {
-  auto added = names_.add(part);
-  if (!added) reporter_.fatal(added.error());
-  return added.ok();
-}
-
-void Agent::start_source(const SourceJob& job) {
-  settings_ = job.settings;
-  if (source_) setup_ = std::make_unique<StreamSetup>(place_);
-  source_ = std::make_unique<Source>(job, reporter_, place_.standard);
-  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
-  if (auto chosen = source_->choose(std::move(names_)); !chosen) {
-    reporter_.fatal(chosen.error());
-    return;
-  }
-  SourceReady ready;
-  ready.sources = source_->open();
-  if (!set_up(job.streams, ready.reach)) return;
-  source_->start_walk();
-  tell(ready);
-}
-
-void Agent::start_target(const TargetJob& asked) {
-  const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
-  settings_ = job.settings;
-  if (target_) setup_ = std::make_unique<StreamSetup>(place_);
-  target_ = std::make_unique<Target>(job, reporter_, place_.standard);
-  target_->tell_changes([this](const Changes& changes) { tell(changes); });
-  if (place_.only) target_->take_only_one_file(place_.only->mode);
-  TargetReady ready = target_->open();
-  if (set_up(job.streams, ready.reach)) tell(ready);
-}
-
-// One measurement may follow another, over another transport; what is left of the last one is dropped.
-void Agent::start_measure(const MeasureJob& job) {
-  if (copy_thread_.joinable()) {
-    reporter_.silence();
-    setup_->stop();
-    measure_->stop();
-    copy_thread_.join();
-    drain_copy_over();
-    reporter_.begin_anew();
-  }
-  measure_ = std::make_unique<Measure>(job, reporter_);
-  setup_ = std::make_unique<StreamSetup>(place_);
-  MeasureReady ready;
-  if (set_up(job.streams, ready.reach)) tell(ready);
-}
-
-void Agent::start_copy(const Begin& begin) {
-  copying_ = true;
-  begun_ = SteadyClock::now();
-  copy_thread_ = std::thread([this, begin] {
-    copy(begin);
-    copying_ = false;
-    const std::uint64_t one = 1;
-    while (::write(copy_over_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
-  });
-}
-
-void Agent::copy(const Begin& begin) {
-  if (source_) source_->set_landings(begin.landings);
-  if (source_ && begin.in_place) source_->send_holes();
-  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
-  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
-  if (target_) {
-    const auto begun = target_->begin(begin);
-    if (!begun) {
-      reporter_.fatal(begun.error());
-      return;
-    }
-  }
-  const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
-  const auto streams = setup_->make(begin, is_source, settings_.congestion);
-  if (!streams) {
-    reporter_.fatal(streams.error());
-    return;
-  }
-  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
-  if (source_) source_->copy(*streams, shape, setup_->further());
-  if (target_) target_->copy(*streams, shape, setup_->further());
-  if (measure_) measure_->run(*streams, shape);
-}
-
-void Agent::tell_result() {
-  if (measure_) {
-    Measured measured = measure_->result();
-    measured.notes = setup_->notes();
-    tell(measured);
-    return;
-  }
-  Done done = source_ ? source_->result() : target_->result();
-  const std::vector<std::string> notes = setup_->notes();
-  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
-  end_.done = done;
-  end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
-  tell(done);
-}
-
 void Agent::stop_job() {
   reporter_.silence();
   stopping_ = true;
@@ -426,8 +239,6 @@ bool Agent::end_job() {
   target_.reset();
   return true;
 }
-
-}  // namespace
 
 AgentEnd run_agent(io::Fd in, io::Fd out, const AgentPlace& place) {
   // On the heap: when a part of the job hangs in the kernel, the agent is left to it.

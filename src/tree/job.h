@@ -10,40 +10,14 @@
 #include "io/ring.h"
 #include "net/handshake.h"
 #include "net/rails.h"
+#include "tree/copy_settings.h"
 #include "tree/filter.h"
 #include "tree/message.h"
-#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 
 // An open frame's size when nobody knows it beforehand (standard input, a FIFO).
 inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
-
-// What both sides must know of how to copy.
-struct CopySettings {
-  std::uint32_t chunk_bytes = 0;  // size of a slot, a multiple of 4096
-  io::CacheMode cache = io::CacheMode::automatic;
-  io::RingChoice ring = io::RingChoice::automatic;
-  bool keep_owner = true;
-  bool keep_xattrs = true;
-  bool numeric_ids = false;
-  bool delta = false;               // of a large file only what its old one at the target lacks is sent
-  bool inplace = false;             // it is written into the old one itself
-  bool checksum = false;            // content decides what is equal
-  std::string congestion;           // TCP congestion control; empty: the system's
-  bool verify = false;              // the target reads back what it has written
-  bool resume = true;               // go on with what an earlier run has left of a large file
-  bool fsync = false;               // nothing has its final name before it is on the disk
-  std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
-  SyncSettings sync;
-  auto fields() {
-    return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
-                                   inplace, checksum, congestion, verify, resume, fsync, retry_seconds),
-                          sync.fields());
-  }
-
-  MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
-};
 
 // No job has more streams, and none has larger chunks.
 inline constexpr unsigned kStreamsMax = 64;

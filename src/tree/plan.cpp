@@ -10,7 +10,7 @@ bool Plan::add(Batch batch) {
   room_.wait(lock, [this] { return queued_items_ < kQueuedItemsMax || stopped(); });
   if (stopped()) return false;
   queued_items_ += batch.items.size();
-  number(batch);
+  if (compare_first_) order_.number(batch);
   batches_.push_back(std::move(batch));
   wake_workers();
   return true;
@@ -93,7 +93,7 @@ Plan::Next Plan::take(Work& work, const void* worker) {
 // another worker is just about to take its next extent.
 bool Plan::all_settled() const {
   return walk_over_ && in_flight_ == last_in_flight_ && open_files_ == 0 && waiting_.empty() &&
-         given_back_.empty() && compared_.empty();
+         given_back_.empty() && order_.empty();
 }
 
 bool Plan::take_extent(Work& work, const void* worker) {
@@ -180,8 +180,8 @@ bool Plan::take_batch(Work& work) {
   if (batches_.empty()) return false;
   if (compare_first_) {
     // What is found to be different must not pile up faster than it is sent.
-    if (compared_items_ >= kQueuedItemsMax || waiting_.size() >= kLargeFilesMax) return false;
-    comparing_.push_back(batches_.front().serial);
+    if (order_.waiting_items() >= kQueuedItemsMax || waiting_.size() >= kLargeFilesMax) return false;
+    order_.begin(batches_.front());
   }
   work.kind = Work::Kind::batch;
   work.batch = std::move(batches_.front());
@@ -225,7 +225,7 @@ void Plan::make_link_batches() {
       links_.pop_front();
     }
     queued_items_ += batch.items.size();
-    number(batch);
+    if (compare_first_) order_.number(batch);
     batches_.push_back(std::move(batch));
   }
 }

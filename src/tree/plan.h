@@ -14,20 +14,11 @@
 
 #include "io/ring.h"
 #include "net/frame.h"
+#include "tree/compare_order.h"
 #include "tree/given_back.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
-
-// Totals as far as they are known.
-struct PlanTotals {
-  std::uint64_t files = 0;
-  std::uint64_t bytes = 0;
-  bool complete = false;
-};
-
-// Of a file's content-defined chunks.
-std::uint64_t chunk_average(const LargeFile& file);
 
 // Thread-safe. Bounded: add() blocks the walker while enough is waiting.
 class Plan {
@@ -42,8 +33,7 @@ class Plan {
   void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
   // Before the walk: batches are compared before anything of them is sent.
   void compare_first() { compare_first_ = true; }
-  // Before the walk: what is to be done when all else is settled, as long as take(work) says that there is
-  // some.
+  // Before the walk: what is done when all else is settled, as long as take(work) says that there is some.
   void set_last_work(std::function<bool(Work& work)> take) { take_last_ = std::move(take); }
 
   // Walker. False: the run was stopped.
@@ -59,11 +49,10 @@ class Plan {
   void listed(const DirectoryRef& directory);
 
   // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was
-  // stopped.
-  // worker: who asks, any address of its own.
+  // stopped. worker: who asks, any address of its own.
   Next take(Work& work, const void* worker);
-  // Every piece of work that was taken comes back through exactly one of these, or give_back().
-  // What of the batch was packed and answered for. True: that was all of it.
+  // Every piece of work that was taken comes back through exactly one of these, or give_back(). What of the
+  // batch was packed and answered for. True: that was all of it.
   bool settle_batch(Batch& batch);
   // All of work.batch has been compared. False: it is left here until all batches before it are compared,
   // too; so nothing changes at the target beneath a directory before that has been compared itself.
@@ -95,14 +84,12 @@ class Plan {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   PlanTotals totals() const;
 
-  // A worker's ring, woken when a take() that said wait may now say something else: changes() is another
-  // then.
+  // A worker's ring, woken when a take() that said wait may say something else: changes() is another then.
   void subscribe(io::Ring* ring);
   void unsubscribe(io::Ring* ring);
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
-  // How much may wait, and how many large files are open at once.
-  // 0.7 MB; few enough that a copy of 10,000 files takes as much memory as one of a million.
+  // How much may wait (0.7 MB; a copy of a million files takes no more), how many large files are open.
   static constexpr std::size_t kQueuedItemsMax = 2'500;
   static constexpr std::size_t kLargeFilesMax = 1024;
   static constexpr std::size_t kOpenFilesMax = 16;
@@ -128,8 +115,6 @@ class Plan {
   bool take_batch(Work& work);
   bool take_compared(Work& work);
   bool take_last(Work& work);
-  bool may_be_sent(const Batch& batch) const;
-  void number(Batch& batch);
   bool take_finish(Work& work);
   void make_link_batches();
   bool all_settled() const;
@@ -146,10 +131,7 @@ class Plan {
   bool compare_first_ = false;
   std::function<bool(Work&)> take_last_;
   std::size_t last_in_flight_ = 0;
-  std::uint64_t next_serial_ = 1;
-  std::vector<std::uint64_t> comparing_;  // serials of batches taken and not compared yet
-  std::deque<Batch> compared_;            // that wait for others, see settle_compare()
-  std::size_t compared_items_ = 0;
+  CompareOrder order_;
   std::deque<LargeFileRef> waiting_;
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;

@@ -1,0 +1,121 @@
+// The jobs of an agent: source, target or one end of a measurement.
+#include <poll.h>
+#include <unistd.h>
+
+#include "tree/agent_loop.h"
+#include "tree/only_target.h"
+
+namespace rdcp::tree {
+
+// Opens what the streams come in by, where this side listens. False: reported.
+bool Agent::set_up(const StreamWish& wish, Reach& reach) {
+  auto opened = setup_->open(wish);
+  if (!opened) {
+    reporter_.fatal(opened.error());
+    return false;
+  }
+  reach = std::move(*opened);
+  return true;
+}
+
+bool Agent::take_names(const PathsNamed& part) {
+  auto added = names_.add(part);
+  if (!added) reporter_.fatal(added.error());
+  return added.ok();
+}
+
+void Agent::start_source(const SourceJob& job) {
+  settings_ = job.settings;
+  if (source_) setup_ = std::make_unique<StreamSetup>(place_);
+  source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
+  if (auto chosen = source_->choose(std::move(names_)); !chosen) {
+    reporter_.fatal(chosen.error());
+    return;
+  }
+  SourceReady ready;
+  ready.sources = source_->open();
+  if (!set_up(job.streams, ready.reach)) return;
+  source_->start_walk();
+  tell(ready);
+}
+
+void Agent::start_target(const TargetJob& asked) {
+  const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
+  settings_ = job.settings;
+  if (target_) setup_ = std::make_unique<StreamSetup>(place_);
+  target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  target_->tell_changes([this](const Changes& changes) { tell(changes); });
+  if (place_.only) target_->take_only_one_file(place_.only->mode);
+  TargetReady ready = target_->open();
+  if (set_up(job.streams, ready.reach)) tell(ready);
+}
+
+// One measurement may follow another, over another transport; what is left of the last one is dropped.
+void Agent::start_measure(const MeasureJob& job) {
+  if (copy_thread_.joinable()) {
+    reporter_.silence();
+    setup_->stop();
+    measure_->stop();
+    copy_thread_.join();
+    drain_copy_over();
+    reporter_.begin_anew();
+  }
+  measure_ = std::make_unique<Measure>(job, reporter_);
+  setup_ = std::make_unique<StreamSetup>(place_);
+  MeasureReady ready;
+  if (set_up(job.streams, ready.reach)) tell(ready);
+}
+
+void Agent::start_copy(const Begin& begin) {
+  copying_ = true;
+  begun_ = SteadyClock::now();
+  copy_thread_ = std::thread([this, begin] {
+    copy(begin);
+    copying_ = false;
+    const std::uint64_t one = 1;
+    while (::write(copy_over_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  });
+}
+
+void Agent::copy(const Begin& begin) {
+  if (source_) source_->set_landings(begin.landings);
+  if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
+  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
+  if (target_) {
+    const auto begun = target_->begin(begin);
+    if (!begun) {
+      reporter_.fatal(begun.error());
+      return;
+    }
+  }
+  const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
+  const auto streams = setup_->make(begin, is_source, settings_.congestion);
+  if (!streams) {
+    reporter_.fatal(streams.error());
+    return;
+  }
+  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
+  if (source_) source_->copy(*streams, shape, setup_->further());
+  if (target_) target_->copy(*streams, shape, setup_->further());
+  if (measure_) measure_->run(*streams, shape);
+}
+
+void Agent::tell_result() {
+  if (measure_) {
+    Measured measured = measure_->result();
+    measured.notes = setup_->notes();
+    tell(measured);
+    return;
+  }
+  Done done = source_ ? source_->result() : target_->result();
+  const std::vector<std::string> notes = setup_->notes();
+  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
+  end_.done = done;
+  end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
+  tell(done);
+}
+
+}  // namespace rdcp::tree

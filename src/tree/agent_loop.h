@@ -1,0 +1,92 @@
+// The agent: hears its coordinator, does one job, tells what became of it. agent.cpp listens, agent_jobs.cpp
+// does.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "tree/agent.h"
+#include "tree/checker.h"
+#include "tree/control.h"
+#include "tree/job.h"
+#include "tree/measure.h"
+#include "tree/named_paths.h"
+#include "tree/reporter.h"
+#include "tree/source.h"
+#include "tree/stream_setup.h"
+#include "tree/target.h"
+
+namespace rdcp::tree {
+
+using SteadyClock = std::chrono::steady_clock;
+
+class Agent {
+ public:
+  Agent(io::Fd in, io::Fd out, const AgentPlace& place)
+      : place_(place),
+        control_(std::move(in), std::move(out), "the coordinator"),
+        reporter_([this](const Problem& problem) {
+          tell(problem);
+          if (place_.tell) place_.tell(problem);
+        }),
+        setup_(std::make_unique<StreamSetup>(place_)) {}
+
+  AgentEnd run();
+
+ private:
+  // What can be told of the coordinator being gone is noticed when it is read from.
+  template <class Message>
+  void tell(const Message& message) {
+    const auto sent = control_.send(message);
+    if (!sent) stopping_ = true;
+  }
+  bool serve();
+  bool survive_signal();
+  bool handle(const RawMessage& raw);
+  bool is_allowed(MessageType type) const;
+  bool is_bounded(const Begin& begin) const;
+  bool may_start(bool again, bool other) const;
+  template <class Message>
+  std::optional<Message> expect(const RawMessage& raw);
+  bool take_names(const PathsNamed& part);
+  void start_source(const SourceJob& job);
+  void start_target(const TargetJob& asked);
+  void start_measure(const MeasureJob& job);
+  bool set_up(const StreamWish& wish, Reach& reach);
+  void start_copy(const Begin& begin);
+  void copy(const Begin& begin);
+  void tell_result();
+  void drain_copy_over();
+  void stop_job();
+  bool end_job();
+  int next_timeout_ms() const;
+  bool coordinator_silent() const;
+
+  const AgentPlace place_;
+  ControlChannel control_;
+  Reporter reporter_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<Target> target_;
+  CopySettings settings_;
+  NamedPaths names_;  // for the source, before it is made
+  std::unique_ptr<Measure> measure_;
+  CheckDesk checks_{control_, reporter_};
+  std::unique_ptr<StreamSetup> setup_;
+  std::thread copy_thread_;
+  io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::atomic<bool> copying_{false};
+  std::atomic<bool> stopping_{false};
+  bool suspended_ = false;
+  bool segment_complete_ = true;
+  AgentEnd end_;
+  SteadyClock::time_point begun_;
+  SteadyClock::time_point heard_ = SteadyClock::now();
+  SteadyClock::time_point next_progress_ = SteadyClock::now();
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,131 @@
+// What comes by the page at the target: archives of small files, entries to be compared, names.
+#include <unistd.h>
+
+#include "tree/target_worker.h"
+
+namespace rdcp::tree {
+
+using io::ErrorKind;
+using net::AckStatus;
+
+// A batch of small files. What goes wrong with one of them is told, and the others are put in place.
+AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
+  if (!may_change()) return AckStatus::refused;
+  if (target_.only_file_mode_) {
+    protocol_error("an archive where one stream was agreed on");
+    return AckStatus::refused;
+  }
+  const auto opened = reader_.open(chunk);
+  if (!opened) {
+    fail(opened.error());
+    return AckStatus::refused;
+  }
+  for (;;) {
+    const auto more = reader_.next(entry_);
+    if (!more) fail(more.error());
+    if (!more || !*more || giving_up()) break;
+    const auto put = put_entry();
+    if (!put) {
+      report(put.error());
+    } else {
+      target_.bytes_ += entry_.size;
+    }
+  }
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+// A dry run is one by what is done here, whatever the source sends.
+bool TargetWorker::may_change() {
+  if (!target_.job_.settings.sync.dry_run) return true;
+  protocol_error("a change in a dry run");
+  return false;
+}
+
+// A page of what the source has: says of each entry what becomes of it, and tells the user.
+AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (comparer_ == nullptr) {
+    protocol_error("a comparison that was not agreed on");
+    return AckStatus::refused;
+  }
+  QuestionReader reader;
+  Question question;
+  Changes changes;
+  const auto opened = reader.open(page);
+  if (!opened) fail(opened.error());
+  for (std::size_t i = 0; opened && !giving_up(); ++i) {
+    const auto more = reader.next(question);
+    if (!more) fail(more.error());
+    if (!more || !*more) break;
+    const auto verdict = comparer_->compare(question, changes.list);
+    if (!verdict) report(verdict.error());
+    verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
+    // What is left of a run that was cut short while it sent the same again.
+    const bool whole = verdict && (*verdict == Verdict::equal || *verdict == Verdict::metadata);
+    const Entry& entry = question.entry;
+    if (whole && entry.type == EntryType::file && entry.size >= kPartBytesMin &&
+        !target_.job_.settings.sync.dry_run) {
+      tree_->forget_part(entry.path);
+    }
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+// What directories of the source hold: says which hold something else here, or removes that.
+AckStatus TargetWorker::prune(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (pruner_ == nullptr || !target_.job_.settings.sync.delete_extra) {
+    protocol_error("a deletion that was not agreed on");
+    return AckStatus::refused;
+  }
+  const auto read = read_names_page(page);
+  if (!read) {
+    fail(read.error());
+    return AckStatus::refused;
+  }
+  Changes changes;
+  if (!read->sums.empty()) {
+    pruner_->compare(read->sums, verdicts);
+  } else {
+    pruner_->remove_others(read->names, changes.list);
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+io::Result<void> TargetWorker::put_entry() {
+  if (target_.in_place_) return write_small_in_place();
+  if (entry_.attributes_only) return tree_->set_attributes(entry_);
+  switch (entry_.type) {
+    case EntryType::file:
+      return tree_->put_file(entry_, reader_);
+    case EntryType::directory:
+      return tree_->finish_directory(entry_);
+    default:
+      return tree_->put_special(entry_);
+  }
+}
+
+// A small file for a device, a FIFO or standard output.
+io::Result<void> TargetWorker::write_small_in_place() {
+  if (entry_.type != EntryType::file) {
+    return io::plain_error(ErrorKind::protocol, "receive from", "the source",
+                           "a tree for a target that is one file");
+  }
+  for (;;) {
+    const auto block = reader_.next_block();
+    if (!block) return block.error();
+    if (!*block) return {};
+    std::span<const std::byte> rest = (*block)->bytes;
+    while (!rest.empty()) {
+      const auto at = static_cast<off_t>((*block)->offset + ((*block)->bytes.size() - rest.size()));
+      const int fd = target_.in_place_.get();
+      const ssize_t n = target_.ordered_ ? ::write(fd, rest.data(), rest.size())
+                                         : ::pwrite(fd, rest.data(), rest.size(), at);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return io::errno_error("write", target_.root_name_);
+      rest = rest.subspan(static_cast<std::size_t>(n));
+    }
+  }
+}
+
+}  // namespace rdcp::tree
