@@ -109,7 +109,8 @@ bool Coordinator::send_jobs() {
   if (!key) return fail(key.error()), false;
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key};
+  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key,
+                        options_.encrypt,         options_.compress};
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
   source_job.bytes_per_second = options_.bwlimit;
@@ -229,6 +230,10 @@ Summary Coordinator::summary() const {
   for (const tree::Done* done : {&source, &target}) {
     result.notes.insert(result.notes.end(), done->notes.begin(), done->notes.end());
   }
+  result.payload_bytes = source.payload_bytes;
+  result.wire_bytes = source.wire_bytes;
+  result.encrypted = options_.encrypt && parties_.source_connects != Connect::in_process;
+  result.compress = parties_.source_connects != Connect::in_process && options_.compress != net::kCompressOff;
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);

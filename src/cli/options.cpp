@@ -117,6 +117,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
   });
+  add_encrypt_option(line, parsed.options);
+  add_compress_option(line, parsed.options);
   add_volume_options(line, parsed.options);
   add_path_options(line, parsed.options);
   const Result<void> read = read_command_line(line, argc, argv, parsed.options);

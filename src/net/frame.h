@@ -4,10 +4,10 @@
 //
 //    0  magic "RDFR"       12  length             32  digest (16 bytes)
 //    4  kind               16  file id            48  extra  (16 bytes)
-//    5  flags              24  offset             64  zeros  (24 bytes)
-//    6  status, or zero                           88  XXH3-64 of bytes 0..87
-//    7  zero
-//    8  slot
+//    5  flags              24  offset             64  packed length, or zero
+//    6  status, or zero                           68  zero
+//    7  zero                                      72  tag, or zeros (16 bytes)
+//    8  slot                                      88  XXH3-64 of bytes 0..87
 //
 // Which fields a kind uses; all others are zero:
 //
@@ -26,6 +26,9 @@
 //    lost        slot offset
 //
 // Verdicts stand where digest and extra stand.
+//
+// What has a payload may say that it is packed (as many bytes travel, fewer than `length`, and unpack to it),
+// and, on a sealed stream, has the payload's tag. Digest and length are those of the payload unpacked.
 #pragma once
 
 #include <array>
@@ -35,6 +38,7 @@
 
 #include "io/digest.h"
 #include "io/result.h"
+#include "net/seal.h"
 
 namespace rdcp::net {
 
@@ -106,8 +110,10 @@ struct Frame {
   std::uint32_t length = 0;  // payload bytes
   std::uint64_t file_id = 0;
   std::uint64_t offset = 0;
-  io::Digest digest{};  // of the payload
-  io::Digest extra{};   // see FrameKind
+  io::Digest digest{};       // of the payload
+  io::Digest extra{};        // see FrameKind
+  std::uint32_t packed = 0;  // how long the payload is on the wire, if it is compressed
+  Tag tag{};                 // of the payload as it travels, if it is sealed
 
   // Of a credit.
   Verdicts verdicts() const;
@@ -119,6 +125,11 @@ bool has_payload(FrameKind kind);
 // True for the frames that travel in a slot and are answered with a credit.
 bool takes_slot(FrameKind kind);
 
+// How many bytes of payload travel behind the frame.
+constexpr std::uint32_t wire_bytes(const Frame& frame) {
+  return frame.packed != 0 ? frame.packed : frame.length;
+}
+
 using FrameBytes = std::array<std::byte, kFrameBytes>;
 
 // Little-endian, with a magic number first and an XXH3-64 check of all before it last. A frame that decode()
@@ -127,8 +138,8 @@ FrameBytes encode(const Frame& frame);
 
 // Errors (protocol): wrong magic, wrong check, unknown kind or status, undefined flag bits, a non-zero field
 // that the kind does not use, a length without payload or a payload kind of length 0 (data chunks are never
-// empty either), an offset that is no off_t or whose sum with the length is none, an index that no stream
-// has.
+// empty either), a packed length that is none or no gain, an offset that is no off_t or whose sum with the
+// length is none, an index that no stream has.
 io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes);
 
 }  // namespace rdcp::net

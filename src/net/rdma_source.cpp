@@ -9,10 +9,13 @@ namespace {
 
 class RdmaSource final : public RdmaStream {
  public:
-  RdmaSource(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape, io::Arena& arena)
-      : RdmaStream(ring, Side::source, std::move(connection), shape, arena),
-        arena_(arena),
-        sending_(rdma_queue_sizes(true, shape.target_slots).messages) {}
+  RdmaSource(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape, io::Arena& arena,
+             Envelope with)
+      : RdmaStream(ring, Side::source, std::move(connection), shape, nullptr, arena, std::move(with)),
+        sending_(rdma_queue_sizes(true, shape.target_slots).messages) {
+    if (envelope().packs() && !envelope().packs_for_slow_links()) make_room_to_pack(shape);
+  }
+  bool seals_in_place() const override { return seals_; }
 
  private:
   void post_send(SendAwaiter& awaiter) override;
@@ -21,11 +24,14 @@ class RdmaSource final : public RdmaStream {
   void sent(std::uint32_t index) override;
   void all_sent() override;
 
+  void make_room_to_pack(const StreamShape& shape);
   void take_region(std::span<const std::byte> message);
-  io::Result<std::uint32_t> post(const Frame& frame, std::span<const std::byte> payload);
-  [[maybe_unused]] bool in_arena(std::span<const std::byte> payload) const;
+  io::Result<std::uint32_t> post(Frame& frame, std::span<std::byte>& payload);
+  [[maybe_unused]] bool in_arena(std::span<const std::byte> payload);
 
-  io::Arena& arena_;
+  std::optional<io::Arena> packed_;  // a slot for each of the target's
+  MemoryRegion packed_memory_;
+  const bool seals_ = envelope().seals();
   std::optional<SlotRegion> region_;
   std::vector<SendAwaiter*> sending_;  // by message
   io::WaiterQueue stranded_;           // of SendAwaiter: could not be posted
@@ -46,16 +52,30 @@ void RdmaSource::post_send(SendAwaiter& awaiter) {
   }
 }
 
-io::Result<std::uint32_t> RdmaSource::post(const Frame& frame, std::span<const std::byte> payload) {
-  assert(in_arena(payload));
-  if (payload.empty()) return queue().send(encode(frame));
-  const RdmaQueue::Write write{payload, memory().lkey, region_->address + frame.slot * region_->slot_bytes,
-                               region_->rkey};
-  return queue().write_and_send(write, encode(frame));
+// Packed payloads are sent from memory of their own. Where it cannot be registered, nothing is packed.
+void RdmaSource::make_room_to_pack(const StreamShape& shape) {
+  auto room = io::Arena::create(shape.target_slots, shape.slot_bytes);
+  if (!room) return;
+  packed_memory_.reset(
+      ibv_reg_mr(&queue().pd(), room->all().data(), room->all().size(), IBV_ACCESS_LOCAL_WRITE));
+  if (packed_memory_) packed_ = std::move(*room);
 }
 
-bool RdmaSource::in_arena(std::span<const std::byte> payload) const {
-  const std::span<std::byte> all = arena_.all();
+io::Result<std::uint32_t> RdmaSource::post(Frame& frame, std::span<std::byte>& payload) {
+  assert(in_arena(payload));
+  const bool may_pack = packed_ && !payload.empty();
+  const auto message = envelope().wrap(
+      frame, payload, may_pack ? packed_->slot(frame.slot).first(payload.size()) : payload.first(0));
+  if (!message) return message.error();
+  if (payload.empty()) return queue().send(message->bytes());
+  const std::uint32_t lkey = frame.packed != 0 ? packed_memory_->lkey : memory().lkey;
+  const RdmaQueue::Write write{payload, lkey, region_->address + frame.slot * region_->slot_bytes,
+                               region_->rkey};
+  return queue().write_and_send(write, message->bytes());
+}
+
+bool RdmaSource::in_arena(std::span<const std::byte> payload) {
+  const std::span<std::byte> all = registered().all();
   return payload.empty() ||
          (payload.data() >= all.data() && payload.data() + payload.size() <= all.data() + all.size());
 }
@@ -66,7 +86,9 @@ void RdmaSource::take_message(std::span<const std::byte> message) {
 }
 
 void RdmaSource::take_region(std::span<const std::byte> message) {
-  const auto region = decode_region(message);
+  const auto opened = envelope().open_message(message);
+  if (!opened) return refuse(opened.error());
+  const auto region = decode_region(*opened);
   if (!region) return shut(peer_error(io::ErrorKind::protocol, "did not say where its slots are"));
   if (region->slots < target_slots() || region->slot_bytes < slot_bytes()) {
     return shut(peer_error(io::ErrorKind::protocol, "has fewer or smaller slots than it was to have"));
@@ -86,8 +108,8 @@ void RdmaSource::all_sent() {
 }  // namespace
 
 std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena) {
-  return std::make_unique<RdmaSource>(ring, std::move(connection), shape, arena);
+                                         const StreamShape& shape, io::Arena& arena, Envelope envelope) {
+  return std::make_unique<RdmaSource>(ring, std::move(connection), shape, arena, std::move(envelope));
 }
 
 }  // namespace rdcp::net

@@ -45,7 +45,7 @@ class Agent {
  public:
   Agent(io::Fd in, io::Fd out, const AgentPlace& place)
       : place_(place),
-        control_(std::move(in), std::move(out), "the coordinator"),
+        control_(std::move(in), std::move(out), "the coordinator", place.seal),
         reporter_([this](const Problem& problem) {
           tell(problem);
           if (place_.tell) place_.tell(problem);
@@ -152,6 +152,7 @@ bool Agent::serve() {
     if (watched[0].revents == 0) return true;
   }
   const auto message = control_.receive();
+  if (!message && message.error().kind == ErrorKind::digest) reporter_.fatal(message.error());
   if (!message) return false;
   if (!*message) return true;
   heard_ = SteadyClock::now();
@@ -280,6 +281,7 @@ TargetJob held_to(const OnlyTarget& only, TargetJob job) {
   if (!only.congestion.empty()) job.settings.congestion = only.congestion;
   if (only.transport != Transport::automatic) job.streams.transport = only.transport;
   if (!only.streams_as_told) {
+    job.streams.encrypt = only.encrypt;
     job.streams.connect = Connect::listen;
     job.streams.via = only.via;
   }

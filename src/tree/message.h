@@ -113,13 +113,14 @@ struct Done {
   std::vector<std::string> streams;  // Stream::description(), by stream index
   std::vector<std::string> notes;    // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
+  std::uint64_t payload_bytes = 0, wire_bytes = 0;  // of the streams: before and after compression
   StageTimes times;
   std::vector<Loss> losses;
   std::vector<std::string> lost_streams;  // each with its cause, in words
   auto fields() {
     return std::tuple_cat(
         std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
-        times.fields(), std::tie(losses, lost_streams));
+        std::tie(payload_bytes, wire_bytes), times.fields(), std::tie(losses, lost_streams));
   }
 };
 

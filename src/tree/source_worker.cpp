@@ -101,6 +101,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   sum.digest_ns += times_.digest_ns;
   sum.idle_ns += times_.idle_ns;
   sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
+  source_.done_.payload_bytes += stream_->counters().payload_bytes;
+  source_.done_.wire_bytes += stream_->counters().wire_bytes;
   source_.done_.ring = ring_->description();
   source_.done_.streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
@@ -178,7 +180,11 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       status = *answer;
-      if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
+      if (status != AckStatus::bad_digest) continue;
+      // What was sealed where it lay cannot be sent as it was; nor is it the network that damages it.
+      const bool can_try = reads ? !work.file->byte_stream : chunk.length == 0;
+      if (stream_->seals_in_place() && !can_try) break;
+      ++source_.counters_.resent_chunks;
     }
     if (!heard) break;
     work.again = false;

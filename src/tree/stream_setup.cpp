@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/locked_memory.h"
+#include "net/envelope.h"
 #include "net/rdma.h"
 #include "net/tcp.h"
 #include "tree/place.h"
@@ -25,19 +26,30 @@ std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
   return port == rdma.usable.end() ? via : port->interface;
 }
 
-StreamMaker maker(bool source, io::Fd socket, const net::StreamShape& shape) {
-  auto held = std::make_shared<io::Fd>(std::move(socket));
+// A connection and what goes over it is wrapped in, until a worker takes both over.
+template <class Connection>
+struct Held {
+  Connection connection;
+  net::Envelope envelope;
+};
+
+StreamMaker maker(bool source, io::Fd socket, net::Envelope envelope, const net::StreamShape& shape) {
+  auto held = std::make_shared<Held<io::Fd>>(std::move(socket), std::move(envelope));
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_tcp_source(ring, std::move(*held), shape)
-                  : net::make_tcp_target(ring, std::move(*held), shape, arena);
+    return source ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->envelope))
+                  : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
+                                         std::move(held->envelope));
   };
 }
 
-StreamMaker maker(bool source, net::RdmaConnectionPtr connection, const net::StreamShape& shape) {
-  auto held = std::make_shared<net::RdmaConnectionPtr>(std::move(connection));
+StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::Envelope envelope,
+                  const net::StreamShape& shape) {
+  auto held = std::make_shared<Held<net::RdmaConnectionPtr>>(std::move(connection), std::move(envelope));
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_rdma_source(ring, std::move(*held), shape, arena)
-                  : net::make_rdma_target(ring, std::move(*held), shape, arena);
+    return source ? net::make_rdma_source(ring, std::move(held->connection), shape, arena,
+                                          std::move(held->envelope))
+                  : net::make_rdma_target(ring, std::move(held->connection), shape, arena,
+                                          std::move(held->envelope));
   };
 }
 
@@ -120,7 +132,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
-  const net::RdmaCall call{.key = wish_.key,
+  const net::RdmaCall call{.key = terms(),
                            .stream_count = begin.streams,
                            .target_slots = begin.target_slots,
                            .source = source,
@@ -130,9 +142,15 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   auto made = wish_.connect == Connect::listen ? accept(begin, call, tcp) : connect(begin, call, tcp);
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
-    makers.push_back(maker(source, std::move(connection), shape));
+    auto envelope = net::Envelope::create(net::seal_of(*connection), wish_.compress, source);
+    if (!envelope) return envelope.error();
+    makers.push_back(maker(source, std::move(connection), std::move(*envelope), shape));
   }
-  for (io::Fd& socket : made->tcp) makers.push_back(maker(source, std::move(socket), shape));
+  for (net::ProvenSocket& socket : made->tcp) {
+    auto envelope = net::Envelope::create(socket.seal, wish_.compress, source);
+    if (!envelope) return envelope.error();
+    makers.push_back(maker(source, std::move(socket.fd), std::move(*envelope), shape));
+  }
   return makers;
 }
 
@@ -151,7 +169,7 @@ Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const 
   }
   std::vector<net::Address> addresses;
   for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
-  auto over_tcp = net::connect_all(addresses, wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+  auto over_tcp = net::connect_all(addresses, terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;
@@ -164,7 +182,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
   const bool over_rdma = !begin.rails.empty() && rdma_listener_;
   if (!over_rdma) {
     rdma_listener_.reset();
-    auto sockets = tcp_listener_->accept_all(wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_all(terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
     if (!sockets) return sockets.error();
     made.tcp = std::move(*sockets);
     return made;
@@ -193,7 +211,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
 void StreamSetup::accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline,
                                     const net::TcpOptions& tcp) {
   beside_ = std::thread([this, streams, deadline, tcp] {
-    auto sockets = tcp_listener_->accept_all(wish_.key, streams, deadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_all(terms(), streams, deadline, stop_tcp_, tcp);
     if (!sockets) return;
     over_tcp_ = std::move(*sockets);
     stop_rdma_ = true;

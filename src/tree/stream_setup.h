@@ -48,6 +48,8 @@ class StreamSetup {
 
   void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
 
+  net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
+
   const AgentPlace& place_;
   StreamWish wish_;
   std::optional<net::TcpListener> tcp_listener_;
