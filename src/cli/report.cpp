@@ -36,7 +36,7 @@ std::string wrapping_lines(const Summary& summary) {
   std::string lines;
   if (summary.encrypted) lines += summary.program + ": encrypted\n";
   if (!summary.compress) return lines;
-  const auto raw = static_cast<double>(summary.payload_bytes);
+  const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
   const auto wire = static_cast<double>(std::max<std::uint64_t>(summary.wire_bytes, 1));
   lines += fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
                        format_bytes(summary.payload_bytes), format_bytes(summary.wire_bytes), raw / wire);

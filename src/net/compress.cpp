@@ -18,9 +18,9 @@ constexpr std::size_t kPackedMin = 256;
 constexpr std::size_t kUsefulShare = 16;
 // A payload of which this much did not shrink is left alone.
 constexpr std::size_t kTrialBytes = 16 << 10;
-// What a look takes in: pieces of this size from four places.
-constexpr std::size_t kLookPiece = 256;
-constexpr std::size_t kLookPieces = 4;
+// What a look takes in: pieces of this size from so many places.
+constexpr std::size_t kLookPiece = 128;
+constexpr std::size_t kLookPieces = 8;
 // 1 KiB of noise has about 7.8 bits; packed and encrypted files have the same.
 constexpr double kNoiseBits = 7.5;
 // After so many tries in vain, 64 payloads that look like noise are let by until the next one.
@@ -34,16 +34,6 @@ io::Error no_memory() {
 
 std::size_t most_useful(std::size_t bytes) {
   return bytes - bytes / kUsefulShare;
-}
-
-bool looks_like_noise(std::span<const std::byte> bytes) {
-  std::array<std::byte, kLookPiece * kLookPieces> sample;
-  const std::size_t stride = bytes.size() / kLookPieces;
-  if (stride < kLookPiece) return entropy_of(bytes) > kNoiseBits;
-  for (std::size_t i = 0; i < kLookPieces; ++i) {
-    std::ranges::copy(bytes.subspan(i * stride, kLookPiece), sample.begin() + i * kLookPiece);
-  }
-  return entropy_of(sample) > kNoiseBits;
 }
 
 }  // namespace
@@ -78,14 +68,32 @@ std::size_t Compressor::try_to_pack(std::span<const std::byte> bytes, std::span<
   return ZSTD_isError(packed) != 0 ? 0 : packed;
 }
 
+// Somewhere else each time: what files hold often lies at regular places.
+std::size_t Compressor::any_place(std::size_t below) {
+  random_ = random_ * 1664525 + 1013904223;
+  return below == 0 ? 0 : (random_ >> 8) % below;
+}
+
+bool Compressor::looks_like_noise(std::span<const std::byte> bytes) {
+  const std::size_t stride = bytes.size() / kLookPieces;
+  if (stride < kLookPiece) return entropy_of(bytes) > kNoiseBits;
+  std::array<std::byte, kLookPiece * kLookPieces> sample;
+  for (std::size_t i = 0; i < kLookPieces; ++i) {
+    const std::size_t at = i * stride + any_place(stride - kLookPiece);
+    std::ranges::copy(bytes.subspan(at, kLookPiece), sample.begin() + i * kLookPiece);
+  }
+  return entropy_of(sample) > kNoiseBits;
+}
+
 // What looks like noise is tried now and then only, unless the last one shrank all the same, and then a part
 // of it first: it may still hold what repeats.
 std::size_t Compressor::pack(std::span<const std::byte> bytes, std::span<std::byte> room) {
   if (bytes.size() < kPackedMin) return 0;
   const bool doubtful = in_vain_ > 0 && looks_like_noise(bytes);
   if (doubtful && to_skip_ > 0) return --to_skip_, 0;
-  const bool hopeless = doubtful && bytes.size() > 4 * kTrialBytes &&
-                        try_to_pack(bytes.subspan(bytes.size() / 2, kTrialBytes), room) == 0;
+  const bool hopeless =
+      doubtful && bytes.size() > 4 * kTrialBytes &&
+      try_to_pack(bytes.subspan(any_place(bytes.size() - kTrialBytes), kTrialBytes), room) == 0;
   const std::size_t packed = hopeless ? 0 : timed(bytes, room);
   in_vain_ = packed > 0 ? 0 : std::min(in_vain_ + 1, kInVainMax);
   to_skip_ = packed > 0 ? 0 : 1u << in_vain_;

@@ -38,12 +38,15 @@ class Compressor {
     void operator()(ZSTD_CCtx_s* context) const;
   };
   explicit Compressor(ZSTD_CCtx_s* context) : context_(context) {}
+  std::size_t any_place(std::size_t below);
+  bool looks_like_noise(std::span<const std::byte> bytes);
   std::size_t timed(std::span<const std::byte> bytes, std::span<std::byte> room);
   std::size_t try_to_pack(std::span<const std::byte> bytes, std::span<std::byte> room);
 
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
   double bytes_per_second_ = 400e6;
   unsigned in_vain_ = 1;  // tries since the last one that paid; at first, judged as after a failure
+  std::uint32_t random_ = 1;
   unsigned to_skip_ = 0;  // payloads until the next one
 };
 

@@ -47,15 +47,18 @@ io::Result<Envelope> Envelope::create(const std::optional<SealKeys>& seal, Compr
   return made;
 }
 
-io::Result<WireMessage> Envelope::wrap(Frame& frame, std::span<std::byte>& payload,
-                                       std::span<std::byte> room) {
+io::Result<WireMessage> Envelope::wrap(Frame& frame, std::span<const std::byte>& payload,
+                                       std::span<std::byte> room, bool may_pack) {
   assert(payload.size() == frame.length && frame.packed == 0 && frame.tag == Tag{});
-  if (compressor_ && !room.empty()) {
+  if (compressor_ && may_pack && !payload.empty()) {
     frame.packed = static_cast<std::uint32_t>(compressor_->pack(payload, room));
     if (frame.packed > 0) payload = room.first(frame.packed);
   }
   if (sealer_ && !payload.empty()) {
-    if (auto sealed = sealer_->seal(SealPart::payload, payload, frame.tag); !sealed) return sealed.error();
+    const std::span<std::byte> to = room.first(payload.size());
+    const auto sealed = sealer_->seal(SealPart::payload, payload, to, frame.tag);
+    if (!sealed) return sealed.error();
+    payload = to;
   }
   return wrap_message(encode(frame));
 }

@@ -47,10 +47,13 @@ class Envelope {
   double packing_speed() const { return compressor_ ? compressor_->bytes_per_second() : 0; }
   std::size_t frame_bytes() const { return seals() ? kSealedFrameBytes : kFrameBytes; }
 
-  // Source. Makes of the frame and payload what travels: afterwards `payload` lies in `room`, packed, or
-  // where it was; there it is sealed in place. Sets frame.packed and frame.tag. room: empty (do not pack) or
-  // as long as the payload. Error (connection): see Sealer.
-  io::Result<WireMessage> wrap(Frame& frame, std::span<std::byte>& payload, std::span<std::byte> room);
+  // Source. Makes of the frame and payload what travels: afterwards `payload` lies in `room`, as long as it
+  // was, if it was packed or sealed, else where it was. Sets frame.packed and frame.tag. Error (connection):
+  // see Sealer.
+  io::Result<WireMessage> wrap(Frame& frame, std::span<const std::byte>& payload, std::span<std::byte> room,
+                               bool may_pack);
+  // Nothing that wrap() does needs room.
+  bool travels_as_it_is() const { return !seals() && !packs(); }
   io::Result<WireMessage> wrap(const Frame& frame);
   // Any other message of at most kFrameBytes.
   io::Result<WireMessage> wrap_message(std::span<const std::byte> message);

@@ -19,7 +19,7 @@ constexpr std::string_view kConnectorLabel = "rdcp connector";
 
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kIndexAt = 6;
-constexpr std::size_t kSealingAt = 7;
+constexpr unsigned kSealingShift = 14;
 constexpr std::size_t kNonceAt = 8;
 
 // In a challenge.
@@ -47,14 +47,14 @@ io::Error refusal(std::string_view detail, io::ErrorKind kind = io::ErrorKind::c
 }
 
 io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcript& transcript) {
-  constexpr std::size_t kIntegerBytes = 5;
+  constexpr std::size_t kIntegerBytes = 6;
   std::array<std::byte, kConnectorLabel.size() + kIntegerBytes + kSaltBytes + 2 * kNonceBytes> message;
   const auto* text = reinterpret_cast<const std::byte*>(label.data());
   std::byte* end = std::copy(text, text + label.size(), message.data());
   store_le(end, transcript.version);
-  end[2] = static_cast<std::byte>(transcript.stream_index);
-  end[3] = static_cast<std::byte>(transcript.connector_sealing);
-  end[4] = static_cast<std::byte>(transcript.listener_sealing);
+  store_le(end + 2, transcript.stream_index);
+  end[4] = static_cast<std::byte>(transcript.connector_sealing);
+  end[5] = static_cast<std::byte>(transcript.listener_sealing);
   end = std::ranges::copy(transcript.salt, end + kIntegerBytes).out;
   end = std::ranges::copy(transcript.connector_nonce, end).out;
   end = std::ranges::copy(transcript.listener_nonce, end).out;
@@ -128,7 +128,7 @@ io::Result<Salt> make_salt() {
 
 Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
     : terms_(terms), nonce_drawn_(draw_random(transcript_.connector_nonce)) {
-  transcript_.stream_index = static_cast<std::uint8_t>(stream_index);
+  transcript_.stream_index = stream_index & kStreamIndexMax;
   transcript_.connector_sealing = own_sealing(terms.seals);
 }
 
@@ -136,8 +136,9 @@ std::array<std::byte, kHelloBytes> Connector::hello() const {
   std::array<std::byte, kHelloBytes> message{};
   std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
   store_le(message.data() + kVersionAt, kProtocolVersion);
-  message[kIndexAt] = static_cast<std::byte>(transcript_.stream_index);
-  message[kSealingAt] = static_cast<std::byte>(transcript_.connector_sealing);
+  store_le(
+      message.data() + kIndexAt,
+      static_cast<std::uint16_t>(transcript_.stream_index | transcript_.connector_sealing << kSealingShift));
   std::ranges::copy(transcript_.connector_nonce, message.begin() + kNonceAt);
   return message;
 }
@@ -201,8 +202,9 @@ io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
                        std::to_string(kProtocolVersion),
                    io::ErrorKind::protocol);
   }
-  transcript_.stream_index = std::to_integer<std::uint8_t>(hello[kIndexAt]);
-  transcript_.connector_sealing = std::to_integer<std::uint8_t>(hello[kSealingAt]);
+  const auto index = load_le<std::uint16_t>(hello.data() + kIndexAt);
+  transcript_.stream_index = index & kStreamIndexMax;
+  transcript_.connector_sealing = static_cast<std::uint8_t>(index >> kSealingShift);
   if (transcript_.stream_index >= stream_count) {
     return refusal(
         "asks for stream " + std::to_string(transcript_.stream_index) + " of " + std::to_string(stream_count),

@@ -1,13 +1,14 @@
 // Both ends of a connection prove that they hold the job's session key before anything else is said.
 //
-//   connector -> listener  hello      "RDCP", version (2), stream index (1), connector's sealing (1),
-//                                     connector's nonce (32)
+//   connector -> listener  hello      "RDCP", version (2), stream index (14 bits) and connector's sealing (2
+//                                     bits) in 2 bytes, connector's nonce (32)
 //   listener -> connector  challenge  listener's nonce (32), salt (16), listener's sealing (1), zeros (7),
 //                                     listener's MAC (32)
 //   connector -> listener  proof      connector's MAC (32)
 //
-//   MAC = HMAC-SHA256(key, label | version | stream index | connector's sealing | listener's sealing | salt |
-//         connector's nonce | listener's nonce), label: "rdcp listener" or "rdcp connector"
+//   MAC = HMAC-SHA256(key, label | version | stream index (2) | connector's sealing (1) | listener's sealing
+//   (1) |
+//         salt | connector's nonce | listener's nonce), label: "rdcp listener" or "rdcp connector"
 //
 // Sealing: 0 where the stream is to go as it is, else the Cipher that this side is fast at. Either both want
 // it or there is no stream; it is AES-256-GCM if both are fast at it. What is agreed on stands in the MACs,
@@ -48,6 +49,8 @@ inline constexpr std::size_t kProofBytes = kMacBytes;
 inline constexpr std::chrono::seconds kHandshakeTimeout{
     10};  // for the whole exchange, trickled bytes included
 
+inline constexpr std::uint16_t kStreamIndexMax = (1 << 14) - 1;
+
 using Nonce = std::array<std::byte, kNonceBytes>;
 using Mac = std::array<std::byte, kMacBytes>;
 using Salt = std::array<std::byte, kSaltBytes>;
@@ -68,7 +71,7 @@ struct HandshakeTerms {
 // What a MAC is over, apart from its label.
 struct Transcript {
   std::uint16_t version = kProtocolVersion;
-  std::uint8_t stream_index = 0;
+  std::uint16_t stream_index = 0;
   std::uint8_t connector_sealing = 0;
   std::uint8_t listener_sealing = 0;
   Salt salt{};

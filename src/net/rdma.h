@@ -8,7 +8,8 @@
 //    (u32)
 //
 // then come frames alone. The keys are proven before, and where the stream is sealed, this message is, too.
-// What is sealed lands in memory of its own and is opened into the arena, which no device can write to.
+// What is sealed departs from memory of its own, lands in such and is opened into the arena, which no device
+// reaches.
 #pragma once
 
 #include <memory>

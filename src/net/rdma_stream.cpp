@@ -71,8 +71,15 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message) {
                     load_le<std::uint32_t>(message.data() + kRkeyAt)};
 }
 
+std::shared_ptr<io::Arena> arena_between(const Envelope& envelope, std::size_t slots,
+                                         std::size_t slot_bytes) {
+  if (!envelope.seals()) return nullptr;
+  auto made = io::Arena::create(slots, slot_bytes);
+  return made ? std::make_shared<io::Arena>(std::move(*made)) : nullptr;
+}
+
 RdmaStream::RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-                       std::shared_ptr<io::Arena> landing, io::Arena& arena, Envelope envelope)
+                       std::shared_ptr<io::Arena> between, io::Arena& arena, Envelope envelope)
     : Stream(ring, side, shape, peer_address_text(connection->id())),
       connection_(std::move(connection)),
       peer_(peer_address_text(connection_->id())),
@@ -80,7 +87,7 @@ RdmaStream::RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, 
       device_(connection_->id()),
       envelope_(std::move(envelope)),
       arena_(arena),
-      landing_(std::move(landing)) {
+      between_(std::move(between)) {
   if (auto made = set_up_waiting(); !made) {
     stuck_ = true;
     RdmaStream::shut(made.error());

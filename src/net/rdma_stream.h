@@ -39,6 +39,10 @@ std::array<std::byte, kRegionBytes> encode(const SlotRegion& region);
 // Error (protocol): not a region.
 io::Result<SlotRegion> decode_region(std::span<const std::byte> message);
 
+// Where the payloads of a sealed stream depart and land, so that plaintext lies where no device reaches.
+// Null: nothing is sealed, or there is no memory.
+std::shared_ptr<io::Arena> arena_between(const Envelope& envelope, std::size_t slots, std::size_t slot_bytes);
+
 class RdmaStream : public Stream {
  public:
   ~RdmaStream() override;
@@ -49,7 +53,7 @@ class RdmaStream : public Stream {
 
  protected:
   RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-             std::shared_ptr<io::Arena> landing, io::Arena& arena, Envelope envelope);
+             std::shared_ptr<io::Arena> between, io::Arena& arena, Envelope envelope);
 
   // The first things that a side says.
   virtual void begin() {}
@@ -69,8 +73,8 @@ class RdmaStream : public Stream {
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
   Envelope& envelope() { return envelope_; }
-  // What is registered with the device: the arena, or at a target what stands between it and the wire.
-  io::Arena& registered() { return landing_ ? *landing_ : arena_; }
+  // What is registered with the device: the arena, or what stands between it and the wire.
+  io::Arena& registered() { return between_ ? *between_ : arena_; }
 
   RdmaQueue& queue() { return connection_->queue(); }
   const ibv_mr& memory() const { return *memory_; }
@@ -99,7 +103,7 @@ class RdmaStream : public Stream {
   DeviceWatch device_;
   Envelope envelope_;
   io::Arena& arena_;
-  const std::shared_ptr<io::Arena> landing_;
+  const std::shared_ptr<io::Arena> between_;
   MemoryRegion memory_;
   io::Fd timer_;
   io::Fd waiting_;  // epoll

@@ -92,12 +92,7 @@ void RdmaTarget::sent(std::uint32_t) {
 
 std::unique_ptr<Stream> make_rdma_target(io::Ring& ring, RdmaConnectionPtr connection,
                                          const StreamShape& shape, io::Arena& arena, Envelope envelope) {
-  std::shared_ptr<io::Arena> landing;
-  if (envelope.seals()) {
-    if (auto made = io::Arena::create(arena.slot_count(), arena.slot_bytes())) {
-      landing = std::make_shared<io::Arena>(std::move(*made));
-    }
-  }
+  std::shared_ptr<io::Arena> landing = arena_between(envelope, arena.slot_count(), arena.slot_bytes());
   const bool without_room = envelope.seals() && !landing;
   auto stream = std::make_unique<RdmaTarget>(ring, std::move(connection), shape, std::move(landing), arena,
                                              std::move(envelope));

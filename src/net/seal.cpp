@@ -54,16 +54,16 @@ io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, co
   assert(context.connector_nonce.size() + context.listener_nonce.size() == salt.size());
   std::ranges::copy(context.listener_nonce, std::ranges::copy(context.connector_nonce, salt.begin()).out);
 
-  std::array<std::byte, kLabel.size() + 5> info{};
+  std::array<std::byte, kLabel.size() + 6> info{};
   const auto* label = reinterpret_cast<const std::byte*>(kLabel.data());
   std::byte* at = std::copy(label, label + kLabel.size(), info.data());
   store_le(at, context.version);
-  at[2] = static_cast<std::byte>(context.stream_index);
-  at[3] = static_cast<std::byte>(context.cipher);
+  store_le(at + 2, context.stream_index);
+  at[4] = static_cast<std::byte>(context.cipher);
 
   SealKeys keys{.cipher = context.cipher};
   for (const bool back : {false, true}) {
-    at[4] = static_cast<std::byte>(back);
+    at[5] = static_cast<std::byte>(back);
     SealKey& key = back == connector ? keys.receiving : keys.sending;
     if (!hkdf(session_key, salt, info, key)) return refused("HKDF-SHA256");
   }
@@ -112,16 +112,17 @@ io::Result<Sealer> Sealer::create(Cipher cipher, const SealKey& key, std::uint64
   return Sealer(std::move(*context), number);
 }
 
-io::Result<void> Sealer::seal(SealPart part, std::span<std::byte> bytes, std::span<std::byte, kTagBytes> tag,
-                              std::span<const std::byte> associated) {
+io::Result<void> Sealer::seal(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+                              std::span<std::byte, kTagBytes> tag, std::span<const std::byte> associated) {
+  assert(to.size() == bytes.size());
   const std::uint32_t bit = 1u << static_cast<unsigned>(part);
   if ((parts_sealed_ & bit) != 0 || number_ >= kSealsMax) return refused("a nonce twice");
   parts_sealed_ |= bit;
   int done = 0;
   const bool sealed = begin(part, associated) &&
-                      EVP_CipherUpdate(context_.get(), written(bytes), &done, read(bytes),
+                      EVP_CipherUpdate(context_.get(), written(to), &done, read(bytes),
                                        static_cast<int>(bytes.size())) == 1 &&
-                      EVP_CipherFinal_ex(context_.get(), written(bytes.last(0)), &done) == 1 &&
+                      EVP_CipherFinal_ex(context_.get(), written(to.last(0)), &done) == 1 &&
                       EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag.data()) == 1;
   if (!sealed) return refused("this cipher");
   return {};

@@ -4,7 +4,7 @@
 // The keys of a connection, one for each direction, are
 //
 //   HKDF-SHA256(key: the session key, salt: connector's nonce | listener's nonce, info: "rdcp seal" |
-//   version u16 | stream index u8 | cipher u8 | direction u8), 32 bytes
+//   version u16 | stream index u16 | cipher u8 | direction u8), 32 bytes
 //
 // where direction is 0 from the connector to the listener and 1 back. Both nonces are fresh, so no connection
 // has keys that another one had. What is sealed in one direction is numbered from 0; its nonce is its part
@@ -51,7 +51,7 @@ struct SealContext {
   std::span<const std::byte> connector_nonce;
   std::span<const std::byte> listener_nonce;
   std::uint16_t version = 0;
-  std::uint8_t stream_index = 0;
+  std::uint16_t stream_index = 0;
   Cipher cipher = Cipher::aes_256_gcm;
 };
 // Error (connection): OpenSSL refuses, as it may in a restricted configuration.
@@ -83,10 +83,16 @@ class Sealer : public SealState {
  public:
   // number: for tests of its limit. Error (connection): OpenSSL refuses.
   static io::Result<Sealer> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0);
-  // In place, under the present number; `associated` is authenticated with it. Error (connection): the part
-  // was sealed under this number before, or OpenSSL refuses.
+  // From `bytes` to `to`, which are the same or do not overlap, under the present number; `associated` is
+  // authenticated with it. Error (connection): the part was sealed under this number before, or OpenSSL
+  // refuses.
+  io::Result<void> seal(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+                        std::span<std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
+  // In place.
   io::Result<void> seal(SealPart part, std::span<std::byte> bytes, std::span<std::byte, kTagBytes> tag,
-                        std::span<const std::byte> associated = {});
+                        std::span<const std::byte> associated = {}) {
+    return seal(part, bytes, bytes, tag, associated);
+  }
   io::Result<void> next();
 
  private:

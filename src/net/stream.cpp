@@ -30,7 +30,7 @@ Stream::CreditAwaiter Stream::credit() {
   return CreditAwaiter(*this);
 }
 
-Stream::SendAwaiter Stream::send(const Frame& frame, std::span<std::byte> payload) {
+Stream::SendAwaiter Stream::send(const Frame& frame, std::span<const std::byte> payload) {
   return SendAwaiter(*this, frame, payload);
 }
 
@@ -220,7 +220,7 @@ io::Result<std::uint32_t> Stream::CreditAwaiter::await_resume() {
   return *slot_;
 }
 
-Stream::SendAwaiter::SendAwaiter(Stream& stream, const Frame& frame, std::span<std::byte> payload)
+Stream::SendAwaiter::SendAwaiter(Stream& stream, const Frame& frame, std::span<const std::byte> payload)
     : StreamAwaiter(stream), frame_(frame), payload_(payload) {
   assert(stream.side_ == Side::source && payload.size() == frame.length &&
          frame.length <= stream.slot_bytes_);

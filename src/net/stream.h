@@ -97,10 +97,8 @@ class Stream {
   // Source. A granted slot of the target, first come, first served; waits while none is free.
   CreditAwaiter credit();
   // Source. frame.slot is a credited slot (frames that take one); payload.size() == frame.length. Resumes
-  // when the payload's memory may be used again. Nothing is sent after an end frame. Where seals_in_place()
-  // holds, the payload is encrypted where it is: what comes back is of no use.
-  SendAwaiter send(const Frame& frame, std::span<std::byte> payload);
-  virtual bool seals_in_place() const { return false; }
+  // when the payload's memory may be used again. Nothing is sent after an end frame.
+  SendAwaiter send(const Frame& frame, std::span<const std::byte> payload);
   // Source. What became of the chunk in slot; the slot is back among the credits when this resumes.
   // verdicts: where the answers to a question (FrameKind::compare and so on) go, until this resumes.
   AckAwaiter acknowledged(std::uint32_t slot, Verdicts* verdicts = nullptr);

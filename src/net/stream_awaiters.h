@@ -51,18 +51,18 @@ class Stream::CreditAwaiter : public StreamAwaiter {
 
 class Stream::SendAwaiter : public StreamAwaiter {
  public:
-  SendAwaiter(Stream& stream, const Frame& frame, std::span<std::byte> payload);
+  SendAwaiter(Stream& stream, const Frame& frame, std::span<const std::byte> payload);
   bool await_ready() const;
   void await_suspend(std::coroutine_handle<> waiter);
   io::Result<void> await_resume();
 
   // For transports, which may wrap both (see Envelope).
   Frame& frame() { return frame_; }
-  std::span<std::byte>& payload() { return payload_; }
+  std::span<const std::byte>& payload() { return payload_; }
 
  private:
   Frame frame_;
-  std::span<std::byte> payload_;
+  std::span<const std::byte> payload_;
 };
 
 class Stream::AckAwaiter : public StreamAwaiter {

@@ -55,9 +55,8 @@ class TcpSource : public TcpStream {
  public:
   TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, Envelope with)
       : TcpStream(ring, Side::source, std::move(socket), shape, std::move(with)),
-        packed_(envelope().packs() ? shape.slot_bytes : 0),
+        wrapped_(envelope().travels_as_it_is() ? 0 : shape.slot_bytes),
         arrived_(kCreditsPerReceive * envelope().frame_bytes()) {}
-  bool seals_in_place() const override { return seals_; }
 
  private:
   void post_send(SendAwaiter& awaiter) override {
@@ -68,8 +67,8 @@ class TcpSource : public TcpStream {
 
   io::Task pump_out() override;
   io::Task pump_in() override;
-  // Room to pack the next payload in; none where it is to travel as it is.
-  std::span<std::byte> room_to_pack(std::size_t bytes);
+  // Whether packing the next payload is to be tried.
+  bool may_pack();
   // Hands on the whole frames in arrived_; false when the stream is shut.
   bool take_arrived();
   // Sends a FIN after all that is on its way and ends pump_in's wait. The target owes nothing more, so
@@ -79,27 +78,25 @@ class TcpSource : public TcpStream {
   static constexpr std::size_t kCreditsPerReceive = 32;
   io::WaiterQueue outgoing_;  // of SendAwaiter
   LinkWatch link_;
-  std::vector<std::byte> packed_;  // the payload that is being sent
+  std::vector<std::byte> wrapped_;  // the payload that is being sent, if it does not travel as it is
   std::vector<std::byte> arrived_;
   std::size_t arrived_bytes_ = 0;
-  const bool seals_ = envelope().seals();
 };
 
-std::span<std::byte> TcpSource::room_to_pack(std::size_t bytes) {
-  if (packed_.empty() || bytes == 0) return {};
+bool TcpSource::may_pack() {
+  if (!envelope().packs_for_slow_links()) return envelope().packs();
   const auto now = LinkWatch::Clock::now();
-  if (envelope().packs_for_slow_links() && link_.due(now)) {
+  if (link_.due(now)) {
     tcp_info info{};
     socklen_t length = sizeof(info);
-    if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
+    if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
     link_.take({.at = now,
                 .acked_bytes = info.tcpi_bytes_acked,
                 .busy_us = info.tcpi_busy_time,
                 .receiver_us = info.tcpi_rwnd_limited},
                envelope().packing_speed());
   }
-  if (envelope().packs_for_slow_links() && !link_.is_slow()) return {};
-  return std::span(packed_).first(bytes);
+  return link_.is_slow();
 }
 
 io::Task TcpSource::pump_out() {
@@ -110,8 +107,7 @@ io::Task TcpSource::pump_out() {
       continue;
     }
     // Only now, when the socket is to take them: so they are still in the cache.
-    const auto header =
-        envelope().wrap(awaiter->frame(), awaiter->payload(), room_to_pack(awaiter->payload().size()));
+    const auto header = envelope().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
     if (!header) shut(header.error());
     Outgoing outgoing(header ? *header : WireMessage(), awaiter->payload());
     while (!shut_down() && !outgoing.done()) {

@@ -180,11 +180,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       status = *answer;
-      if (status != AckStatus::bad_digest) continue;
-      // What was sealed where it lay cannot be sent as it was; nor is it the network that damages it.
-      const bool can_try = reads ? !work.file->byte_stream : chunk.length == 0;
-      if (stream_->seals_in_place() && !can_try) break;
-      ++source_.counters_.resent_chunks;
+      if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
     }
     if (!heard) break;
     work.again = false;

@@ -68,6 +68,19 @@ TEST(Compress, WhatCanShrinkBehindNoiseIsNoticedAtOnce) {
   EXPECT_GT(packed_bytes(compressor, text(kChunk)), 0u);
 }
 
+// A file system's blocks, of which every other one is noise.
+TEST(Compress, NoiseAtRegularPlacesDoesNotHideTheRest) {
+  Compressor compressor = Compressor::create(1).value();
+  Bytes stripes = noise(kChunk);
+  const Bytes words = text(kChunk);
+  for (std::size_t at = 0; at < kChunk; ++at) {
+    if (at / 32768 % 2 == 1) stripes[at] = words[at];
+  }
+  unsigned packed = 0;
+  for (int i = 0; i < 100; ++i) packed += packed_bytes(compressor, stripes) > 0 ? 1 : 0;
+  EXPECT_GT(packed, 95u);
+}
+
 // Blocks of noise that repeat look like noise byte for byte.
 TEST(Compress, WhatLooksLikeNoiseIsTriedNowAndThen) {
   Compressor compressor = Compressor::create(1).value();

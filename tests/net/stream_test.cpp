@@ -66,7 +66,7 @@ struct Outcome {
 io::Task await_credit(Stream& stream, Outcome<std::uint32_t>& outcome) {
   outcome.result.emplace(co_await stream.credit());
 }
-io::Task await_send(Stream& stream, Frame frame, std::span<std::byte> payload, Outcome<void>& outcome) {
+io::Task await_send(Stream& stream, Frame frame, std::span<const std::byte> payload, Outcome<void>& outcome) {
   outcome.result.emplace(co_await stream.send(frame, payload));
 }
 io::Task await_answer(Stream& stream, std::uint32_t slot, Outcome<AckStatus>& outcome) {

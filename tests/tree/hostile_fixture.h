@@ -87,7 +87,7 @@ struct HostileTest : testing::Test {
 
   // Sends the frames one after another and waits for each answer, as far as the target lets it; at last ends
   // the streams that are left.
-  void attack(std::vector<Sent> frames, std::size_t stream_count = 1) {
+  void attack(const std::vector<Sent>& frames, std::size_t stream_count = 1) {
     TargetJob job;
     job.settings.chunk_bytes = kChunk;
     job.streams.connect = Connect::listen;
@@ -108,7 +108,7 @@ struct HostileTest : testing::Test {
     std::thread receiving([&] { target.copy(makers, {.target_slots = kSlots, .slot_bytes = kChunk}); });
     for (const auto& stream : streams) stream->start();
     const auto send_all = [&]() -> io::Task {
-      for (Sent& sent : frames) {
+      for (const Sent& sent : frames) {
         net::Stream& stream = *streams[sent.stream];
         const auto slot = co_await stream.credit();
         if (!slot) continue;
