@@ -23,8 +23,12 @@ class Job:
     target: Path
     ssh: LocalSshd
     rdcp: Path
-    to_disk: bool
+    kind: str  # where it goes: "tmpfs", "disk"; a stream also "null" or "command"
     rdcp_options: list[str]
+
+    @property
+    def to_disk(self) -> bool:
+        return self.kind == "disk"
 
 
 @dataclass
@@ -50,7 +54,7 @@ def _ssh(job: Job) -> str:
     return job.ssh.ssh_text("-o", CIPHER)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("", 0))
         return probe.getsockname()[1]
@@ -75,7 +79,7 @@ def _tar_ssh(job: Job) -> Plan:
 
 
 def _tar_nc(job: Job) -> Plan:
-    port = _free_port()
+    port = free_port()
     return Plan(f"{_tar(job)} | nc -N {job.ssh.address} {port}",
                 f"nc -l {job.ssh.address} {port} | {_quote('tar', '-x', '-f', '-', '-C', job.target)}", port)
 
@@ -89,7 +93,7 @@ def _cp(job: Job) -> Plan:
 
 
 def _socat(job: Job) -> Plan:
-    port = _free_port()
+    port = free_port()
     return Plan(f"socat -u -b 1048576 OPEN:{job.source} TCP:{job.ssh.address}:{port}",
                 f"socat -u -b 1048576 TCP-LISTEN:{port},bind={job.ssh.address} "
                 f"OPEN:{job.target / job.source.name},creat,wronly", port)
@@ -117,9 +121,14 @@ def _reap(process: subprocess.Popen) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run_once(peer: str, job: Job) -> Sample:
+def check(peer: str, job: Job, words: str):
+    if peer != SSH_TRUE and tree_size(job.target)[1] < tree_size(job.source)[1]:
+        raise RuntimeError(f"{peer} left bytes out: {words[-500:]}")
+
+
+def run_once(peer: str, job: Job, peers: dict = PEERS, check_bytes=check) -> Sample:
     """Runs a peer once. Raises RuntimeError when it fails or leaves bytes out."""
-    plan = PEERS[peer](job)
+    plan = peers[peer](job)
     log = job.target.with_suffix(".log")
     sshd = job.ssh.pid
     cpu_before = reaped_cpu_seconds(sshd)
@@ -142,6 +151,5 @@ def run_once(peer: str, job: Job) -> Sample:
     log.unlink()
     if sender.returncode or (receiver and receiver.returncode):
         raise RuntimeError(f"{peer} failed: {words[-500:]}")
-    if peer != SSH_TRUE and tree_size(job.target)[1] < tree_size(job.source)[1]:
-        raise RuntimeError(f"{peer} left bytes out: {words[-500:]}")
+    check_bytes(peer, job, words)
     return Sample(seconds, cpu, words)

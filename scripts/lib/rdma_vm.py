@@ -57,6 +57,7 @@ class Job:
     cpus: int = 1  # each host; more are slower where they wait for each other: 10 times when this machine is busy
     env: dict[str, str] = field(default_factory=dict)  # besides what is passed on
     interactive: bool = False  # our terminal is the VM's
+    disk: Path | None = None  # a file that is the first host's /dev/vdb, and stays
 
 
 def run(command, hosts: int = 1, timeout: float = DEFAULT_TIMEOUT, env: dict | None = None,
@@ -144,6 +145,9 @@ class _Machines:
                  "-device", "virtio-blk-pci,drive=disk",
                  "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
                  "-virtfs", f"local,path={self.folder},mount_tag=job,security_model={share},multidevs=remap"]
+        if host == 1 and self.job.disk:
+            words += ["-drive", f"file={self.job.disk},if=none,id=kept,format=raw,cache=unsafe",
+                      "-device", "virtio-blk-pci,drive=kept"]
         passed = []
         if host == 1 and self.job.interactive:
             words += ["-chardev", "stdio,id=terminal,signal=off", "-device", "virtconsole,chardev=terminal"]

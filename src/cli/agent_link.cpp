@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 
 #include "cli/agent_command.h"
 #include "cli/version.h"
@@ -26,6 +27,15 @@ Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& 
   auto message = control.decode<Message>(raw);
   if (!message) return message.error();
   into = std::move(*message);
+  return {};
+}
+
+template <class Message>
+Result<void> append(const tree::ControlChannel& control, const tree::RawMessage& raw,
+                    std::vector<Message>& to) {
+  auto message = control.decode<Message>(raw);
+  if (!message) return message.error();
+  to.push_back(std::move(*message));
   return {};
 }
 
@@ -126,26 +136,42 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       return store(*control_, raw, findings);
     case MessageType::segment_end:
       return store(*control_, raw, segment_end);
-    case MessageType::relayed_bytes: {
-      auto message = control_->decode<tree::RelayedBytes>(raw);
+    case MessageType::relayed_bytes:
+      return append(*control_, raw, relayed);
+    case MessageType::sums:
+      return append(*control_, raw, sums);
+    case MessageType::listed:
+      return append(*control_, raw, listed);
+    case MessageType::sum_told:
+      return append(*control_, raw, told);
+    case MessageType::leftovers: {
+      auto message = control_->decode<tree::Leftovers>(raw);
       if (!message) return message.error();
-      relayed.push_back(std::move(*message));
+      cleaned = message->last;
+      leftovers.insert(leftovers.end(), message->found.begin(), message->found.end());
       return {};
     }
     case MessageType::beat:
+      return {};
+    case MessageType::suspend:
+      suspended = true;
       return {};
     case MessageType::progress: {
       auto message = control_->decode<tree::Progress>(raw);
       if (!message) return message.error();
       progress = std::move(*message);
+      suspended = false;
       return {};
     }
-    case MessageType::problem: {
-      auto message = control_->decode<tree::Problem>(raw);
+    case MessageType::changes: {
+      auto message = control_->decode<tree::Changes>(raw);
       if (!message) return message.error();
-      problems.push_back(std::move(*message));
+      changes.insert(changes.end(), std::move_iterator(message->list.begin()),
+                     std::move_iterator(message->list.end()));
       return {};
     }
+    case MessageType::problem:
+      return append(*control_, raw, problems);
     default:
       return io::plain_error(ErrorKind::protocol, "control message from", name_, "is of a kind unknown here");
   }

@@ -11,11 +11,15 @@
 #include "cli/options.h"
 #include "io/result.h"
 #include "tree/agent.h"
+#include "tree/changes.h"
+#include "tree/check_job.h"
+#include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/segment_job.h"
+#include "tree/sums.h"
 
 namespace rdcp::cli {
 
@@ -63,10 +67,17 @@ class AgentLink {
   std::optional<tree::Findings> findings;
   std::optional<tree::SegmentEnd> segment_end;
   std::vector<tree::RelayedBytes> relayed;  // not yet delivered
+  std::vector<tree::Leftover> leftovers;    // not yet printed
+  bool cleaned = false;                     // these were the last
+  std::vector<tree::Sums> sums;             // not yet taken, as what follows
+  std::vector<tree::Listed> listed;
+  std::vector<tree::SumTold> told;
   tree::Progress progress;
   std::vector<tree::Problem> problems;  // not yet printed
+  std::vector<tree::Change> changes;    // the same
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
+  bool suspended = false;  // by its user, who may take his time
 
  private:
   AgentLink() = default;

@@ -64,15 +64,20 @@ io::Result<void> CommandLine::parse(int argc, const char* const* argv) {
   for (const auto& [option, set] : flags_) {
     if (option->count() > 0) set();
   }
-  for (const auto& [option, last_only, take] : values_) {
-    const std::vector<std::string>& words = option->results();
-    const std::size_t first = last_only && !words.empty() ? words.size() - 1 : 0;
-    for (std::size_t i = first; i < words.size(); ++i) {
-      if (words[i].empty()) return refuse(option->get_name(), "needs a value");
-      if (auto taken = take(words[i]); !taken) return taken;
-    }
+  for (const Value& value : values_) {
+    if (!value.last_only || value.option->count() == 0) continue;
+    if (auto taken = take_word(value, value.option->results().back()); !taken) return taken;
+  }
+  for (const CLI::Option* given : app_.parse_order()) {  // once for each word
+    const auto value = std::ranges::find(values_, given, &Value::option);
+    if (value == values_.end() || value->last_only) continue;
+    if (auto taken = take_word(*value, given->results().at(value->taken++)); !taken) return taken;
   }
   return {};
+}
+
+io::Result<void> CommandLine::take_word(const Value& value, const std::string& word) {
+  return word.empty() ? refuse(value.option->get_name(), "needs a value") : value.take(word);
 }
 
 io::Result<std::vector<std::string>> CommandLine::operands() const {

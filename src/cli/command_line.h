@@ -26,10 +26,11 @@ class CommandLine {
   // The same, but the value may be left out, and stands behind a sign only ("--compress=3"); by itself it is
   // `alone`.
   void optional_value(const std::string& name, const std::string& alone, Take take);
-  // One that may be repeated; every value counts.
+  // One that may be repeated; every value counts. Those of several such options come in their common order.
   void values(const char* names, Take take);
 
-  // Sets the flags, then takes the values in the order in which the options were added. Errors (usage): a
+  // Sets the flags, then takes the values: those of which the last counts in the order in which the options
+  // were added, then the others in that of the command line. Errors (usage): a
   // value that is missing, empty or not expected, and what `take` returned.
   io::Result<void> parse(int argc, const char* const* argv);
   // What is neither an option nor its value, after parse(). Error (usage): an unknown option.
@@ -40,7 +41,9 @@ class CommandLine {
     CLI::Option* option;
     bool last_only;
     Take take;
+    std::size_t taken = 0;
   };
+  static io::Result<void> take_word(const Value& value, const std::string& word);
   io::Result<void> check_attached_values(int argc, const char* const* argv) const;
 
   CLI::App app_;

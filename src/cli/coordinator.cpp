@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/exit_status.h"
 #include "cli/limits.h"
 #include "net/handshake.h"
+#include "tree/named_paths.h"
+#include "tree/own_names.h"
 
 namespace rdcp::cli {
 
@@ -23,6 +26,21 @@ namespace {
 constexpr std::uint32_t kChunkBytes = 1 << 20;
 constexpr unsigned kPings = 3;
 constexpr std::chrono::milliseconds kAbortGrace{1500};
+
+// The name of the marker that the same command finds again, wherever it is given.
+std::string run_marker_of(const Options& options) {
+  std::string job;
+  const auto add = [&job](const Location& location) {
+    const bool local = location.kind == Location::Kind::local;
+    std::error_code ignored;
+    job += location.user + "@" + location.host + ":";
+    job += local ? std::filesystem::absolute(location.path, ignored).string() : location.path;
+    job += '\0';
+  };
+  for (const Location& source : options.sources) add(source);
+  add(options.destination);
+  return tree::run_name(job);
+}
 
 bool is_stream(const Location& location) {
   return location.kind == Location::Kind::standard_stream;
@@ -92,6 +110,10 @@ bool Coordinator::start_agents() {
 }
 
 tree::CopySettings Coordinator::settings() const {
+  tree::SyncSettings sync = options_.sync;
+  sync.enabled |= goes_on_;
+  // What is taken over from an old file was not written now, so --verify would not have read it back.
+  const bool delta = (sync.enabled || options_.inplace) && !options_.whole_file && !options_.verify;
   return {.chunk_bytes =
               options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
           .cache = options_.cache,
@@ -99,36 +121,62 @@ tree::CopySettings Coordinator::settings() const {
           .keep_owner = options_.owner,
           .keep_xattrs = options_.xattrs,
           .numeric_ids = options_.numeric_ids,
-          .congestion = options_.congestion};
+          .delta = delta,
+          .inplace = options_.inplace,
+          .checksum = sync.checksum,
+          .congestion = options_.congestion,
+          .verify = options_.verify,
+          .resume = options_.resume,
+          .fsync = options_.fsync,
+          .retry_seconds = options_.retry_seconds,
+          .sync = sync};
+}
+
+bool Coordinator::send_jobs() {
+  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
+  if (!key) return fail(key.error()), false;
+  const tree::StreamWish wish{
+      parties_.source_connects, options_.transport, options_.via, options_.data_port, *key,
+      options_.encrypt,         options_.compress};
+  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
+  if (!send_jobs(wish)) return false;
+  if (!target_->target_ready->interrupted || options_.sync.enabled) return true;
+  // What is there already is skipped as a sync would: both begin anew, now that this is known.
+  goes_on_ = true;
+  source_->source_ready.reset();
+  target_->target_ready.reset();
+  return send_jobs(wish);
 }
 
 // Sends each agent its job as soon as it is there: a local source walks its tree while ssh is still shaking
 // hands.
-bool Coordinator::send_jobs() {
-  auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
-  if (!key) return fail(key.error()), false;
+bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   tree::SourceJob source_job;
   source_job.settings = settings();
-  source_job.streams = {parties_.source_connects, options_.transport, options_.via, options_.data_port, *key,
-                        options_.encrypt,         options_.compress};
+  source_job.streams = wish;
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
+  source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
+  source_job.selection = options_.selection;
   for (const Location& source : options_.sources) source_job.paths.push_back(source.path);
   tree::TargetJob target_job;
   target_job.settings = settings();
+  if (options_.sync.delete_extra) target_job.selection = options_.selection;
   target_job.streams = source_job.streams;
   if (parties_.source_connects == Connect::connect) target_job.streams.connect = Connect::listen;
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
+  const bool leaves_marker = options_.recursive && options_.resume && !options_.sync.enabled;
+  if (leaves_marker) target_job.marker = run_marker_of(options_);
 
-  if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   bool source_sent = false;
   bool target_sent = false;
   const auto ready = [&] {
     measure_round_trip();
     if (source_->hello && !std::exchange(source_sent, true)) {
+      send_names();
       (void)source_->control().send(source_job).ok();  // a peer that is gone shows when it is read from
     }
     if (target_->hello && !std::exchange(target_sent, true)) {
@@ -137,6 +185,17 @@ bool Coordinator::send_jobs() {
     return source_->source_ready && target_->target_ready;
   };
   return turn_until(ready);
+}
+
+// As many in a message as it may have.
+void Coordinator::send_names() {
+  if (!options_.named_paths) return;
+  for (std::string_view rest = *options_.named_paths; !rest.empty();) {
+    const bool all = rest.size() <= tree::PathsNamed::kBytesMax;
+    const std::size_t length = all ? rest.size() : rest.rfind('\0', tree::PathsNamed::kBytesMax - 1) + 1;
+    (void)source_->control().send(tree::PathsNamed{std::string(rest.substr(0, length))}).ok();
+    rest.remove_prefix(length);
+  }
 }
 
 // Of the way to the far side: the shortest of a few answers, since the others had to wait for a processor.
@@ -189,9 +248,18 @@ bool Coordinator::begin() {
   if (!any) return false;  // each has been reported
   const bool same_kernel =
       source_->hello->boot_id == target_->hello->boot_id && !source_->hello->boot_id.empty();
+  // A mirror never nests: a directory means what is in it.
+  if (options_.sync.enabled && source.sources.front().kind == tree::PathKind::directory) {
+    sources.front() += '/';
+  }
   const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel,
                                   options_.into_directory);
   if (!landing) return fail(landing.error()), false;
+  if (options_.sync.enabled && landing->in_place) {
+    return fail(io::plain_error(ErrorKind::file, "copy to", options_.destination.path,
+                                "is neither a file nor a directory")),
+           false;
+  }
 
   const bool ordered = target.kind == tree::PathKind::byte_stream ||
                        source.sources.front().kind == tree::PathKind::byte_stream;
@@ -205,8 +273,13 @@ bool Coordinator::begin() {
     if (parties_.reached->port != 0) begin.port = parties_.reached->port;
   }
   begin.landings = landing->landings;
+  if (same_kernel) {
+    begin.source_device = source.sources.front().device;
+    begin.source_inode = source.sources.front().inode;
+  }
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
+  begin.as_it_comes = target.kind == tree::PathKind::byte_stream;
   begun_ = Clock::now();
   (void)target_->control().send(begin).ok();
   (void)source_->control().send(begin).ok();
@@ -231,16 +304,19 @@ Summary Coordinator::summary() const {
     result.notes.insert(result.notes.end(), done->notes.begin(), done->notes.end());
   }
   result.payload_bytes = source.payload_bytes;
-  result.wire_bytes = source.wire_bytes;
+  result.packed_bytes = source.packed_bytes;
   result.encrypted = options_.encrypt && parties_.source_connects != Connect::in_process;
   result.compress = parties_.source_connects != Connect::in_process && options_.compress != net::kCompressOff;
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
+  result.kept_bytes = source.kept_bytes;
+  result.wire_bytes = source.wire_bytes;
   for (const std::string& lost : source.lost_streams) {
-    result.warnings.push_back(lost + "; its chunks went over the others");
+    result.warnings.push_back(lost);
   }
+  result.warnings.insert(result.warnings.end(), target.warnings.begin(), target.warnings.end());
   for (const tree::Loss& loss : target.losses) {
     result.losses.push_back(
         {std::string(tree::describe(loss.kind)), loss.count, loss.first_path, loss.cause});

@@ -43,6 +43,9 @@ class Coordinator {
   // The agents are started by others; of the locations, only the paths are used.
   Coordinator(const Options& options, int signal_fd, Parties parties);
 
+  // Before run(): hears of all that has arrived.
+  using HearSum = std::function<void(const tree::SumLine&)>;
+  void hear_sums(HearSum hear) { hear_sum_ = std::move(hear); }
   // The whole copy. The exit status (exit_status.h).
   int run();
   // After run(): what was copied, if both agents came to their end.
@@ -53,6 +56,8 @@ class Coordinator {
 
   bool start_agents();
   bool send_jobs();
+  void send_names();
+  bool send_jobs(const tree::StreamWish& wish);
   bool begin();
   void measure_round_trip();
   tree::CopySettings settings() const;
@@ -67,6 +72,8 @@ class Coordinator {
   bool silent(const AgentLink& link);
   void take_signal();
   void take_problems(AgentLink& link);
+  void take_changes(AgentLink& link);
+  void print_lines(std::string_view lines);
   bool lost(AgentLink& link, const io::Error& error);
   void send_beats();
   void show_progress();
@@ -85,12 +92,14 @@ class Coordinator {
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;
   bool run_ended_ = false;  // by a problem that ends it
+  bool goes_on_ = false;    // with what an earlier run has begun: compares first
   Clock::time_point pinged_;
   Clock::duration round_trip_ = Clock::duration::max();
   unsigned pings_ = 0;
   Clock::time_point begun_;
   Clock::time_point next_beat_;
   DataPath path_;
+  HearSum hear_sum_;
   std::optional<Summary> outcome_;
 };
 

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <climits>
 
+#include "cli/change_line.h"
 #include "cli/coordinator.h"
 #include "cli/exit_status.h"
+#include "cli/process.h"
 
 namespace rdcp::cli {
 
@@ -38,7 +40,13 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (watched[i].fd < 0 || watched[i].revents == 0) continue;
     const auto received = links[i]->receive();
+    take_changes(*links[i]);
     take_problems(*links[i]);
+    for (const tree::Sums& sums : std::exchange(links[i]->sums, {})) {
+      for (const tree::SumLine& line : sums.lines) {
+        if (hear_sum_) hear_sum_(line);
+      }
+    }
     if (run_ended_) return false;
     if (!received && !lost(*links[i], received.error())) return false;
   }
@@ -52,7 +60,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
 
 // True, and reported, when an agent has been silent for too long.
 bool Coordinator::silent(const AgentLink& link) {
-  if (link.gone || link.done) return false;
+  if (link.gone || link.done || link.suspended) return false;
   const std::chrono::seconds limit = silence_max(link, has_terminal_);
   if (Clock::now() - link.heard <= limit) return false;
   fail(io::plain_error(link.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for", link.name(),
@@ -89,6 +97,42 @@ void Coordinator::take_problems(AgentLink& link) {
     if (parties_.tell) parties_.tell(problem.kind, text);
     status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
+  }
+}
+
+void Coordinator::take_changes(AgentLink& link) {
+  if (link.changes.empty() || parties_.tell) return;
+  const bool sends = is_remote(options_.destination) && !is_remote(options_.sources.front());
+  progress_.clear();
+  std::string lines;
+  for (const tree::Change& change : std::exchange(link.changes, {})) {
+    lines += options_.json ? change_json(change, sends) : change_line(change, sends);
+  }
+  print_lines(lines);
+}
+
+// To standard output, whose reader may take its time (a pager): the agents are told not to wait for our beats
+// meanwhile, and wait themselves when the channel to us is full.
+void Coordinator::print_lines(std::string_view lines) {
+  const auto links = {source_.get(), target_.get()};
+  bool waited = false;
+  while (!lines.empty()) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&out, 1, 0) == 0 && !std::exchange(waited, true)) {
+      for (AgentLink* link : links) {
+        if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
+      }
+    }
+    const ssize_t n = ::write(STDOUT_FILENO, lines.data(), std::min<std::size_t>(lines.size(), PIPE_BUF));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      fail(io::errno_error("write", "standard output"));
+      return;
+    }
+    lines.remove_prefix(static_cast<std::size_t>(n));
+  }
+  for (AgentLink* link : links) {
+    if (waited && link != nullptr) link->heard = Clock::now();
   }
 }
 
@@ -129,7 +173,7 @@ void Coordinator::fail(const io::Error& error) {
 void Coordinator::print(const std::string& text) {
   if (text.empty() || parties_.tell) return;
   progress_.clear();
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_to_stderr(text);
 }
 
 }  // namespace rdcp::cli

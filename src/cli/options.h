@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/location.h"
+#include "cli/selection.h"
 #include "io/file.h"
 #include "io/ring.h"
 #include "tree/job.h"
@@ -17,6 +19,8 @@ namespace rdcp::cli {
 using tree::kChunkBytesMax;
 using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
+inline constexpr unsigned kRetrySeconds = 60;
+inline constexpr unsigned kRetrySecondsMax = 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // whose messages these are
@@ -28,12 +32,34 @@ struct Options {
   std::optional<Location> doctor_host;
   bool json = false;
 
+  tree::SyncSettings sync;
+  std::string sync_option;  // one that makes sense with --sync only, and was given
+
+  bool clean = false;  // remove what runs have left in clean_directory; with sync.dry_run: tell only
+  Location clean_directory;
+
+  bool resume = true;
+  bool fsync = false;
+  unsigned retry_seconds = 0;  // how long a stream that is lost is tried for; 0: not at all
+
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;
   bool preserve = false;  // -p: accepted, since metadata is kept always
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+  bool inplace = false;       // large files are written into the old ones themselves
+  bool whole_file = false;    // all of a file is sent, whatever the target has
+  bool verify = false;        // read back what was written
+  std::string manifest_file;  // where the digests of what is copied go, or what is checked against
+  std::string sums_file;      // the same, as xxh128sum has it
+  bool check = false;         // compare, copy nothing; with one of the files above, destination alone is read
+  bool quick = false;         // without looking into files
+  bool metadata = false;      // owners, modes, times and attributes, too
+
+  SelectionWords selection_words;
+  tree::Selection selection;                       // after load_selection()
+  std::shared_ptr<const std::string> named_paths;  // --files-from: each path ended by NUL
 
   bool verbose = false;
   bool quiet = false;

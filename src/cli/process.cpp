@@ -1,10 +1,13 @@
 #include "cli/process.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <initializer_list>
 
 namespace rdcp::cli {
@@ -27,6 +30,20 @@ void raise_limits() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void write_to_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {
+      pollfd full{STDERR_FILENO, POLLOUT, 0};
+      ::poll(&full, 1, -1);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
 }
 
 }  // namespace rdcp::cli

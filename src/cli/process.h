@@ -1,6 +1,8 @@
 // How each of the programs sets up its process.
 #pragma once
 
+#include <string_view>
+
 namespace rdcp::cli {
 
 // Blocks SIGINT, SIGTERM, SIGHUP (and SIGTSTP, where suspending must be told to others) in this thread, and
@@ -11,5 +13,9 @@ int signals_as_descriptor(Suspend suspend);
 
 // Room for many files and for memory that one thread allocates and another frees.
 void raise_limits();
+
+// All of it, also where ssh, which shares the descriptor, has made it non-blocking: then a full pipe would
+// swallow lines.
+void write_to_stderr(std::string_view text);
 
 }  // namespace rdcp::cli

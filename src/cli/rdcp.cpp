@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/check.h"
+#include "cli/clean.h"
 #include "cli/coordinator.h"
+#include "cli/copy_sums.h"
 #include "cli/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
 #include "cli/process.h"
+#include "cli/report.h"
+#include "cli/selection.h"
 #include "cli/version.h"
 #include "tree/agent.h"
 
@@ -22,7 +27,7 @@ bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
 
 // One copy for each run of SRC on the same host; the status of the worst, or of the first that a signal
 // ended.
-int copy_all(const rdcp::cli::Options& options, int signal_fd) {
+int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums) {
   int worst = rdcp::cli::kExitOk;
   auto begin = options.sources.begin();
   while (begin != options.sources.end() && worst < rdcp::cli::kExitSignalBase) {
@@ -31,16 +36,29 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd) {
     rdcp::cli::Options part = options;
     part.sources.assign(begin, end);
     part.into_directory = options.sources.size() > 1;
-    worst = std::max(worst, rdcp::cli::Coordinator(part, signal_fd).run());
+    rdcp::cli::Coordinator coordinator(part, signal_fd);
+    if (sums.wanted()) coordinator.hear_sums([&](const rdcp::tree::SumLine& line) { sums.add(line); });
+    worst = std::max(worst, coordinator.run());
     begin = end;
   }
   return worst;
 }
 
+// A copy that did not come to its end leaves no list.
+int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask) {
+  auto sums = rdcp::cli::CopySums::open(options, umask);
+  int status = sums ? copy_all(options, signal_fd, *sums) : rdcp::cli::kExitFiles;
+  auto listed = sums ? rdcp::io::Result<void>() : sums.error();
+  if (sums && status <= rdcp::cli::kExitFiles) listed = sums->finish();
+  if (listed) return status;
+  std::fputs(rdcp::cli::error_line(listed.error()).c_str(), stderr);
+  return std::max(status, rdcp::cli::kExitFiles);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
   std::fputs(parsed.text_out.c_str(), stdout);
   std::fputs(parsed.text_err.c_str(), stderr);
   if (parsed.exit_status) return *parsed.exit_status;
@@ -55,6 +73,12 @@ int main(int argc, char** argv) {
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }
+  if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
-  return copy_all(parsed.options, signal_fd);
+  if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {
+    std::fprintf(stderr, "rdcp: %s\n", loaded.error().message().c_str());
+    return rdcp::cli::kExitUsage;
+  }
+  if (parsed.options.check) return rdcp::cli::run_check(parsed.options, signal_fd);
+  return copy_and_list(parsed.options, signal_fd, umask);
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,10 +93,7 @@ tree::OnlyTarget only_target(const PipeOptions& options) {
   return only;
 }
 
-int ended_by_signal(int signal_fd) {
-  signalfd_siginfo info{};
-  if (::read(signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
-  const int signal = static_cast<int>(info.ssi_signo);
+int ended_by_signal(int signal) {
   say(std::string("ended by SIG") + ::sigabbrev_np(signal) + "; the stream was cut short");
   return kExitSignalBase + signal;
 }
@@ -154,7 +150,7 @@ int run_receive(const PipeOptions& options) {
   std::atomic<int> worst{kExitOk};
   tree::AgentPlace place;
   place.program_version = kVersion;
-  place.signal_fd = signals_as_descriptor(Suspend::by_default);
+  place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.key = keys->data;
   place.seal = socket->seal;
   place.listener = &*listener;
@@ -166,7 +162,7 @@ int run_receive(const PipeOptions& options) {
   raise_limits();
   io::Fd out(::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
   const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(out), place);
-  int status = end.interrupted ? ended_by_signal(place.signal_fd) : worst.load();
+  int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
   if (options.copy.verbose && end.done) print_summary(end);
   // What a write could not say yet, closing may: a network filesystem's full disk.

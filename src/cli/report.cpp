@@ -37,9 +37,9 @@ std::string wrapping_lines(const Summary& summary) {
   if (summary.encrypted) lines += summary.program + ": encrypted\n";
   if (!summary.compress) return lines;
   const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
-  const auto wire = static_cast<double>(std::max<std::uint64_t>(summary.wire_bytes, 1));
+  const auto wire = static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
   lines += fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
-                       format_bytes(summary.payload_bytes), format_bytes(summary.wire_bytes), raw / wire);
+                       format_bytes(summary.payload_bytes), format_bytes(summary.packed_bytes), raw / wire);
   return lines;
 }
 
@@ -68,6 +68,11 @@ std::string summary_lines(const Summary& summary) {
   if (summary.retried_chunks > 0) {
     lines += fmt::format("{}: {} sent again after a wrong digest\n", summary.program,
                          plural(summary.retried_chunks, "chunk", "chunks"));
+  }
+  if (summary.kept_bytes > 0) {
+    lines +=
+        fmt::format("{}: {} were there already; {} ({} bytes) were sent\n", summary.program,
+                    format_bytes(summary.kept_bytes), format_bytes(summary.wire_bytes), summary.wire_bytes);
   }
   if (!summary.limited_by.empty())
     lines += fmt::format("{}: limited by {}\n", summary.program, io::printable(summary.limited_by));

@@ -55,6 +55,9 @@ Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::
                                     {.congestion = options.copy.congestion});
     if (sockets) return std::move(sockets->front());
     std::string why = net::cause_of(sockets.error());
+    if (sockets.error().code == EPROTONOSUPPORT) {
+      return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
+    }
     if (sockets.error().code != ECONNREFUSED) {
       // Where the keys agree, the cause is told by a side that has proven its own.
       if (why.find("--encrypt") == why.npos) why += " (another KEY, or its rdrecv has another sender)";

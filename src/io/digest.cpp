@@ -37,6 +37,30 @@ Digest digest_of(std::span<const std::byte> bytes) {
   return to_digest(xxh3_128(bytes));
 }
 
+// Allocated by the library's own function, which knows the alignment.
+struct RunningDigest::State {
+  XXH3_state_t* state = XXH3_createState();
+  State() { XXH3_128bits_reset(state); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { XXH3_freeState(state); }
+};
+
+RunningDigest::RunningDigest() : state_(std::make_unique<State>()) {}
+RunningDigest::RunningDigest(RunningDigest&&) noexcept = default;
+RunningDigest& RunningDigest::operator=(RunningDigest&&) noexcept = default;
+RunningDigest::~RunningDigest() = default;
+
+void RunningDigest::add(std::span<const std::byte> bytes) {
+  xxh3_128_update(*state_->state, bytes);
+}
+
+Digest RunningDigest::finish() {
+  const Digest digest = to_digest(XXH3_128bits_digest(state_->state));
+  XXH3_128bits_reset(state_->state);
+  return digest;
+}
+
 std::uint64_t check_of(std::span<const std::byte> bytes) {
   return xxh3_64(bytes);
 }
@@ -51,6 +75,28 @@ void FileDigest::remove(std::uint64_t offset, std::uint64_t length, const Digest
 
 Digest FileDigest::value() const {
   return to_digest({static_cast<std::uint64_t>(sum_), static_cast<std::uint64_t>(sum_ >> 64)});
+}
+
+struct ContentDigest::State {
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> xxh3{XXH3_createState(), &XXH3_freeState};
+};
+
+ContentDigest::ContentDigest() : state_(std::make_unique<State>()) {
+  reset();
+}
+
+ContentDigest::~ContentDigest() = default;
+
+void ContentDigest::reset() {
+  XXH3_128bits_reset(state_->xxh3.get());
+}
+
+void ContentDigest::add(std::span<const std::byte> bytes) {
+  xxh3_128_add(*state_->xxh3, bytes);
+}
+
+Digest ContentDigest::value() const {
+  return to_digest(XXH3_128bits_digest(state_->xxh3.get()));
 }
 
 }  // namespace rdcp::io

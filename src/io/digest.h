@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace rdcp::io {
@@ -16,6 +17,22 @@ struct Digest {
 
 // Of a chunk's bytes. Uses the widest vector code that the CPU has (xxh_x86dispatch).
 Digest digest_of(std::span<const std::byte> bytes);
+
+// The same of bytes that come piece by piece.
+class RunningDigest {
+ public:
+  RunningDigest();
+  RunningDigest(RunningDigest&&) noexcept;
+  RunningDigest& operator=(RunningDigest&&) noexcept;
+  ~RunningDigest();
+  void add(std::span<const std::byte> bytes);
+  // Of all since it was made, or since the last call.
+  Digest finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // A 64-bit check of a small header (XXH3-64, seed 0).
 std::uint64_t check_of(std::span<const std::byte> bytes);
@@ -31,6 +48,20 @@ class FileDigest {
 
  private:
   unsigned __int128 sum_ = 0;
+};
+
+// Of bytes that come piece by piece, in order; value() is digest_of() all of them. Reusable.
+class ContentDigest {
+ public:
+  ContentDigest();
+  ~ContentDigest();
+  void reset();
+  void add(std::span<const std::byte> bytes);
+  Digest value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace rdcp::io

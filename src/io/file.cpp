@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "io/arena.h"
 
@@ -81,6 +82,22 @@ RingFile choose_target(int fd, std::uint64_t size, CacheMode mode) {
 void enlarge_pipe(int fd) {
   constexpr int kPipeBytes = 1 << 20;
   if (::fcntl(fd, F_GETPIPE_SZ) < kPipeBytes) ::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
+}
+
+Fd reopen_direct(int fd) {
+  if (!supports_direct(fd)) return {};
+  const std::string own = "/proc/self/fd/" + std::to_string(fd);
+  return Fd(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY));
+}
+
+bool drop_pages(int fd) {
+  errno = 0;
+  if (is_in_memory_filesystem(fd)) return false;
+  if (::fdatasync(fd) != 0) return false;
+  errno = 0;
+  struct stat status;
+  if (::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0 || ::fstat(fd, &status) != 0) return false;
+  return resident_part(fd, static_cast<std::uint64_t>(status.st_size)) == 0.0 || status.st_size == 0;
 }
 
 Result<void> preallocate(int fd, std::uint64_t size) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/fd.h"
 #include "io/result.h"
 #include "io/ring.h"
 
@@ -36,6 +37,16 @@ RingFile choose_target(int fd, std::uint64_t size, CacheMode mode);
 // Gives a pipe the largest buffer that anybody may have (/proc/sys/fs/pipe-max-size, by default), so that
 // both its ends move more at a time; what is no pipe stays as it is.
 void enlarge_pipe(int fd);
+
+// A second descriptor of the regular file fd, for O_DIRECT reads: what it reads comes from the disk, and what
+// was written and is not there yet is written first (open(2), O_DIRECT beside the page cache). None where the
+// filesystem does not take O_DIRECT, or /proc is missing.
+Fd reopen_direct(int fd);
+
+// Writes back what of fd is only in the page cache, and drops its pages, so that reads come from the disk.
+// False: they do not, since this filesystem lives in memory or keeps pages; or, with errno not 0, the pages
+// could not be written.
+bool drop_pages(int fd);
 
 // Reserves room for a file of `size` bytes that is about to be written whole: fallocate(2) on disks.
 // Filesystems that cannot (EOPNOTSUPP) and memory filesystems, where it only costs, are left alone. ENOSPC,

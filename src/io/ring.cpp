@@ -28,6 +28,12 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
   return bytes / kPageBytes * kPageBytes;
 }
 
+// The end of a pipe is something to be read, too.
+bool more_is_there(int fd) {
+  pollfd unread{fd, POLLIN, 0};
+  return ::poll(&unread, 1, 0) > 0;
+}
+
 bool wakes_later(const Sleep* a, const Sleep* b) {
   return a->until() > b->until();
 }
@@ -98,11 +104,14 @@ bool Operation::fail(int error) {
 }
 
 bool Operation::advance_read(std::size_t bytes) {
-  if (bytes == 0) return true;
+  if (bytes == 0) {
+    at_end_ = true;
+    return true;
+  }
   const bool complete = bytes == rest_bytes();
   if (!file_.direct || complete || bytes % kSmallestBlockBytes != 0) {
     done_ += bytes;
-    return complete || file_.direct;
+    return complete || file_.direct || (file_.live && !more_is_there(file_.fd));
   }
   // A short O_DIRECT read goes on from a page boundary, since a disk of 4096-byte blocks takes no other
   // offset. Less than a page from such an offset is the end of the file.

@@ -36,13 +36,15 @@ struct RingFile {
   // Its pages are in memory, and yet it is read on other threads: the worker is the only one of its copy, and
   // has enough to do with what is read.
   bool beside = false;
+  bool live = false;  // a read is over when nothing more is there for now, not only when it has all
 };
 
 // bytes is less than asked for only at the end of the file
-// (reads) or when error is set; error is an errno value.
+// (reads), of what is there (live) or when error is set; error is an errno value.
 struct IoResult {
   std::size_t bytes = 0;
   int error = 0;
+  bool at_end = false;  // a read of what has no positions has met the end
 };
 
 // One read, write or poll; awaitable, lives in the awaiting coroutine's frame and is never moved once
@@ -60,7 +62,7 @@ class Operation : public Waiter {
 
   bool await_ready();
   void await_suspend(std::coroutine_handle<> waiter);
-  IoResult await_resume() const { return {done_, error_}; }
+  IoResult await_resume() const { return {done_, error_, at_end_}; }
 
   // For backends. An operation whose descriptor is O_NONBLOCK and was not ready poses as a poll until it is.
   Kind kind() const { return blocked_ ? Kind::poll : kind_; }
@@ -92,6 +94,7 @@ class Operation : public Waiter {
   short events_;
   std::size_t done_ = 0;
   int error_ = 0;
+  bool at_end_ = false;
   bool blocked_ = false;
   long note_ = 0;
 };

@@ -49,7 +49,7 @@ constexpr unsigned uses(FrameKind kind) {
     case FrameKind::archive:
       return kUsesSlot | kUsesPayload | kMayBeAgain;
     case FrameKind::open:
-      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
+      return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kUsesExtra | kMayBeAgain;
     case FrameKind::data:
       return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::commit:
@@ -66,7 +66,7 @@ constexpr unsigned uses(FrameKind kind) {
     case FrameKind::probe:
       return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::ask:
-      return kUsesSlot | kUsesFile | kUsesOffset;
+      return kUsesSlot | kUsesFile | kUsesOffset | kUsesExtra;
     case FrameKind::lost:
       return kUsesSlot | kUsesOffset;
     case FrameKind::end:
@@ -80,12 +80,12 @@ constexpr bool known(FrameKind kind) {
 }
 
 constexpr bool known(AckStatus status) {
-  return status >= AckStatus::granted && status <= AckStatus::in_turn;
+  return status >= AckStatus::granted && status <= AckStatus::has_part;
 }
 
 constexpr unsigned flags_of(FrameKind kind) {
   const unsigned again = (uses(kind) & kMayBeAgain) != 0 ? kFlagAgain : 0;
-  return kind == FrameKind::open ? again | kFlagSparse : again;
+  return kind == FrameKind::open ? again | kFlagSparse | kFlagCompare : again;
 }
 
 // What is wrong with the form of a frame of a known kind, or nullptr.

@@ -12,7 +12,7 @@
 // Which fields a kind uses; all others are zero:
 //
 //    archive     slot length digest flags
-//    open        slot length digest file_id offset flags
+//    open        slot length digest file_id offset extra flags
 //    data        slot length digest file_id offset flags
 //    commit      slot length digest file_id offset extra flags
 //    copy_range  slot file_id offset extra
@@ -20,7 +20,7 @@
 //    compare     slot length digest flags
 //    names       slot length digest flags
 //    probe       slot length digest file_id offset flags
-//    ask         slot file_id offset
+//    ask         slot file_id offset extra
 //    end
 //    credit      slot status verdicts (with status done)
 //    lost        slot offset
@@ -47,8 +47,9 @@ inline constexpr std::size_t kFrameBytes = 96;
 enum class FrameKind : std::uint8_t {
   // Source to target, each with a payload in the slot it names.
   archive = 1,  // payload: an archive chunk
-  open = 2,     // payload: one archive entry without content; offset: expected file size; flag kSparse
-  data = 3,     // payload: bytes of file file_id at offset
+  open = 2,    // payload: one archive entry without content; offset: expected file size; flag kSparse; extra:
+               // which file it is in which state, so that the target knows it again; zeros: it need not
+  data = 3,    // payload: bytes of file file_id at offset
   commit = 4,  // payload: one archive entry, the final metadata; offset: final size; extra: the file's digest
   copy_range = 5,  // no payload, local copies only: extra: source descriptor and length; offset: where
   abandon = 6,     // no payload: the source gives file_id up; the target drops its temporary file
@@ -63,12 +64,15 @@ enum class FrameKind : std::uint8_t {
   compare = 10,  // payload: a page of entries; verdict: what becomes of each
   names = 11,    // payload: what a directory of the source holds, so that the target can tell what it lacks
   probe = 12,    // payload: digests of file_id's blocks from offset on; verdict: which the target has already
-  ask = 13,      // no payload: which of file_id's blocks from offset on are there from an earlier run
+  ask = 13,      // no payload; extra: length and block size: which of file_id's blocks from offset on are
+                 // there from an earlier run
 };
 
 inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, do not preallocate
-// On archive, open, data, commit, abandon: it may have been sent before, over a stream that was lost.
+// On archive, compare, names, open, data, probe, commit, abandon: it may have been sent before, over a stream
+// that was lost.
 inline constexpr std::uint8_t kFlagAgain = 2;
+inline constexpr std::uint8_t kFlagCompare = 4;  // on open: only compare with what is there; write nothing
 
 // What became of a chunk.
 enum class AckStatus : std::uint8_t {
@@ -78,6 +82,10 @@ enum class AckStatus : std::uint8_t {
   refused = 4,      // verified, but its file could not be written; the target has reported why
   unsupported = 5,  // copy_range: not on these filesystems; send the bytes
   in_turn = 6,      // open: done, and its chunks should come over one stream (see LargeFile::one_worker)
+  // Of an open, done too: what there is to spare sending all of the file (see Spans in tree/work.h).
+  has_basis = 7,  // the old file, to be probed
+  has_like = 8,   // another file that may be alike, to be probed
+  has_part = 9,   // a part of this very file, to be asked for
 };
 
 // A target's answers to the parts of a question, two bits each, in their order. What they mean is between the

@@ -106,6 +106,28 @@ io::Result<void> compare(const io::Result<Mac>& expected, std::span<const std::b
 
 }  // namespace
 
+std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
+  const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
+  if (message.size() < kRefusalBytes || !std::ranges::equal(message.first<kVersionAt>(), kMagic, same)) {
+    return std::nullopt;
+  }
+  const auto version = load_le<std::uint16_t>(message.data() + kVersionAt);
+  return version == kProtocolVersion ? std::nullopt : std::optional(version);
+}
+
+io::Error version_error(std::uint16_t theirs) {
+  return refusal("speaks stream protocol " + std::to_string(theirs) + ", this side speaks " +
+                     std::to_string(kProtocolVersion) + ": install the same version on both",
+                 io::ErrorKind::protocol);
+}
+
+std::array<std::byte, kRefusalBytes> version_refusal() {
+  std::array<std::byte, kRefusalBytes> message{};
+  std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
+  store_le(message.data() + kVersionAt, kProtocolVersion);
+  return message;
+}
+
 io::Result<SessionKey> make_session_key() {
   SessionKey key;
   if (!draw_random(key)) return io::errno_error("draw", "session key");
@@ -196,12 +218,7 @@ io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
   if (!std::ranges::equal(hello.first<kVersionAt>(), kMagic, same)) {
     return refusal("does not speak rdcp", io::ErrorKind::protocol);
   }
-  const auto version = load_le<std::uint16_t>(hello.data() + kVersionAt);
-  if (version != kProtocolVersion) {
-    return refusal("speaks stream protocol " + std::to_string(version) + ", this side speaks " +
-                       std::to_string(kProtocolVersion),
-                   io::ErrorKind::protocol);
-  }
+  if (const auto theirs = other_version(hello)) return version_error(*theirs);
   const auto index = load_le<std::uint16_t>(hello.data() + kIndexAt);
   transcript_.stream_index = index & kStreamIndexMax;
   transcript_.connector_sealing = static_cast<std::uint8_t>(index >> kSealingShift);

@@ -15,6 +15,10 @@
 // so nobody on the way can talk the two out of it. The salt is of use where the key is made of a word that
 // people chose, else it is zero.
 //
+// A listener of another version answers the hello by its own, and closes:
+//
+//   listener -> connector  refusal    "RDCP", version (2), zero (2)
+//
 // Integers are little-endian, labels are ASCII without a terminating zero; neither label is a prefix of the
 // other.
 #pragma once
@@ -45,6 +49,7 @@ inline constexpr std::size_t kSaltBytes = 16;
 inline constexpr std::size_t kHelloBytes = 8 + kNonceBytes;
 inline constexpr std::size_t kChallengeBytes = kNonceBytes + kSaltBytes + 8 + kMacBytes;
 inline constexpr std::size_t kProofBytes = kMacBytes;
+inline constexpr std::size_t kRefusalBytes = 8;
 
 inline constexpr std::chrono::seconds kHandshakeTimeout{
     10};  // for the whole exchange, trickled bytes included
@@ -82,6 +87,12 @@ struct Transcript {
 // Error (connection): OpenSSL refuses, as it may in a restricted configuration.
 io::Result<Mac> listener_mac(const SessionKey& key, const Transcript& transcript);
 io::Result<Mac> connector_mac(const SessionKey& key, const Transcript& transcript);
+
+// What a hello, or a refusal, is to be told by: the version of its sender, where that is another one than
+// ours. Of a message that is neither, or not whole: none.
+std::optional<std::uint16_t> other_version(std::span<const std::byte> message);
+io::Error version_error(std::uint16_t theirs);
+std::array<std::byte, kRefusalBytes> version_refusal();
 
 // The three messages as pure functions, transport-free, so that RDMA can carry them in SENDs. The connecting
 // side speaks first (iWARP needs that). MACs are compared in constant time. One object serves one connection.

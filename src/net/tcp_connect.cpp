@@ -38,6 +38,7 @@ class Dial {
   std::uint16_t stream_index() const { return stream_index_; }
   bool proven() const { return state_ == State::proven; }
   bool was_challenged() const { return was_challenged_; }
+  bool of_another_version() const { return of_another_version_; }
   // Why it failed; empty while it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
@@ -70,6 +71,7 @@ class Dial {
   std::array<std::byte, kChallengeBytes> challenge_;
   std::size_t have_ = 0;
   bool was_challenged_ = false;
+  bool of_another_version_ = false;
 };
 
 Dial::Dial(const Call& call, const Address& address, std::uint16_t stream_index)
@@ -111,6 +113,11 @@ void Dial::finish_connecting() {
 
 void Dial::take_challenge() {
   const auto whole = receive_rest(socket_.get(), challenge_, have_);
+  const auto version = whole ? std::nullopt : other_version(std::span(challenge_).first(have_));
+  if (version) {
+    of_another_version_ = true;
+    return fail(version_error(*version));
+  }
   if (!whole) return fail(whole.error());
   if (!*whole) return;
   was_challenged_ = true;
@@ -150,6 +157,7 @@ io::Error all_failed(std::span<const Dial> dials) {
   if (causes.empty()) causes = "no address is known";
   io::Error error = io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
   if (std::ranges::none_of(dials, &Dial::was_challenged)) error.code = ECONNREFUSED;
+  if (std::ranges::any_of(dials, &Dial::of_another_version)) error.code = EPROTONOSUPPORT;
   return error;
 }
 
@@ -170,8 +178,8 @@ void poll_and_step(std::span<Dial> dials, const Call& call, bool only_one) {
   for (Dial& dial : dials) dial.fail_if_overdue(now);
 }
 
-// The first of the addresses that proves the key, with the connection for stream 0.
-io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call) {
+// The first of the addresses that proves the key, with the connection for this stream.
+io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call, std::uint16_t stream = 0) {
   std::vector<Dial> dials;
   auto next_start = Clock::now();
   while (true) {
@@ -181,7 +189,7 @@ io::Result<Dial> race(const std::vector<Address>& addresses, const Call& call) {
     const bool all_started = dials.size() == addresses.size();
     if (now >= call.until || (all_started && none_under_way)) return all_failed(dials);
     if (!all_started && (none_under_way || now >= next_start)) {
-      dials.emplace_back(call, addresses[dials.size()], std::uint16_t{0});
+      dials.emplace_back(call, addresses[dials.size()], stream);
       next_start = now + kNextAddress;
     }
     poll_and_step(dials, call, true);
@@ -223,6 +231,14 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Han
   sockets[0] = winner->take_socket();
   if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
   return sockets;
+}
+
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                         std::uint16_t stream, std::chrono::seconds deadline,
+                                         const std::atomic<bool>& stop, const TcpOptions& options) {
+  auto winner = race(addresses, {terms, Clock::now() + deadline, stop, options}, stream);
+  if (!winner) return winner.error();
+  return winner->take_socket();
 }
 
 }  // namespace rdcp::net

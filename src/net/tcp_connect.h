@@ -57,6 +57,19 @@ class TcpListener {
   io::Result<Sockets> accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                  std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
+  // The same, but goes on listening.
+  io::Result<Sockets> accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
+                                   std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                   const TcpOptions& options);
+  // Waits without a deadline for one more proven connection, of any number below `limit`.
+  struct Further {
+    std::uint16_t stream = 0;
+    ProvenSocket socket;
+  };
+  io::Result<Further> accept_further(const HandshakeTerms& terms, std::uint16_t limit,
+                                     const std::atomic<bool>& stop, const TcpOptions& options);
+  // Any thread: what waits for a connection ends, once `stop` is set, at once.
+  void interrupt();
   static constexpr std::size_t kPendingMax = 32;
 
  private:
@@ -68,10 +81,15 @@ class TcpListener {
 // Tries the addresses in order (the next one starts after 500 ms without an answer, the first that proves the
 // key wins and serves all streams), then makes stream_count proven connections to it. Only the winner is ever
 // sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
-// cause (connection), with the code ECONNREFUSED when none of them sent a challenge, so that trying again may
-// help; stopped (interrupted).
+// cause (connection), with the code EPROTONOSUPPORT when one speaks another version, else ECONNREFUSED when
+// none of them sent a challenge, so that trying again may help; stopped (interrupted).
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
                                 std::uint16_t stream_count, std::chrono::seconds deadline,
                                 const std::atomic<bool>& stop, const TcpOptions& options);
+
+// One more stream, with this number, in the same way.
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                         std::uint16_t stream, std::chrono::seconds deadline,
+                                         const std::atomic<bool>& stop, const TcpOptions& options);
 
 }  // namespace rdcp::net

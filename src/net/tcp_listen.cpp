@@ -98,7 +98,10 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
 }
 
 io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
-  const auto challenge = listener_.challenge(std::span(message_).first<kHelloBytes>(), stream_count);
+  const auto hello = std::span(message_).first<kHelloBytes>();
+  const auto challenge = listener_.challenge(hello, stream_count);
+  // Its user is to hear of it there, too.
+  if (!challenge && other_version(hello)) (void)send_whole(socket_.get(), version_refusal()).ok();
   if (!challenge) return challenge.error();
   challenged_ = true;
   have_ = 0;
@@ -111,11 +114,15 @@ class Reception {
   Reception(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
             TcpListener::OnRefusal on_refusal)
       : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
+  // For one connection of any number below limit.
+  Reception(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
+      : terms_(terms), options_(options), limit_(limit), proven_(1) {}
 
   bool complete() const {
     return std::ranges::all_of(proven_, [](const ProvenSocket& socket) { return bool(socket); });
   }
   Sockets take() { return std::move(proven_); }
+  std::uint16_t last_number() const { return last_number_; }
   const std::string& last_refusal() const { return last_refusal_; }
 
   // Waits for the listening socket or a pending connection, and lets those go on that can. True: someone
@@ -131,6 +138,8 @@ class Reception {
   const HandshakeTerms& terms_;
   const TcpOptions& options_;
   const TcpListener::OnRefusal on_refusal_;  // may be empty
+  const std::uint16_t limit_ = 0;            // of numbers; 0: as many as proven_ has room for
+  std::uint16_t last_number_ = 0;            // of a proven connection
   std::list<Pending> pending_;               // the oldest first
   Sockets proven_;
   std::string last_refusal_;
@@ -152,11 +161,12 @@ bool Reception::serve(int listening, Clock::duration max_wait) {
 }
 
 void Reception::step(std::list<Pending>::iterator pending) {
-  const auto proven = pending->step(static_cast<std::uint16_t>(proven_.size()));
+  const auto proven = pending->step(limit_ != 0 ? limit_ : static_cast<std::uint16_t>(proven_.size()));
   if (!proven) {
     refuse(pending, cause_of(proven.error()));
   } else if (*proven) {
-    proven_[pending->stream_index()] = pending->take_socket();
+    last_number_ = pending->stream_index();
+    proven_[limit_ != 0 ? 0 : last_number_] = pending->take_socket();
     pending_.erase(pending);
   }
 }
@@ -233,9 +243,30 @@ io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::
 io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                             std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                             const TcpOptions& options) {
-  const io::Fd listening = std::move(fd_);
+  auto sockets = accept_first(terms, stream_count, deadline, stop, options);
+  fd_.reset();
+  return sockets;
+}
+
+io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
+                                              std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                              const TcpOptions& options) {
   Reception reception(terms, stream_count, options, {});
-  return receive_all(listening.get(), port_, reception, Clock::now() + deadline, stop);
+  return receive_all(fd_.get(), port_, reception, Clock::now() + deadline, stop);
+}
+
+io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerms& terms, std::uint16_t limit,
+                                                             const std::atomic<bool>& stop,
+                                                             const TcpOptions& options) {
+  Reception reception(terms, limit, options);
+  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  if (!sockets) return sockets.error();
+  return Further{reception.last_number(), std::move(sockets->front())};
+}
+
+// poll(2) tells of a listening socket that is shut down (POLLHUP).
+void TcpListener::interrupt() {
+  ::shutdown(fd_.get(), SHUT_RDWR);
 }
 
 io::Result<ProvenSocket> TcpListener::accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +16,13 @@
 #include <thread>
 
 #include "io/arena.h"
+#include "tree/checker.h"
+#include "tree/clean.h"
 #include "tree/control.h"
 #include "tree/examine.h"
 #include "tree/job.h"
 #include "tree/measure.h"
+#include "tree/only_target.h"
 #include "tree/reporter.h"
 #include "tree/segment.h"
 #include "tree/source.h"
@@ -62,11 +67,14 @@ class Agent {
     if (!sent) stopping_ = true;
   }
   bool serve();
+  bool survive_signal();
   bool handle(const RawMessage& raw);
   bool is_allowed(MessageType type) const;
   bool is_bounded(const Begin& begin) const;
+  bool may_start(bool again, bool other) const;
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
+  bool take_names(const PathsNamed& part);
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
@@ -86,7 +94,9 @@ class Agent {
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;
+  NamedPaths names_;  // for the source, before it is made
   std::unique_ptr<Measure> measure_;
+  CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;
   std::thread copy_thread_;
   io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -128,6 +138,20 @@ bool Agent::coordinator_silent() const {
   return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
 }
 
+// Who is stopped by a terminal gives no sign of life, and goes on when the user wants it.
+bool Agent::survive_signal() {
+  signalfd_siginfo info{};
+  if (::read(place_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  if (info.ssi_signo != SIGTSTP) {
+    end_.signal = static_cast<int>(info.ssi_signo);
+    return false;
+  }
+  tell(Suspend());
+  ::kill(::getpid(), SIGSTOP);
+  heard_ = SteadyClock::now();
+  return true;
+}
+
 // One round: waits for a message, the end of the copy, a signal or the time for a word of progress. False:
 // over.
 bool Agent::serve() {
@@ -136,10 +160,7 @@ bool Agent::serve() {
                                   pollfd{place_.signal_fd, POLLIN, 0}};
     const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
     if (n < 0 && errno != EINTR) return false;
-    if (watched[2].revents != 0) {
-      end_.interrupted = true;
-      return false;
-    }
+    if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
       drain_copy_over();
       tell_result();
@@ -148,8 +169,9 @@ bool Agent::serve() {
       next_progress_ = SteadyClock::now() + kProgressInterval;
       tell(source_ ? source_->progress() : Progress());
     }
-    if (stopping_ || coordinator_silent()) return false;
-    if (watched[0].revents == 0) return true;
+    if (stopping_) return false;
+    // Who was stopped together with its coordinator first hears what that said before.
+    if (watched[0].revents == 0) return !coordinator_silent();
   }
   const auto message = control_.receive();
   if (!message && message.error().kind == ErrorKind::digest) reporter_.fatal(message.error());
@@ -171,7 +193,15 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
 // A stranger who holds the key may send one stream, and ask for nothing else.
 bool Agent::is_allowed(MessageType type) const {
   return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine && type != MessageType::segment_job);
+                          type != MessageType::examine && type != MessageType::segment_job &&
+                          type != MessageType::clean_job && type != MessageType::list_job &&
+                          type != MessageType::list_more && type != MessageType::sum_ask);
+}
+
+// A job may come again, with other settings, before it begins: the coordinator has learnt that its run is not
+// the first. Strangers have one try.
+bool Agent::may_start(bool again, bool other) const {
+  return !other && !copy_thread_.joinable() && !(again && place_.only);
 }
 
 // No stranger's number sizes what is allocated.
@@ -191,6 +221,7 @@ bool Agent::handle(const RawMessage& raw) {
                                     "asks for more than to send one stream"));
     return false;
   }
+  if (is_check(raw.type)) return !source_ && !target_ && checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
       tell(Pong());
@@ -200,14 +231,18 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::suspend:
       suspended_ = true;
       return true;
+    case MessageType::paths_named: {
+      const auto part = expect<PathsNamed>(raw);
+      return part && take_names(*part);
+    }
     case MessageType::source_job: {
       const auto job = expect<SourceJob>(raw);
-      if (job && !source_ && !target_) start_source(*job);
+      if (job && may_start(source_ != nullptr, target_ != nullptr)) start_source(*job);
       return job.has_value();
     }
     case MessageType::target_job: {
       const auto job = expect<TargetJob>(raw);
-      if (job && !source_ && !target_) start_target(*job);
+      if (job && may_start(target_ != nullptr, source_ != nullptr)) start_target(*job);
       return job.has_value();
     }
     case MessageType::measure_job: {
@@ -233,6 +268,11 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::examine:
       tell(Findings{.findings = examine(host_facts())});
       return true;
+    case MessageType::clean_job: {
+      const auto job = expect<CleanJob>(raw);
+      if (job) clean(*job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+      return job.has_value();
+    }
     case MessageType::abort:
       reporter_.silence();
       end_.aborted = true;
@@ -260,9 +300,21 @@ bool Agent::set_up(const StreamWish& wish, Reach& reach) {
   return true;
 }
 
+bool Agent::take_names(const PathsNamed& part) {
+  auto added = names_.add(part);
+  if (!added) reporter_.fatal(added.error());
+  return added.ok();
+}
+
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
+  if (source_) setup_ = std::make_unique<StreamSetup>(place_);
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
+  if (auto chosen = source_->choose(std::move(names_)); !chosen) {
+    reporter_.fatal(chosen.error());
+    return;
+  }
   SourceReady ready;
   ready.sources = source_->open();
   if (!set_up(job.streams, ready.reach)) return;
@@ -270,28 +322,12 @@ void Agent::start_source(const SourceJob& job) {
   tell(ready);
 }
 
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
-  job.path = only.path;
-  job.standard_output = only.path.empty();
-  job.settings.keep_owner = false;
-  job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
-  if (only.transport != Transport::automatic) job.streams.transport = only.transport;
-  if (!only.streams_as_told) {
-    job.streams.encrypt = only.encrypt;
-    job.streams.connect = Connect::listen;
-    job.streams.via = only.via;
-  }
-  return job;
-}
-
 void Agent::start_target(const TargetJob& asked) {
   const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
+  if (target_) setup_ = std::make_unique<StreamSetup>(place_);
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  target_->tell_changes([this](const Changes& changes) { tell(changes); });
   if (place_.only) target_->take_only_one_file(place_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);
@@ -328,6 +364,8 @@ void Agent::start_copy(const Begin& begin) {
 void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
+  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {
@@ -342,8 +380,8 @@ void Agent::copy(const Begin& begin) {
     return;
   }
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
-  if (source_) source_->copy(*streams, shape);
-  if (target_) target_->copy(*streams, shape);
+  if (source_) source_->copy(*streams, shape, setup_->further());
+  if (target_) target_->copy(*streams, shape, setup_->further());
   if (measure_) measure_->run(*streams, shape);
 }
 
@@ -355,7 +393,8 @@ void Agent::tell_result() {
     return;
   }
   Done done = source_ ? source_->result() : target_->result();
-  done.notes = setup_->notes();
+  const std::vector<std::string> notes = setup_->notes();
+  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);
@@ -368,6 +407,7 @@ void Agent::stop_job() {
   if (measure_) measure_->stop();
   if (source_) source_->stop();
   if (target_) target_->stop();
+  checks_.stop();
 }
 
 bool Agent::end_job() {
@@ -377,6 +417,7 @@ bool Agent::end_job() {
     pollfd over{copy_over_fd_.get(), POLLIN, 0};
     ::poll(&over, 1, 100);
   }
+  if (!checks_.has_ended(deadline)) return false;
   if (copying_) {
     copy_thread_.detach();
     return false;

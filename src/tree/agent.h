@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kBeatInterval{5};
 struct AgentEnd {
   bool complete = false;  // false: something of the job hangs in the kernel (a dead network filesystem), and
                           // only the end of the process can help
-  bool interrupted = false;            // by a signal, which is still to be read from signal_fd
+  std::optional<int> signal;           // that ended it
   bool aborted = false;                // the coordinator gave up
   std::optional<std::uint8_t> status;  // the coordinator's last word; none: it went away without one
   std::optional<Done> done;            // what became of the copy, if it came to its end

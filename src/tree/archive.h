@@ -15,9 +15,10 @@ namespace rdcp::tree {
 // Packs entries into a slot. One archive at a time: begin, add..., finish. Reusable; not thread-safe.
 // Format: tar. Plain entries in GNU's form; what it cannot say (xattrs, ACLs, holes, odd times and ids) in
 // pax, with hdrcharset=BINARY (byte-exact names), xattrs as LIBARCHIVE.xattr.*, ACLs as SCHILY.acl.*; a
-// socket, for which tar has no type, is a FIFO marked by the pseudo-xattr "rdcp.socket". Behind the archive's
-// end, where tar stops reading, stand the nanoseconds of each entry's mtime (u32, little-endian) and their
-// number (u32): a pax header for each would cost 1 KiB an entry and most of the time of packing.
+// socket, for which tar has no type, is a FIFO marked by the pseudo-xattr "rdcp.socket"; what has metadata
+// only is marked by "rdcp.attributes". Behind the archive's end, where tar stops reading, stand the
+// nanoseconds of each entry's mtime (u32, little-endian) and their number (u32): a pax header for each would
+// cost 1 KiB an entry and most of the time of packing.
 class ArchiveWriter {
  public:
   ArchiveWriter();

@@ -17,6 +17,8 @@ inline constexpr std::size_t kNanosecondsBytes = 4;
 inline constexpr char kRootPath[] = ".";
 // On a FIFO: it is a socket.
 inline constexpr char kSocketXattr[] = "rdcp.socket";
+// The entry has metadata only: Entry::attributes_only.
+inline constexpr char kAttributesXattr[] = "rdcp.attributes";
 // libarchive (3.6) reads no longer pax header than this.
 inline constexpr std::size_t kPaxRecordsMax = 1 << 20;
 

@@ -101,6 +101,7 @@ Fault take_size(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
 
 void take_xattrs(archive_entry* from, Entry& to) {
   to.xattrs.clear();
+  to.attributes_only = false;
   if (archive_entry_xattr_reset(from) == 0) return;
   const char* name;
   const void* value;
@@ -108,6 +109,8 @@ void take_xattrs(archive_entry* from, Entry& to) {
   while (archive_entry_xattr_next(from, &name, &value, &size) == ARCHIVE_OK) {
     if (to.type == EntryType::fifo && bytes_of(name) == kSocketXattr) {
       to.type = EntryType::socket;
+    } else if (bytes_of(name) == kAttributesXattr) {
+      to.attributes_only = true;
     } else {
       to.xattrs.push_back({name, std::string(static_cast<const char*>(value), size)});
     }
@@ -141,6 +144,8 @@ Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
   const bool is_device = to.type == EntryType::char_device || to.type == EntryType::block_device;
   to.device = is_device ? makedev(archive_entry_rdevmajor(from), archive_entry_rdevminor(from)) : 0;
   take_xattrs(from, to);
+  const bool has_more = to.size > 0 || to.type == EntryType::hard_link || to.type == EntryType::directory;
+  if (to.attributes_only && has_more) return "more than metadata where no more was announced";
   return take_acls(from, to);
 }
 

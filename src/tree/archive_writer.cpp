@@ -58,6 +58,7 @@ void describe_to_libarchive(const Entry& from, archive_entry* to) {
   if (from.type == EntryType::symlink) archive_entry_copy_symlink(to, from.link_target.c_str());
   if (from.type == EntryType::hard_link) archive_entry_copy_hardlink(to, from.link_target.c_str());
   if (from.type == EntryType::socket) archive_entry_xattr_add_entry(to, kSocketXattr, "", 0);
+  if (from.attributes_only) archive_entry_xattr_add_entry(to, kAttributesXattr, "", 0);
   if (from.type == EntryType::char_device || from.type == EntryType::block_device) {
     archive_entry_set_rdevmajor(to, major(from.device));
     archive_entry_set_rdevminor(to, minor(from.device));
@@ -80,15 +81,16 @@ bool fits_gnu_tar(const Entry& entry) {
   constexpr std::size_t kNameEnd = 32;
   const bool plain_type = entry.type == EntryType::file || entry.type == EntryType::directory ||
                           entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
-  return plain_type && entry.xattrs.empty() && entry.access_acl.empty() && entry.default_acl.empty() &&
-         entry.data.empty() && entry.uid < kIdEnd && entry.gid < kIdEnd && entry.user.size() < kNameEnd &&
-         entry.group.size() < kNameEnd && entry.mtime.seconds >= 0 && entry.mtime.seconds < kTimeEnd;
+  return plain_type && !entry.attributes_only && entry.xattrs.empty() && entry.access_acl.empty() &&
+         entry.default_acl.empty() && entry.data.empty() && entry.uid < kIdEnd && entry.gid < kIdEnd &&
+         entry.user.size() < kNameEnd && entry.group.size() < kNameEnd && entry.mtime.seconds >= 0 &&
+         entry.mtime.seconds < kTimeEnd;
 }
 
 // Upper bound of an entry's pax records ("LENGTH KEY=VALUE\n" each).
 std::size_t pax_records_bound(const Entry& entry) {
   constexpr std::size_t kFrame = 48;      // a record without its value, and numbers
-  constexpr std::size_t kFewRecords = 6;  // hdrcharset, mtime, uid, gid, device major and minor
+  constexpr std::size_t kFewRecords = 7;  // hdrcharset, mtime, uid, gid, device major and minor, attributes
   std::size_t bytes = kFewRecords * kFrame;
   bytes += entry.path.size() + entry.link_target.size() + entry.user.size() + entry.group.size() + 4 * kFrame;
   for (const Xattr& xattr : entry.xattrs) {

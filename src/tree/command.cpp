@@ -5,7 +5,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +37,6 @@ void restore_signals() {
 // In the child, between fork and exec: nothing but async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, int input, int output, mode_t umask) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Above 2 first: one of them may be 0 or 1 itself.
   const int in = ::fcntl(input, F_DUPFD_CLOEXEC, 3);
   const int out = ::fcntl(output, F_DUPFD_CLOEXEC, 3);
@@ -59,7 +57,7 @@ int status_of(const siginfo_t& info) {
 }  // namespace
 
 io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int input, int output,
-                                                    mode_t umask) {
+                                                    mode_t umask, int feed) {
   std::unique_ptr<Command> command(new Command);
   command->ended_fd_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!command->ended_fd_) return io::errno_error("start", text);
@@ -71,6 +69,7 @@ io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int
   if (command->pid_ == 0) become(argv, input, output, umask);
   if (command->pid_ < 0) return io::errno_error("start", text);
   ::setpgid(command->pid_, command->pid_);  // whichever comes first, this or the child's own
+  auto guard = CommandGuard::start(command->pid_, feed);
   // Not reaped yet: until then the number of the process group is surely ours.
   command->waiter_ = std::thread([raw = command.get()] {
     siginfo_t info{};
@@ -81,6 +80,8 @@ io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int
     while (::write(raw->ended_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
     }
   });
+  if (!guard) return guard.error();
+  command->guard_.emplace(std::move(*guard));
   return command;
 }
 
@@ -124,6 +125,7 @@ void Command::end(std::chrono::milliseconds grace) {
 
 void Command::reap() {
   if (reaped_) return;
+  if (guard_) guard_->release();
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -12,16 +12,20 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "tree/command_guard.h"
 
 namespace rdcp::tree {
 
-// Ended and reaped when it is destroyed, by force if need be. One thread, and the same one all the time: the
-// kernel ends the shell with the thread that started it.
+// Ended and reaped when it is destroyed, by force if need be; also by the end of our process, whatever ends
+// it. One thread.
 class Command {
  public:
   // input, output: what its descriptors 0 and 1 become; the caller's. Standard error is ours.
+  // feed: the other end of a pipe that is its input, or -1. The end of it is the caller's to give
+  // (end_input() and then close it); where our process is killed, the command is ended before it could see
+  // one.
   static io::Result<std::unique_ptr<Command>> start(const std::string& text, int input, int output,
-                                                    mode_t umask);
+                                                    mode_t umask, int feed = -1);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();
@@ -32,6 +36,8 @@ class Command {
   std::optional<int> status() const;
   // Ends all of the group: SIGTERM, and SIGKILL for what is left after `grace`.
   void end(std::chrono::milliseconds grace = std::chrono::milliseconds(1000));
+  // From now on only the caller holds `feed`.
+  void end_input() { guard_->end_input(); }
   // What it left running in the background is not ours to end any more.
   void let_go() { ours_ = false; }
 
@@ -41,6 +47,7 @@ class Command {
   void reap();
 
   pid_t pid_ = -1;
+  std::optional<CommandGuard> guard_;
   bool ours_ = true;
   bool reaped_ = false;
   io::Fd ended_fd_;

@@ -26,6 +26,8 @@ class Directories {
   // root itself. Errors name the path beneath root up to the component at fault; one that exists but is no
   // directory (symlinks too) is ENOTDIR, a path that is not safe (is_safe_path) a protocol error.
   io::Result<int> open(std::string_view path);
+  // From now on what is no directory gives way to one (sync); else that is ENOTDIR.
+  void replace_others() { replaces_others_ = true; }
   // Forgets what is kept (after a directory was replaced).
   void clear() { keep(0); }
   static constexpr std::size_t kCached = 128;
@@ -40,6 +42,7 @@ class Directories {
   io::Result<io::Fd> make_path(std::string_view path);
 
   int root_;
+  bool replaces_others_ = false;
   std::list<Kept> kept_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Kept>::iterator> by_path_;
 };

@@ -65,6 +65,9 @@ struct Entry {
   // Of a sparse file within an archive: where its bytes are, in order; empty: everywhere. {{size, 0}}:
   // nowhere.
   std::vector<io::Extent> data;
+  // Sets the metadata of what is there already, whose content stays (sync). No directory: an entry of one
+  // says no more anyway.
+  bool attributes_only = false;
   bool operator==(const Entry&) const = default;
 };
 

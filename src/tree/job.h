@@ -11,7 +11,9 @@
 #include "net/compress.h"
 #include "net/handshake.h"
 #include "net/rails.h"
+#include "tree/filter.h"
 #include "tree/message.h"
+#include "tree/sync_settings.h"
 
 namespace rdcp::tree {
 
@@ -26,9 +28,19 @@ struct CopySettings {
   bool keep_owner = true;
   bool keep_xattrs = true;
   bool numeric_ids = false;
-  std::string congestion;  // TCP congestion control; empty: the system's
+  bool delta = false;               // of a large file only what its old one at the target lacks is sent
+  bool inplace = false;             // it is written into the old one itself
+  bool checksum = false;            // content decides what is equal
+  std::string congestion;           // TCP congestion control; empty: the system's
+  bool verify = false;              // the target reads back what it has written
+  bool resume = true;               // go on with what an earlier run has left of a large file
+  bool fsync = false;               // nothing has its final name before it is on the disk
+  std::uint32_t retry_seconds = 0;  // how long a stream that is lost is tried to be had back
+  SyncSettings sync;
   auto fields() {
-    return std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, congestion);
+    return std::tuple_cat(std::tie(chunk_bytes, cache, ring, keep_owner, keep_xattrs, numeric_ids, delta,
+                                   inplace, checksum, congestion, verify, resume, fsync, retry_seconds),
+                          sync.fields());
   }
 
   MetadataPolicy policy() const { return {keep_owner, keep_xattrs, numeric_ids}; }
@@ -64,10 +76,13 @@ struct SourceJob {
       paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
+  bool tell_sums = false;              // digests of what was copied go to the coordinator (Sums)
   std::uint64_t bytes_per_second = 0;  // 0: no limit
+  Selection selection;
   auto fields() {
     return std::tuple_cat(settings.fields(), streams.fields(),
-                          std::tie(paths, standard_input, recursive, bytes_per_second));
+                          std::tie(paths, standard_input, recursive, tell_sums, bytes_per_second),
+                          selection.fields());
   }
 };
 
@@ -77,8 +92,11 @@ struct TargetJob {
   StreamWish streams;
   std::string path;
   bool standard_output = false;
+  std::string marker;   // the run's (run_marker.h); empty: none is made
+  Selection selection;  // what of the rules protects something from --delete
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output));
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker),
+                          selection.fields());
   }
 };
 
@@ -115,8 +133,10 @@ struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
+  // The same run was cut short before. DST counts as missing if that run made it.
+  bool interrupted = false;
   Reach reach;
-  auto fields() { return std::tie(kind, ancestors, reach); }
+  auto fields() { return std::tie(kind, ancestors, interrupted, reach); }
 };
 
 // To both agents: make the streams and copy.
@@ -128,12 +148,16 @@ struct Begin {
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;
-  std::vector<std::string> landings;  // source: Entry::path of each source's top; target: unused
+  std::vector<std::string> landings;  // Entry::path of each source's top
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
+  std::uint64_t source_device = 0;    // target on the same host: of SRC, which --delete must not meet
+  std::uint64_t source_inode = 0;     // 0: on another host
   bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
+  // Source: the target has no positions, so a chunk need neither be full nor begin at a page.
+  bool as_it_comes = false;
   auto fields() {
     return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
-                    in_place);
+                    source_device, source_inode, in_place, as_it_comes);
   }
 };
 

@@ -10,12 +10,6 @@ using io::Result;
 
 namespace {
 
-std::string last_name(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const std::size_t slash = path.find_last_of('/');
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
 bool usable(const PathFacts& facts) {
   return facts.kind != PathKind::missing && facts.kind != PathKind::unusable;
 }
@@ -56,6 +50,12 @@ Result<Landing> land_in_directory(const std::vector<std::string>& sources,
 }
 
 }  // namespace
+
+std::string last_name(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::size_t slash = path.find_last_of('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
 
 bool means_contents(std::string_view source) {
   return source.ends_with('/') || source == "." || source == ".." || source.ends_with("/.") ||

@@ -13,6 +13,9 @@ namespace rdcp::tree {
 // True when SRC means a directory's contents: "dir/", ".", "..", "dir/.", "/".
 bool means_contents(std::string_view source);
 
+// "a/b/" -> "b".
+std::string last_name(std::string_view path);
+
 // What the rules say of a copy; the fields go into Begin.
 struct Landing {
   std::vector<std::string> landings;  // Entry::path of each source's top, "" for unusable ones too

@@ -1,9 +1,9 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, source_job | target_job | measure_job, begin, examine, beat, suspend,
-// abort, finish.
+// Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, clean_job,
+// beat, suspend, abort, finish; list_job, list_more, sum_ask (tree/check_job.h).
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, done | measured, findings.
+// problem, changes, done | measured, findings, leftovers, suspend; sums (tree/sums.h), listed, sum_told.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "io/result.h"
 #include "net/handshake.h"
 #include "tree/metadata.h"
+#include "tree/stage_times.h"
 
 namespace rdcp::tree {
 
@@ -44,6 +45,16 @@ enum class MessageType : std::uint8_t {
   segment_job,
   segment_end,
   relayed_bytes,
+  paths_named,
+  changes,
+  clean_job,
+  leftovers,
+  sums,
+  list_job,
+  list_more,
+  listed,
+  sum_ask,
+  sum_told,
 };
 
 struct Hello {
@@ -93,34 +104,24 @@ struct Loss {
   auto fields() { return std::tie(kind, count, first_path, cause); }
 };
 
-// Where time went, in nanoseconds: busy is a worker's thread at work, wait is summed over the slots that
-// wait.
-struct StageTimes {
-  std::uint64_t read_busy_ns = 0, read_wait_ns = 0;    // source files
-  std::uint64_t write_busy_ns = 0, write_wait_ns = 0;  // target files
-  std::uint64_t digest_ns = 0;
-  std::uint64_t away_ns = 0;  // source: from asking for a credit until the target's answer
-  std::uint64_t idle_ns = 0;  // source: nothing to do yet
-  auto fields() {
-    return std::tie(read_busy_ns, read_wait_ns, write_busy_ns, write_wait_ns, digest_ns, away_ns, idle_ns);
-  }
-};
-
 struct Done {
   static constexpr MessageType kType = MessageType::done;
   bool complete = false;  // every work item was settled; problems may still have been reported
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
-  std::vector<std::string> streams;  // Stream::description(), by stream index
-  std::vector<std::string> notes;    // what became of the way the data took: "RDMA was given up: ..."
+  std::uint64_t kept_bytes = 0, wire_bytes = 0;  // source: there already; sent, with frames
+  std::vector<std::string> streams;              // Stream::description(), by stream index
+  std::vector<std::string> notes;  // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
-  std::uint64_t payload_bytes = 0, wire_bytes = 0;  // of the streams: before and after compression
+  std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams: before and after compression
   StageTimes times;
   std::vector<Loss> losses;
   std::vector<std::string> lost_streams;  // each with its cause, in words
+  std::vector<std::string> warnings;      // what went wrong and was mended, or not done as was asked
   auto fields() {
-    return std::tuple_cat(
-        std::tie(complete, files, directories, others, bytes, resent_chunks, streams, notes, ring),
-        std::tie(payload_bytes, wire_bytes), times.fields(), std::tie(losses, lost_streams));
+    return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes,
+                                   wire_bytes, streams, notes, ring),
+                          std::tie(payload_bytes, packed_bytes), times.fields(),
+                          std::tie(losses, lost_streams, warnings));
   }
 };
 
@@ -129,7 +130,8 @@ struct Beat {
   auto fields() { return std::tie(); }
 };
 
-// The coordinator is about to be stopped by the user's terminal: do not miss its beat until the next message.
+// The coordinator, or an agent with a terminal of its own, is about to be stopped by it: do not miss its beat
+// until the next message (of progress, if it is an agent's).
 struct Suspend {
   static constexpr MessageType kType = MessageType::suspend;
   auto fields() { return std::tie(); }

@@ -19,25 +19,6 @@ namespace {
 constexpr std::uint32_t kModeBits = 07777;
 constexpr std::uint32_t kSetIdBits = S_ISUID | S_ISGID;
 
-EntryType type_of(mode_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFDIR:
-      return EntryType::directory;
-    case S_IFLNK:
-      return EntryType::symlink;
-    case S_IFIFO:
-      return EntryType::fifo;
-    case S_IFSOCK:
-      return EntryType::socket;
-    case S_IFCHR:
-      return EntryType::char_device;
-    case S_IFBLK:
-      return EntryType::block_device;
-    default:
-      return EntryType::file;
-  }
-}
-
 // The ids that a file made by this process has unless its directory or filesystem says otherwise: from the
 // auxiliary vector, since geteuid(2) would be one system call more for each file.
 uid_t our_uid() {
@@ -208,6 +189,25 @@ std::vector<Losses::Item> Losses::items() const {
   std::copy_if(items_.begin(), items_.end(), std::back_inserter(counted),
                [](const Item& item) { return item.count > 0; });
   return counted;
+}
+
+EntryType type_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return EntryType::directory;
+    case S_IFLNK:
+      return EntryType::symlink;
+    case S_IFIFO:
+      return EntryType::fifo;
+    case S_IFSOCK:
+      return EntryType::socket;
+    case S_IFCHR:
+      return EntryType::char_device;
+    case S_IFBLK:
+      return EntryType::block_device;
+    default:
+      return EntryType::file;
+  }
 }
 
 void fill_from_stat(const struct stat& status, const MetadataPolicy& policy, NameTable& names, Entry& entry) {

@@ -53,6 +53,8 @@ class Losses {
   std::array<Item, static_cast<std::size_t>(LossKind::kCount)> items_;
 };
 
+EntryType type_of(mode_t mode);  // of st_mode; a regular file where the type is unknown
+
 // Fills type, mode, ids, names, mtime, size and device from a stat. path and link_target are the caller's.
 void fill_from_stat(const struct stat& status, const MetadataPolicy& policy, NameTable& names, Entry& entry);
 
@@ -61,6 +63,10 @@ void fill_from_stat(const struct stat& status, const MetadataPolicy& policy, Nam
 // security.selinux. For an O_PATH descriptor (symlinks, nodes) it goes through /proc/self/fd.
 io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& policy, NameTable& names,
                              Entry& entry);
+
+// False when what has this name in the directory (O_PATH will do) surely has nothing that read_xattrs() would
+// find: one system call where it has none.
+bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& policy);
 
 // Or'ed into created_mode below: the inode surely also has our effective ids, no ACL and no xattrs, so there
 // is nothing to look at; a file of ours then costs one futimens(2). For those whose directory

@@ -39,16 +39,24 @@ ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
 
 }  // namespace
 
-Packer::Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
-               Reporter& reporter)
-    : plan_(plan), policy_(policy), names_(names), reporter_(reporter), scratch_(small_file_max + 1) {}
+Packer::Packer(Plan& plan, std::uint64_t small_file_max, bool sorts, const MetadataPolicy& policy,
+               NameTable& names, Reporter& reporter)
+    : plan_(plan),
+      sorts_(sorts),
+      policy_(policy),
+      names_(names),
+      reporter_(reporter),
+      scratch_(small_file_max + 1) {}
 
 std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   packed_ = {};
   writer_.begin(slot);
   while (batch.next < batch.items.size()) {
     Item& item = batch.items[batch.next];
-    if (item.skipped) {  // when it was packed before, for a stream that was lost
+    if (item.kind == Item::Kind::finish && item.directory->outgrown) postpone(item);
+    // It was found to be equal, or could not be packed before, for a stream that was lost.
+    const bool finished = item.kind == Item::Kind::finish && !item.directory->to_finish;
+    if (item.skipped || finished) {
       ++batch.next;
       continue;
     }
@@ -77,9 +85,16 @@ Packer::Outcome Packer::add(const Item& item) {
     entry_ = item.directory->entry;
     entry_.type = EntryType::directory;
     entry_.path = item.entry_path();
+    if (item.directory->passed_through && entry_.path.empty()) return Outcome::skipped;
     return add_entry({});
   }
-  if (S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry) return add_file(item);
+  const bool is_file = S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry;
+  if (is_file && item.verdict == Verdict::metadata) return add_attributes(item);
+  if (is_file && sorts_ && travels_alone(item.status, scratch_.size() - 1)) {
+    hand_back(item);
+    return Outcome::skipped;
+  }
+  if (is_file) return add_file(item);
   entry_ = {};
   fill_from_stat(item.status, policy_, names_, entry_);
   entry_.path = item.entry_path();
@@ -90,11 +105,36 @@ Packer::Outcome Packer::add(const Item& item) {
     return add_entry({});
   }
   entry_.link_target = item.link_target;
+  entry_.attributes_only = item.verdict == Verdict::metadata;
   const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   if (fd) {
     const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
     if (!read) reporter_.problem(read.error());
   }
+  const Outcome outcome = add_entry({});
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
+  return outcome;
+}
+
+// A file whose content the target has; as it is now, unless it has changed since it was compared.
+Packer::Outcome Packer::add_attributes(const Item& item) {
+  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    reporter_.problem(io::errno_error("open", item.subject()));
+    return Outcome::skipped;
+  }
+  if (status.st_size != item.status.st_size || !same_time(status.st_mtim, item.status.st_mtim)) {
+    hand_back(item);
+    return Outcome::skipped;
+  }
+  entry_ = {};
+  fill_from_stat(status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = 0;
+  entry_.attributes_only = true;
+  const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
+  if (!read) reporter_.problem(read.error());
   return add_entry({});
 }
 
@@ -117,6 +157,7 @@ Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
       break;
   }
   packed_.content_bytes += content.size();
+  if (wants_sums_) packed_.sums.push_back(line_of(entry_, content));
   return Outcome::added;
 }
 
@@ -143,8 +184,17 @@ bool Packer::read_content(const Item& item, int fd, struct stat& status, std::si
   return true;
 }
 
+// The directory is finished when all else is settled, and those above it after that.
+void Packer::postpone(Item& item) {
+  item.kind = Item::Kind::listed;
+  item.skipped = true;
+  if (item.directory->parent != nullptr) item.directory->parent->outgrown = true;
+}
+
 // The file is not small any more: it goes alone, and its directory waits for that too.
 void Packer::hand_back(const Item& item) {
+  item.directory->outgrown = true;
+  item.directory->to_finish = true;
   auto file = std::make_shared<LargeFile>();
   file->item = item;
   item.directory->pending.fetch_add(1);
@@ -158,7 +208,7 @@ void Packer::note_holes(int fd, const struct stat& status) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
   io::DataExtents extents(fd, size, true);
   std::uint64_t covered = 0;
-  while (const auto extent = extents.next(size + io::kPageBytes)) {
+  while (const auto extent = extents.next(io::round_up(size, io::kPageBytes))) {
     entry_.data.push_back(*extent);
     covered += extent->length;
   }
@@ -205,6 +255,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.default_acl.clear();
   entry_.data.clear();
   entry_.link_target.clear();
+  entry_.attributes_only = false;
   fill_from_stat(status, policy_, names_, entry_);
   entry_.path = item.entry_path();
   entry_.size = bytes;
@@ -212,6 +263,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   const auto read = read_xattrs(fd.get(), false, policy_, names_, entry_);
   if (!read) reporter_.problem(read.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) {
     hand_back(item);
     return Outcome::skipped;

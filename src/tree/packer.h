@@ -13,15 +13,27 @@
 #include "tree/metadata.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
+#include "tree/sums.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
+
+// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
+// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
+// filesystems that pack or compress small files would make every file look sparse.
+inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
+  constexpr off_t kSparseMin = 64 << 10;
+  const bool sparse =
+      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
+  return S_ISREG(status.st_mode) && (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
+}
 
 // One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
-  Packer(Plan& plan, std::uint64_t small_file_max, const MetadataPolicy& policy, NameTable& names,
+  // sorts: the walk has not told large files from small ones (sync), so the former go back to the plan.
+  Packer(Plan& plan, std::uint64_t small_file_max, bool sorts, const MetadataPolicy& policy, NameTable& names,
          Reporter& reporter);
 
   // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
@@ -39,20 +51,25 @@ class Packer {
     std::uint64_t directories = 0;
     std::uint64_t others = 0;
     std::uint64_t content_bytes = 0;
+    std::vector<SumLine> sums;  // if they are wanted
   };
   const Packed& packed() const { return packed_; }
+  void want_sums() { wants_sums_ = true; }
 
  private:
   enum class Outcome : std::uint8_t { added, full, skipped };
   Outcome add(const Item& item);
   io::Fd open_file(const Item& item);
   Outcome add_file(const Item& item);
+  Outcome add_attributes(const Item& item);
   Outcome add_entry(std::span<const std::byte> content);
   bool read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
   void hand_back(const Item& item);
+  static void postpone(Item& item);
   void note_holes(int fd, const struct stat& status);
 
   Plan& plan_;
+  const bool sorts_;
   const MetadataPolicy policy_;
   NameTable& names_;
   Reporter& reporter_;
@@ -65,6 +82,7 @@ class Packer {
   DirectoryRef held_directory_;
   io::Fd held_fd_;
   bool next_is_neighbour_ = false;
+  bool wants_sums_ = false;
 };
 
 }  // namespace rdcp::tree

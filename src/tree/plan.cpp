@@ -10,6 +10,7 @@ bool Plan::add(Batch batch) {
   room_.wait(lock, [this] { return queued_items_ < kQueuedItemsMax || stopped(); });
   if (stopped()) return false;
   queued_items_ += batch.items.size();
+  number(batch);
   batches_.push_back(std::move(batch));
   wake_workers();
   return true;
@@ -57,7 +58,7 @@ void Plan::listed(const DirectoryRef& directory) {
 void Plan::child_settled(const DirectoryRef& directory) {
   if (directory == nullptr || directory->pending.fetch_sub(1) != 1) return;
   if (directory->root->single) return;
-  if (directory->readable) {
+  if (directory->readable && directory->to_finish) {
     finishable_.push_back(directory);
     wake_workers();
   } else {
@@ -72,12 +73,13 @@ Plan::Next Plan::take(Work& work, const void* worker) {
   // Large files first, because they fill disks and networks best; but every other time a batch, so that the
   // walker, which may have more large files to find, is not held up behind a queue of small ones.
   prefer_batch_ = !prefer_batch_;
-  bool found = given_back_.take(work) || (prefer_batch_ && take_batch(work));
+  bool found = given_back_.take(work) || take_compared(work) || (prefer_batch_ && take_batch(work));
+  if (found && work.kind == Work::Kind::names) ++last_in_flight_;  // it was given back
   found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
   if (!found && all_settled()) {
     make_link_batches();
-    found = take_batch(work);
-    if (!found) return Next::none;
+    found = take_batch(work) || take_last(work);
+    if (!found && in_flight_ == 0) return Next::none;
   }
   if (!found) {
     ++waiting_takers_;
@@ -90,7 +92,8 @@ Plan::Next Plan::take(Work& work, const void* worker) {
 // With the mutex held: only hard links may be left. A file without anything in flight can still be active, if
 // another worker is just about to take its next extent.
 bool Plan::all_settled() const {
-  return walk_over_ && in_flight_ == 0 && open_files_ == 0 && waiting_.empty() && given_back_.empty();
+  return walk_over_ && in_flight_ == last_in_flight_ && open_files_ == 0 && waiting_.empty() &&
+         given_back_.empty() && compared_.empty();
 }
 
 bool Plan::take_extent(Work& work, const void* worker) {
@@ -99,7 +102,7 @@ bool Plan::take_extent(Work& work, const void* worker) {
     for (std::size_t i = 0; i < active_.size();) {
       LargeFile& file = *active_[i];
       const bool may_take = own ? file.worker == worker : file.worker == nullptr;
-      if (!may_take || file.reading) {
+      if (!may_take || (file.reading && file.returned.empty())) {
         ++i;
         continue;
       }
@@ -113,14 +116,21 @@ bool Plan::take_extent(Work& work, const void* worker) {
 // True: an extent of the file, or its last step. False: it has no more extents, and is not active any longer.
 bool Plan::take_extent_of(std::size_t index, Work& work) {
   work.file = active_[index];
-  if (const auto extent = next_extent(*work.file)) {
-    ++work.file->outstanding;
-    work.kind = Work::Kind::extent;
+  LargeFile& file = *work.file;
+  work.kind = Work::Kind::extent;
+  auto extent = next_extent(file);
+  if (!extent && file.spans != Spans::none && !file.failed) {
+    work.kind = Work::Kind::span;
+    work.spans = file.spans;
+    extent = next_span(file);
+  }
+  if (extent) {
+    ++file.outstanding;
     work.extent = *extent;
-    work.by_kernel = work.file->by_kernel;
+    work.by_kernel = work.kind == Work::Kind::extent && file.by_kernel;
     return true;
   }
-  work.file->exhausted = true;
+  file.exhausted = true;
   active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   return file_over(work);
 }
@@ -132,12 +142,14 @@ std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
   }
   if (!file.returned.empty()) {
     io::Extent& back = file.returned.back();
-    const io::Extent extent{back.offset, std::min(back.length, extent_bytes_)};
+    const std::uint64_t most = file.by_kernel ? by_kernel_bytes_ : extent_bytes_;
+    const io::Extent extent{back.offset, std::min(back.length, most)};
     back.offset += extent.length;
     back.length -= extent.length;
     if (back.length == 0) file.returned.pop_back();
     return extent;
   }
+  if (file.spans != Spans::none) return std::nullopt;
   if (!file.byte_stream) return file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
   if (file.exhausted) return std::nullopt;
   file.reading = true;
@@ -148,7 +160,9 @@ std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
 bool Plan::file_over(Work& work) {
   const LargeFile& file = *work.file;
   if (!file.exhausted || file.outstanding > 0 || !file.returned.empty()) return false;
-  work.kind = file.failed ? Work::Kind::abandon : Work::Kind::commit;
+  if (refine(work)) return true;
+  const bool drops = file.failed || file.differs() || file.compare == Compare::to_the_byte;
+  work.kind = drops ? Work::Kind::abandon : Work::Kind::commit;
   return true;
 }
 
@@ -164,6 +178,11 @@ bool Plan::take_open(Work& work) {
 
 bool Plan::take_batch(Work& work) {
   if (batches_.empty()) return false;
+  if (compare_first_) {
+    // What is found to be different must not pile up faster than it is sent.
+    if (compared_items_ >= kQueuedItemsMax || waiting_.size() >= kLargeFilesMax) return false;
+    comparing_.push_back(batches_.front().serial);
+  }
   work.kind = Work::Kind::batch;
   work.batch = std::move(batches_.front());
   batches_.pop_front();
@@ -183,11 +202,12 @@ bool Plan::take_finish(Work& work) {
     while (directory != nullptr) {
       Item item;
       item.kind = Item::Kind::finish;
+      directory->outgrown = false;
       item.directory = directory;
       work.batch.items.push_back(std::move(item));
       const DirectoryRef& parent = directory->parent;
-      const bool follows = parent != nullptr && parent->readable && parent->pending.load() == 1 &&
-                           work.batch.items.size() < kFinishBatch;
+      const bool follows = parent != nullptr && parent->readable && parent->to_finish &&
+                           parent->pending.load() == 1 && work.batch.items.size() < kFinishBatch;
       if (follows)
         parent->pending.store(2);  // its own item is out: settling the child must not queue it again
       directory = follows ? parent : nullptr;
@@ -205,6 +225,7 @@ void Plan::make_link_batches() {
       links_.pop_front();
     }
     queued_items_ += batch.items.size();
+    number(batch);
     batches_.push_back(std::move(batch));
   }
 }
@@ -222,14 +243,17 @@ bool Plan::settle_batch(Batch& batch) {
   return last;
 }
 
-void Plan::opened(const LargeFileRef& file, bool usable, bool one_worker) {
+void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
   std::lock_guard lock(mutex_);
   --in_flight_;
-  if (usable) {
-    file->one_worker = one_worker;
+  if (answer.usable) {
+    file->one_worker = answer.one_worker;
+    file->block_bytes = block_bytes_for(extent_bytes_);
+    if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
+  } else if (--open_files_; answer.cannot_compare && file->compare == Compare::content) {
+    open_again(file);
   } else {
-    --open_files_;
     child_settled(file->item.waits());
   }
   wake_workers();
@@ -253,7 +277,12 @@ bool Plan::settle_extent(Work& work, bool failed, const net::Frame* data) {
   LargeFile& file = *work.file;
   file.failed = file.failed || failed;
   if (data != nullptr) file.digest.add(data->offset, data->length, data->digest);
-  --file.outstanding;
+  return settle_part(work);
+}
+
+// With the mutex held: an extent or span is done with. True: work has become the file's last piece.
+bool Plan::settle_part(Work& work) {
+  --work.file->outstanding;
   // As long as the file is among the active ones, take() is who finds out that it has no more extents.
   const bool active = std::find(active_.begin(), active_.end(), work.file) != active_.end();
   if (!active && file_over(work)) return true;
@@ -269,7 +298,7 @@ void Plan::return_extent(Work& work) {
   file.worker = nullptr;  // it may be one whose stream is lost
   file.returned.push_back(work.extent);
   --file.outstanding;
-  if (std::find(active_.begin(), active_.end(), work.file) == active_.end()) active_.push_front(work.file);
+  make_active(work.file);
   --in_flight_;
   wake_workers();
 }
@@ -278,7 +307,11 @@ void Plan::settle_file(const LargeFileRef& file) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   --open_files_;
-  child_settled(file->item.waits());
+  if (file->compare == Compare::content && file->differs() && !file->failed) {
+    open_again(file);
+  } else {
+    child_settled(file->item.waits());
+  }
   wake_workers();
 }
 
@@ -295,6 +328,7 @@ void Plan::give_back(Work work, std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
   if (work.file != nullptr && work.file->worker == worker) work.file->worker = nullptr;
   work.batch.next = work.batch.settled;
+  if (work.kind == Work::Kind::names) --last_in_flight_;
   given_back_.add(stream, std::move(work));
   --in_flight_;
   wake_workers();

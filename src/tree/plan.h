@@ -6,8 +6,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "io/ring.h"
@@ -24,6 +26,9 @@ struct PlanTotals {
   bool complete = false;
 };
 
+// Of a file's content-defined chunks.
+std::uint64_t chunk_average(const LargeFile& file);
+
 // Thread-safe. Bounded: add() blocks the walker while enough is waiting.
 class Plan {
  public:
@@ -35,14 +40,20 @@ class Plan {
 
   // Before the first worker takes work.
   void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
+  // Before the walk: batches are compared before anything of them is sent.
+  void compare_first() { compare_first_ = true; }
+  // Before the walk: what is to be done when all else is settled, as long as take(work) says that there is
+  // some.
+  void set_last_work(std::function<bool(Work& work)> take) { take_last_ = std::move(take); }
 
   // Walker. False: the run was stopped.
-  bool add(Batch batch);
+  bool add(Batch batch);  // of a sync: to be compared
   bool add(LargeFileRef file);
   // A worker's find: a file that is no longer small. Never blocks.
   void add_grown(LargeFileRef file);
   void add_link(Item item);  // sent when all else is settled, because its first name must be there
   void count(std::uint64_t files, std::uint64_t bytes);
+  void discount(std::uint64_t files, std::uint64_t bytes);  // what need not be copied after all
   void walk_finished();
   // The listing of a directory is over, and not all of its children went into one batch with it.
   void listed(const DirectoryRef& directory);
@@ -54,7 +65,11 @@ class Plan {
   // Every piece of work that was taken comes back through exactly one of these, or give_back().
   // What of the batch was packed and answered for. True: that was all of it.
   bool settle_batch(Batch& batch);
-  void opened(const LargeFileRef& file, bool usable, bool one_worker);
+  // All of work.batch has been compared. False: it is left here until all batches before it are compared,
+  // too; so nothing changes at the target beneath a directory before that has been compared itself.
+  bool settle_compare(Work& work);
+  void settle_last();
+  void opened(const LargeFileRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
   // A read met the end of the file earlier than its size promised.
@@ -62,6 +77,10 @@ class Plan {
   // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the
   // file's commit or abandon, to be done by the caller.
   bool settle_extent(Work& work, bool failed, const net::Frame* data);
+  // What is not present of a span is handed out as extents, before further spans. As settle_extent().
+  bool settle_span(Work& work, bool failed, std::span<const ProbedPiece> pieces);
+  // A span of chunks has been cut, and is so long.
+  void chunks_read(LargeFile& file, std::uint64_t bytes);
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
   void settle_file(const LargeFileRef& file);
@@ -93,8 +112,24 @@ class Plan {
   bool take_extent(Work& work, const void* worker);
   bool take_extent_of(std::size_t index, Work& work);
   std::optional<io::Extent> next_extent(LargeFile& file);
+  std::optional<io::Extent> next_span(LargeFile& file);
+  std::optional<io::Extent> next_chunks(LargeFile& file);
+  void take_answers(LargeFile& file, std::span<const ProbedPiece> pieces);
+  std::span<const ProbedPiece> keep_moved(LargeFile& file, std::span<const ProbedPiece> pieces);
+  void begin_chunks(const LargeFileRef& file);
+  void judge_chunks(LargeFile& file, bool any);
+  void return_chunks(LargeFile& file);
+  void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
+  bool refine(Work& work);
+  void open_again(LargeFileRef file);
+  void make_active(const LargeFileRef& file);
+  bool settle_part(Work& work);
   bool take_open(Work& work);
   bool take_batch(Work& work);
+  bool take_compared(Work& work);
+  bool take_last(Work& work);
+  bool may_be_sent(const Batch& batch) const;
+  void number(Batch& batch);
   bool take_finish(Work& work);
   void make_link_batches();
   bool all_settled() const;
@@ -108,6 +143,13 @@ class Plan {
   std::condition_variable room_;
   std::deque<Batch> batches_;
   std::size_t queued_items_ = 0;  // in batches_
+  bool compare_first_ = false;
+  std::function<bool(Work&)> take_last_;
+  std::size_t last_in_flight_ = 0;
+  std::uint64_t next_serial_ = 1;
+  std::vector<std::uint64_t> comparing_;  // serials of batches taken and not compared yet
+  std::deque<Batch> compared_;            // that wait for others, see settle_compare()
+  std::size_t compared_items_ = 0;
   std::deque<LargeFileRef> waiting_;
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;

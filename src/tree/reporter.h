@@ -19,7 +19,12 @@ class Reporter {
   explicit Reporter(std::function<void(const Problem&)> sink) : sink_(std::move(sink)) {}
 
   // A path that could not be read or written; the rest goes on.
-  void problem(const io::Error& error) { sink_({error.kind, false, error.message()}); }
+  void problem(const io::Error& error) {
+    ++problems_;
+    sink_({error.kind, false, error.message()});
+  }
+  // How many there have been.
+  std::uint64_t problems() const { return problems_; }
   // What ends the run: only the first is told, what follows from it is not. True for that one.
   bool fatal(const io::Error& error) {
     if (fatal_.exchange(true)) return false;
@@ -33,6 +38,7 @@ class Reporter {
 
  private:
   std::function<void(const Problem&)> sink_;
+  std::atomic<std::uint64_t> problems_{0};
   std::atomic<bool> fatal_{false};
 };
 

@@ -157,8 +157,9 @@ Result<void> Segment::start_command() {
     if (!made) return made.error();
     out = std::move(*made);
   }
-  auto command = Command::start(job_.text, job_.has_input ? in.read.get() : nothing.get(),
-                                job_.has_output ? out.write.get() : nothing.get(), place_.umask);
+  auto command =
+      Command::start(job_.text, job_.has_input ? in.read.get() : nothing.get(),
+                     job_.has_output ? out.write.get() : nothing.get(), place_.umask, in.write.get());
   if (!command) return command.error();
   command_ = std::move(*command);
   to_command_ = std::move(in.write);
@@ -288,6 +289,7 @@ void Segment::look_at_input() {
     ended_by_us_ = ended_by_us_ || !command_->status();
     command_->end();
   }
+  if (command_ && to_command_) command_->end_input();
   to_command_.reset();
   if (!command_) tell_end(0);
 }

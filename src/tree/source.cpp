@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tree/crew.h"
 #include "tree/landing.h"
 #include "tree/source_worker.h"
 
@@ -22,6 +23,8 @@ constexpr std::uint64_t kSmallFileMax = 128 << 10;
 // About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side
 // waiting.
 constexpr std::uint64_t kBatchBytes = 512 << 10;
+constexpr std::size_t kBatchItems = 512;
+constexpr std::size_t kComparedItems = net::Verdicts::kCount;  // a page, most of the time
 // How much of a file one copy_range covers: enough to be worth the call, not so much that a signal has to
 // wait.
 constexpr std::uint64_t kByKernelBytes = 16 << 20;
@@ -61,12 +64,22 @@ Source::~Source() {
   stop();
 }
 
+io::Result<void> Source::choose(NamedPaths names) {
+  const bool recursive = job_.recursive || !job_.selection.named_only;
+  auto choice = Choice::create(job_.selection, recursive, std::move(names));
+  if (!choice) return choice.error();
+  choice_ = std::move(*choice);
+  return {};
+}
+
 std::vector<PathFacts> Source::open() {
   std::vector<PathFacts> facts;
   for (const std::string& path : job_.paths) {
     const std::size_t before = roots_.size();
     facts.push_back(open_one(path));
     root_of_path_.push_back(roots_.size() > before ? static_cast<int>(before) : -1);
+    if (roots_.size() > before && !means_contents(path) && !job_.settings.sync.mirror)
+      roots_.back().filter_path = last_name(path);
   }
   return facts;
 }
@@ -104,7 +117,9 @@ PathFacts Source::open_one(const std::string& path) {
   struct stat status {};
   // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is
   // followed.
-  const int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  // A mirror's SRC means what is in the directory, whatever leads to it.
+  if (job_.settings.sync.mirror && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) follow = 0;
   if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
     reporter_.problem(io::errno_error("open", path));
     return {};
@@ -135,7 +150,7 @@ PathFacts Source::open_one(const std::string& path) {
 }
 
 PathFacts Source::open_directory(const std::string& path) {
-  if (!job_.recursive) {
+  if (!job_.recursive && !job_.selection.named_only) {
     reporter_.problem(
         io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
@@ -191,10 +206,18 @@ void Source::add_opened(const Root& root) {
 
 void Source::start_walk() {
   const WalkLimits limits{.small_file_max = small_file_max_,
-                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2)};
-  walker_ = std::make_unique<Walker>(plan_, roots_, limits, policy_, names_, reporter_);
+                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2),
+                          .batch_items = job_.settings.sync.enabled ? kComparedItems : kBatchItems,
+                          .compares = job_.settings.sync.enabled};
+  if (job_.settings.sync.enabled) plan_.compare_first();
+  if (job_.settings.sync.delete_extra && roots_.size() == 1 && !roots_.front().single) {
+    const Root& root = roots_.front();
+    names_walk_ = std::make_unique<NamesWalk>(root, choice_, job_.settings.sync.force, reporter_);
+    plan_.set_last_work([this](Work& work) { return names_walk_->take(work.names); });
+  }
+  walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {
-    if (root.opened) add_opened(root);
+    if (root.opened && !choice_.filter.hides(root.filter_path, false)) add_opened(root);
   }
   walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, kWalkThreadsMax));
 }
@@ -205,19 +228,29 @@ void Source::set_landings(const std::vector<std::string>& landings) {
   }
 }
 
-void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+void Source::land_beneath_parent() {
+  if (sums_ != nullptr && roots_.size() == 1 && !roots_.front().single)
+    sums_->set_top(roots_.front().landing);
+}
+
+void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+                  FurtherStreams* further) {
   // The walker may have sorted by larger chunks: what does not fit an archive chunk now is packed as grown.
   shape_ = shape;
   small_file_max_ = small_file_max(shape.slot_bytes);
   plan_.set_extent_bytes(shape.slot_bytes);
   read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
   done_.streams.resize(streams.size());
-  std::vector<std::thread> threads;
-  streams_.begin(streams.size());
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    threads.emplace_back([&, i, this] { SourceWorker(*this, i).run(streams[i]); });
+  Crew crew(
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(*this, i).run(make_stream); },
+      [this] { return plan_.stopped(); });
+  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
+  if (lost) {
+    reporter_.fatal(*lost);
+    plan_.stop();
   }
-  for (std::thread& thread : threads) thread.join();
+  if (sums_ != nullptr) sums_->finish();
   std::lock_guard lock(mutex_);
   done_.complete = streams_.any_ended() && !plan_.stopped();
 }
@@ -246,6 +279,8 @@ Done Source::result() const {
   done.others = counters_.others;
   done.bytes = counters_.bytes;
   done.resent_chunks = counters_.resent_chunks;
+  done.kept_bytes = counters_.kept_bytes;
+  done.wire_bytes = counters_.wire_bytes;
   done.lost_streams = streams_.lost();
   return done;
 }

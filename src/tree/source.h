@@ -8,31 +8,41 @@
 #include <string>
 #include <vector>
 
+#include "tree/asker.h"
+#include "tree/choice.h"
 #include "tree/job.h"
 #include "tree/metadata.h"
+#include "tree/names_walk.h"
 #include "tree/pacer.h"
 #include "tree/packer.h"
 #include "tree/place.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
 #include "tree/stream_table.h"
+#include "tree/sums.h"
 #include "tree/walker.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
 
+class FurtherStreams;
+
 // What has been settled so far; relaxed atomics, read by the progress line.
 struct SourceCounters {
   std::atomic<std::uint64_t> files{0}, directories{0}, others{0}, bytes{0}, resent_chunks{0};
+  std::atomic<std::uint64_t> kept_bytes{0};  // of bytes: not sent, since the target had them
+  std::atomic<std::uint64_t> wire_bytes{0};  // frames and payloads
 };
 
-// Thread-safe where it says so. Life: open(), then start_walk(), then set_landings() and copy(); stop() any
-// time.
+// Thread-safe where it says so. Life: choose(), open(), then start_walk(), then set_landings() and copy();
+// stop() any time.
 class Source {
  public:
   Source(const SourceJob& job, Reporter& reporter, StandardStreams standard = {});
   ~Source();
 
+  // What of the sources is wanted, as the job and the names say. Errors (protocol): as of Choice::create.
+  io::Result<void> choose(NamedPaths names);
   // Opens every SRC and says what it is; what cannot be used has been reported.
   std::vector<PathFacts> open();
   // Starts to look for work; it goes into the plan, which is bounded.
@@ -41,9 +51,17 @@ class Source {
   void set_landings(const std::vector<std::string>& landings);
   // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().
   void send_holes() { sends_holes_ = true; }
+  // Tells the digests of what has arrived; before start_walk().
+  void tell_sums(SumTeller::Sink sink) { sums_ = std::make_unique<SumTeller>(std::move(sink)); }
+  // The only SRC becomes DST itself, so its name is no part of what lies in DST. After set_landings().
+  void land_beneath_parent();
+  // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().
+  void send_as_it_comes() { as_it_comes_ = true; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
-  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
+  // further: where streams come from that take the place of lost ones; null: none do.
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+            FurtherStreams* further = nullptr);
 
   // Any thread: the run is over; workers drop what is under way and end soon.
   void stop();
@@ -67,7 +85,9 @@ class Source {
   Reporter& reporter_;
   const StandardStreams standard_;
   const MetadataPolicy policy_;
+  Choice choice_;
   bool sends_holes_ = false;
+  bool as_it_comes_ = false;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
   bool read_beside_ = false;  // one stream, several processors: set with shape_
@@ -75,9 +95,12 @@ class Source {
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
   Plan plan_;
+  ReplacedFiles replaced_;
   StreamTable streams_;
   Pacer pacer_;
   SourceCounters counters_;
+  std::unique_ptr<SumTeller> sums_;
+  std::unique_ptr<NamesWalk> names_walk_;  // --delete
   std::unique_ptr<Walker> walker_;
   std::atomic<std::uint64_t> next_file_id_{1};
   std::atomic<bool> stopped_{false};

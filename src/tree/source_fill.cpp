@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -22,6 +23,13 @@ bool has_changed(const LargeFile& file, const struct stat& now) {
          now.st_mtim.tv_sec != seen.tv_sec || now.st_mtim.tv_nsec != seen.tv_nsec;
 }
 
+// Another file, size or mtime gives another one.
+io::Digest token_of(const struct stat& status) {
+  const std::array<std::int64_t, 4> facts{static_cast<std::int64_t>(status.st_ino), status.st_size,
+                                          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  return io::digest_of(std::as_bytes(std::span(facts)));
+}
+
 }  // namespace
 
 // Everything but an extent that is read.
@@ -29,15 +37,19 @@ SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot)
   const Stopwatch watch(times_.read_busy_ns);
   switch (work.kind) {
     case Work::Kind::batch:
-      return pack_batch(work, slot);
+      return work.batch.to_compare() ? ask(work, slot) : pack_batch(work, slot);
     case Work::Kind::open:
       return open_file(work.file, slot);
+    case Work::Kind::span:
+      return ask(work);
     case Work::Kind::extent:
       return by_kernel(work);
     case Work::Kind::commit:
       return close_file(work, slot);
     case Work::Kind::abandon:
       return Chunk(bare_frame(FrameKind::abandon, work.file->id));
+    case Work::Kind::names:
+      return list_names(work, slot);
     case Work::Kind::lost:
       break;
   }
@@ -53,6 +65,35 @@ SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::b
   frame.length = static_cast<std::uint32_t>(length);
   frame.digest = io::digest_of(slot.first(length));
   return Chunk(frame, length);
+}
+
+SourceWorker::Chunk SourceWorker::ask(Work& work, std::span<std::byte> slot) {
+  const std::size_t length = asker_.ask(work.batch, slot);
+  if (length == 0) return Chunk(Chunk::State::nothing);
+  net::Frame frame;
+  frame.kind = FrameKind::compare;
+  return with_digest(frame, slot, length);
+}
+
+// First the sums of all, then the names of those that the target has others of.
+SourceWorker::Chunk SourceWorker::list_names(Work& work, std::span<std::byte> slot) {
+  NamesBatch& names = work.names;
+  std::size_t length = 0;
+  if (names.compared < names.sums.size()) {
+    NamesWriter writer;
+    writer.begin_sums(slot);
+    names.asked_until = names.compared;
+    while (names.asked_until < names.sums.size() && writer.add(names.sums[names.asked_until])) {
+      ++names.asked_until;
+    }
+    if (names.asked_until > names.compared) length = writer.finish();
+  } else {
+    length = source_.names_walk_->write_names(names, slot);
+  }
+  if (length == 0) return Chunk(Chunk::State::nothing);
+  net::Frame frame;
+  frame.kind = FrameKind::names;
+  return with_digest(frame, slot, length);
 }
 
 SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> slot) {
@@ -96,6 +137,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->seen_mtime = file->status.st_mtim;
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
     file->file = choose_opened(*file);
+    file->file.live = file->byte_stream && source_.as_it_comes_;
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
     if (!file->byte_stream)
       file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
@@ -105,13 +147,20 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
       return failed;
     }
     file->size = static_cast<std::uint64_t>(file->status.st_size);
-    const bool sparse = !source_.sends_holes_ && file->status.st_blocks * 512 < file->status.st_size;
+    // Where a hole comes, an old file that is written in place may have data.
+    const bool sends_holes = source_.sends_holes_ || source_.job_.settings.inplace;
+    const bool sparse = !sends_holes && file->status.st_blocks * 512 < file->status.st_size;
     file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
     file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    file->by_kernel = source_.job_.streams.connect == Connect::in_process;
+    // What the kernel copies has no digest to be verified by.
+    file->by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
     if (sparse) frame.flags = net::kFlagSparse;
+    frame.extra = token_of(file->status);
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
+  const bool regular = !file->item.directory->root->opened;
+  if (source_.job_.settings.checksum && regular && !file->was_compared) file->compare = Compare::content;
+  if (file->compare != Compare::no) frame.flags |= net::kFlagCompare;
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);
@@ -136,7 +185,7 @@ SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> s
   const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
   if (file.byte_stream) {
     work.extent.offset = file.sent_bytes;
-    source_.plan_.stream_read(file, bytes, bytes < work.extent.length || read.error != 0);
+    source_.plan_.stream_read(file, bytes, read.at_end || read.error != 0);
   }
   if (read.error != 0) {
     source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
@@ -176,6 +225,19 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
   // Its metadata no longer fit: give it up rather than publish half of it.
   work.kind = Work::Kind::abandon;
   return Chunk(bare_frame(FrameKind::abandon, file.id));
+}
+
+Packer::Packed SourceWorker::sums_of(const LargeFile& file, const io::Digest& content) const {
+  SumLine line;
+  line.path = file.item.entry_path();
+  line.size = file.end;
+  line.mtime = file.status.st_mtim.tv_sec;
+  line.mtime_ns = static_cast<std::uint32_t>(file.status.st_mtim.tv_nsec);
+  line.digest = content;
+  line.linked = file.item.status.st_nlink > 1;
+  Packer::Packed packed;
+  packed.sums.push_back(std::move(line));
+  return packed;
 }
 
 }  // namespace rdcp::tree

@@ -14,9 +14,29 @@ bool takes_again_flag(FrameKind kind) {
   return kind != FrameKind::copy_range && kind != FrameKind::lost && kind != FrameKind::ask;
 }
 
+OpenAnswer open_answer(AckStatus status) {
+  switch (status) {
+    case AckStatus::done:
+      return {.usable = true};
+    case AckStatus::in_turn:
+      return {.usable = true, .one_worker = true};
+    case AckStatus::has_basis:
+      return {.usable = true, .spans = Spans::probe};
+    case AckStatus::has_like:
+      return {.usable = true, .spans = Spans::like};
+    case AckStatus::has_part:
+      return {.usable = true, .spans = Spans::ask};
+    case AckStatus::unsupported:
+      return {.cannot_compare = true};
+    default:
+      return {};
+  }
+}
+
 // What a piece of work is about, for messages.
 std::string subject_of(const Work& work) {
   if (work.kind == Work::Kind::batch) return work.batch.items[work.batch.settled].subject();
+  if (work.kind == Work::Kind::names) return work.names.root->given;
   return work.file != nullptr ? work.file->item.subject() : "stream " + std::to_string(work.stream + 1);
 }
 
@@ -26,7 +46,12 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
       index_(index),
       depth_(source.shape_.target_slots),
-      packer_(source.plan_, source.small_file_max_, source.policy_, source.names_, source.reporter_) {}
+      packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
+              source.names_, source.reporter_),
+      asker_(source.job_.settings.sync, source.policy_, source.plan_, source.names_, source.replaced_,
+             source.reporter_) {
+  if (source_.sums_ != nullptr) packer_.want_sums();
+}
 
 // Ends the run, with this as its cause unless there is one: no more work is handed out. The streams are ended
 // in order, so that the target does not take a cut connection for the cause.
@@ -93,7 +118,9 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   if (!driven) fail(driven.error());
   if (driven && !stream_lost_) source_.streams_.end(index_);
   source_.plan_.unsubscribe(ring_.get());
-  const net::StreamTimes& waited = stream_->counters().times;
+  const net::StreamCounters& sent = stream_->counters();
+  const net::StreamTimes& waited = sent.times;
+  source_.counters_.wire_bytes += sent.wire_bytes + sent.frames * net::kFrameBytes;
   const std::lock_guard lock(source_.mutex_);
   StageTimes& sum = source_.done_.times;
   sum.read_busy_ns += times_.read_busy_ns;
@@ -101,10 +128,12 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   sum.digest_ns += times_.digest_ns;
   sum.idle_ns += times_.idle_ns;
   sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
-  source_.done_.payload_bytes += stream_->counters().payload_bytes;
-  source_.done_.wire_bytes += stream_->counters().wire_bytes;
+  source_.done_.payload_bytes += sent.payload_bytes;
+  source_.done_.packed_bytes += sent.wire_bytes;
   source_.done_.ring = ring_->description();
-  source_.done_.streams[index_] = stream_->description();
+  std::vector<std::string>& streams = source_.done_.streams;
+  if (streams.size() <= index_) streams.resize(index_ + 1);
+  streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -115,6 +144,9 @@ void SourceWorker::run(const StreamMaker& make_stream) {
 // became of it. A batch may take several rounds, and a file's last extent is followed by its commit.
 io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
+  Chunk chunk;
+  net::Verdicts verdicts;
+  io::ContentDigest content;  // of a large file, read once more in order, if it is to be told
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
@@ -129,7 +161,6 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       }
       under_way = true;
     }
-    Chunk chunk;
     AckStatus status = AckStatus::bad_digest;
     bool heard = true;
     for (int tries = 0; tries < Source::kSendTries && status == AckStatus::bad_digest; ++tries) {
@@ -148,8 +179,28 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);
+      } else if (tries == 0 && work.kind == Work::Kind::span && work.spans != Spans::ask) {
+        if (work.spans == Spans::chunks) {
+          chunk = co_await probe_chunks(work, slot);
+        } else {
+          chunk = co_await probe_span(work, slot);
+        }
       } else if (tries == 0) {
+        const bool sums = source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
+                          !work.file->item.directory->root->opened;
+        content.reset();
+        for (std::uint64_t at = 0; sums && at < work.file->end;) {
+          io::RingFile file = work.file->file;
+          file.beside = std::exchange(file.resident, false) || file.beside;  // other slots go on meanwhile
+          const io::IoResult read = co_await ring_->read(file, slot, at);
+          const std::size_t bytes = std::min<std::uint64_t>(read.bytes, work.file->end - at);
+          if (bytes == 0) break;
+          const Stopwatch watch(times_.digest_ns);
+          content.add(slot.first(bytes));
+          at += bytes;
+        }
         chunk = prepare(work, slot);
+        if (sums) chunk.packed = sums_of(*work.file, content.value());
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
@@ -172,7 +223,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       const io::Clock::time_point sent_at = io::Clock::now();
-      const auto answer = co_await stream_->acknowledged(*credit);
+      const auto answer = co_await stream_->acknowledged(*credit, &verdicts);
       times_.away_ns += static_cast<std::uint64_t>((io::Clock::now() - sent_at).count());
       if (!answer) {
         lose_stream(answer.error());
@@ -184,7 +235,10 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     }
     if (!heard) break;
     work.again = false;
-    under_way = settle(work, chunk, status);
+    under_way = settle(work, chunk, status, slot, verdicts);
+  }
+  if (under_way && work.kind == Work::Kind::span && chunk.frame.kind == FrameKind::probe) {
+    work.probe.assign(slot.begin(), slot.begin() + static_cast<std::ptrdiff_t>(chunk.length));
   }
   if (under_way) give_back(std::move(work));
   if (--running_slots_ == 0 && !stream_lost_) {
@@ -195,24 +249,34 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
 }
 
-bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
+bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::span<const std::byte> slot,
+                          const net::Verdicts& verdicts) {
   if (status == AckStatus::bad_digest) {
-    fail(io::plain_error(io::ErrorKind::digest, "copy", subject_of(work),
-                         "a chunk arrived damaged each time it was sent; giving up"));
+    fail(io::plain_error(
+        io::ErrorKind::digest, "copy", subject_of(work),
+        source_.job_.settings.verify
+            ? "a chunk arrived damaged, or is not on the target's disk as it was written, each "
+              "time it was sent; giving up"
+            : "a chunk arrived damaged each time it was sent; giving up"));
     return false;
   }
   switch (work.kind) {
     case Work::Kind::batch:
+      if (work.batch.to_compare()) return settle_compare(work, chunk, status, verdicts);
       return settle_batch(work, status == AckStatus::done ? chunk.packed : Packer::Packed());
     case Work::Kind::open:
       settle_open(work, status);
       return false;
+    case Work::Kind::span:
+      return settle_span(work, chunk, status, slot, verdicts);
     case Work::Kind::extent:
       return settle_extent(work, chunk, status);
     case Work::Kind::commit:
     case Work::Kind::abandon:
-      settle_close(work, status);
+      settle_close(work, chunk, status);
       return false;
+    case Work::Kind::names:
+      return settle_names(work, chunk, status, verdicts);
     case Work::Kind::lost:
       source_.plan_.settle_lost(work.stream);
       return false;
@@ -220,7 +284,53 @@ bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status) {
   return false;
 }
 
-bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {
+// A page of the batch is answered. What is equal is done with; what is not is sent, by this coroutine unless
+// it has to wait for other batches.
+bool SourceWorker::settle_compare(Work& work, const Chunk& chunk, AckStatus status,
+                                  const net::Verdicts& verdicts) {
+  const bool refused = chunk.state == Chunk::State::ready && status != AckStatus::done;
+  net::Verdicts answers = verdicts;
+  for (std::size_t i = 0; refused && i < net::Verdicts::kCount; ++i) {
+    answers.set(i, static_cast<std::uint8_t>(Verdict::refused));
+  }
+  asker_.take(work.batch, answers);
+  if (work.batch.to_compare()) return true;
+  if (!source_.plan_.settle_compare(work)) {
+    work = {};
+    return false;
+  }
+  if (Asker::has_work(work.batch)) return true;
+  work.batch.next = work.batch.items.size();
+  return settle_batch(work, Packer::Packed());
+}
+
+bool SourceWorker::settle_names(Work& work, const Chunk& chunk, AckStatus status,
+                                const net::Verdicts& verdicts) {
+  NamesBatch& names = work.names;
+  const bool sent = chunk.state == Chunk::State::ready;
+  const bool refused = sent && status != AckStatus::done;
+  if (names.compared < names.sums.size()) {
+    for (std::size_t i = names.compared; i < names.asked_until; ++i) {
+      if (verdicts.at(i - names.compared) != 0) names.differing.push_back(i);
+    }
+    // One whose path fits no page is left as it is.
+    names.compared = sent ? names.asked_until : names.compared + 1;
+  } else {
+    if (sent) ++names.part;
+    if (names.part >= names.parts) {
+      names.differing.pop_back();
+      names.parts = 1;
+      names.part = 0;
+    }
+  }
+  if (!refused && (names.compared < names.sums.size() || !names.differing.empty())) return true;
+  work = {};
+  source_.plan_.settle_last();
+  return false;
+}
+
+bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {
+  if (source_.sums_ != nullptr) source_.sums_->add(std::move(packed.sums));
   source_.counters_.files += packed.files;
   source_.counters_.directories += packed.directories;
   source_.counters_.others += packed.others;
@@ -231,9 +341,9 @@ bool SourceWorker::settle_batch(Work& work, const Packer::Packed& packed) {
 }
 
 void SourceWorker::settle_open(Work& work, AckStatus status) {
-  const bool usable = status == AckStatus::done || status == AckStatus::in_turn;
-  if (!usable) work.file->fd.reset();
-  source_.plan_.opened(work.file, usable, status == AckStatus::in_turn);
+  const OpenAnswer answer = open_answer(status);
+  if (!answer.usable) work.file->fd.reset();
+  source_.plan_.opened(work.file, answer);
   work.file.reset();
 }
 
@@ -253,8 +363,16 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
   return false;
 }
 
-void SourceWorker::settle_close(Work& work, AckStatus status) {
-  if (work.kind == Work::Kind::commit && status == AckStatus::done) ++source_.counters_.files;
+void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status) {
+  const LargeFile& file = *work.file;
+  if (work.kind == Work::Kind::commit && status == AckStatus::done) {
+    ++source_.counters_.files;
+    source_.counters_.bytes -= file.surplus;
+    if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
+  } else if (file.differs()) {  // what was equal will be taken over, if it is sent
+    source_.counters_.bytes -= file.kept_bytes;
+    source_.counters_.kept_bytes -= file.kept_bytes;
+  }
   work.file->fd.reset();
   source_.plan_.settle_file(work.file);
   work.file.reset();

@@ -9,7 +9,9 @@
 
 #include "io/arena.h"
 #include "io/ring.h"
+#include "io/step.h"
 #include "net/stream.h"
+#include "tree/asker.h"
 #include "tree/packer.h"
 #include "tree/plan.h"
 #include "tree/source.h"
@@ -41,18 +43,30 @@ class SourceWorker {
   io::Task slot_loop(std::span<std::byte> slot);
   Chunk prepare(Work& work, std::span<std::byte> slot);
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
+  Chunk ask(Work& work, std::span<std::byte> slot);
+  Chunk list_names(Work& work, std::span<std::byte> slot);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
   Chunk by_kernel(const Work& work);
+  io::Step<Chunk> probe_span(Work& work, std::span<std::byte> slot);
+  io::Step<Chunk> probe_chunks(Work& work, std::span<std::byte> slot);
+  Chunk probe_again(const Work& work, std::span<std::byte> slot);
+  Chunk ask(const Work& work);
   Chunk close_file(Work& work, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
-  bool settle(Work& work, const Chunk& chunk, net::AckStatus status);
-  bool settle_batch(Work& work, const Packer::Packed& packed);
+  bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
+              const net::Verdicts& verdicts);
+  bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
+  bool settle_batch(Work& work, Packer::Packed packed);
+  bool settle_names(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
+  Packer::Packed sums_of(const LargeFile& file, const io::Digest& content) const;
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
+  bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
+                   const net::Verdicts& verdicts);
   void settle_open(Work& work, net::AckStatus status);
-  void settle_close(Work& work, net::AckStatus status);
+  void settle_close(Work& work, const Chunk& chunk, net::AckStatus status);
   void fail(const io::Error& error);
   void lose_stream(const io::Error& error);
   void give_back(Work work);
@@ -65,6 +79,7 @@ class SourceWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> idle_;
   Packer packer_;
+  Asker asker_;
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
   bool stream_lost_ = false;

@@ -20,6 +20,15 @@ constexpr std::chrono::seconds kConnectDeadline{20};
 // What the side that listens adds for the tries of the other side that came to nothing.
 constexpr std::chrono::seconds kFallBackGrace{20};
 
+// Of one try at a further stream.
+constexpr std::chrono::seconds kFurtherDeadline{5};
+
+std::vector<net::Address> addresses_of(const Begin& begin) {
+  std::vector<net::Address> addresses;
+  for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
+  return addresses;
+}
+
 // What to bind to for TCP: an RDMA device stands for the network interface that it is on.
 std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
   const auto port = std::ranges::find(rdma.usable, via, &net::RdmaPort::device);
@@ -70,6 +79,8 @@ StreamSetup::~StreamSetup() {
 void StreamSetup::stop() {
   stop_tcp_ = true;
   stop_rdma_ = true;
+  const std::lock_guard lock(listening_);
+  if (may_have_further_ && tcp_listener_) tcp_listener_->interrupt();
 }
 
 Result<Reach> StreamSetup::open(const StreamWish& wish) {
@@ -146,12 +157,41 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     if (!envelope) return envelope.error();
     makers.push_back(maker(source, std::move(connection), std::move(*envelope), shape));
   }
+  const std::lock_guard lock(listening_);
+  may_have_further_ = !made->tcp.empty() && (connects() || tcp_listener_);
+  begin_ = begin;
+  tcp_ = tcp;
+  source_ = source;
   for (net::ProvenSocket& socket : made->tcp) {
-    auto envelope = net::Envelope::create(socket.seal, wish_.compress, source);
-    if (!envelope) return envelope.error();
-    makers.push_back(maker(source, std::move(socket.fd), std::move(*envelope), shape));
+    auto made_of = maker_of(std::move(socket), shape);
+    if (!made_of) return made_of.error();
+    makers.push_back(std::move(*made_of));
   }
   return makers;
+}
+
+Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const {
+  auto envelope = net::Envelope::create(socket.seal, wish_.compress, source_);
+  if (!envelope) return envelope.error();
+  return maker(source_, std::move(socket.fd), std::move(*envelope), shape);
+}
+
+std::optional<FurtherStream> StreamSetup::next(std::size_t stream) {
+  const net::StreamShape shape{.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
+  if (!connects()) {
+    constexpr std::uint16_t kLimit = StreamTable::kStreamNumbersMax;
+    auto further = tcp_listener_->accept_further(terms(), kLimit, stop_tcp_, tcp_);
+    if (!further) return std::nullopt;
+    auto made = maker_of(std::move(further->socket), shape);
+    if (!made) return std::nullopt;
+    return FurtherStream{further->stream, std::move(*made)};
+  }
+  auto socket = net::connect_further(addresses_of(begin_), terms(), static_cast<std::uint16_t>(stream),
+                                     kFurtherDeadline, stop_tcp_, tcp_);
+  if (!socket) return std::nullopt;
+  auto made = maker_of(std::move(*socket), shape);
+  if (!made) return std::nullopt;
+  return FurtherStream{stream, std::move(*made)};
 }
 
 Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const net::RdmaCall& call,
@@ -167,9 +207,8 @@ Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const 
     if (begin.hosts.empty() || stop_rdma_) return over_rdma.error();
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
-  std::vector<net::Address> addresses;
-  for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
-  auto over_tcp = net::connect_all(addresses, terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
+  auto over_tcp =
+      net::connect_all(addresses_of(begin), terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;
@@ -182,7 +221,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
   const bool over_rdma = !begin.rails.empty() && rdma_listener_;
   if (!over_rdma) {
     rdma_listener_.reset();
-    auto sockets = tcp_listener_->accept_all(terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_first(terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
     if (!sockets) return sockets.error();
     made.tcp = std::move(*sockets);
     return made;
@@ -203,6 +242,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
     return made;
   }
   if (beside_.joinable()) beside_.join();
+  tcp_listener_.reset();
   if (!over_tcp_) return connections.error();
   made.tcp = std::move(*over_tcp_);
   return made;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 
 #include "net/rdma_connect.h"
 #include "net/tcp_connect.h"
+#include "tree/crew.h"
 #include "tree/job.h"
 #include "tree/worker.h"
 
@@ -17,12 +19,12 @@ namespace rdcp::tree {
 struct AgentPlace;
 
 // Life: open(), then make(), which blocks until the other side is there.
-class StreamSetup {
+class StreamSetup : public FurtherStreams {
  public:
   // Of the place: where streams within one process meet, the key and the listener that take the place of the
   // job's. It outlives this.
   explicit StreamSetup(const AgentPlace& place) : place_(place) {}
-  ~StreamSetup();
+  ~StreamSetup() override;
 
   // Finds out by what this host can be reached, and listens if the job wants it. Error: nothing to listen on.
   io::Result<Reach> open(const StreamWish& wish);
@@ -31,7 +33,12 @@ class StreamSetup {
   // listens takes what comes.
   io::Result<std::vector<StreamMaker>> make(const Begin& begin, bool source, const std::string& congestion);
   // Any thread: make() ends soon, with an error unless it is done.
-  void stop();
+  void stop() override;
+  // After make(): where further streams come from, over TCP as the first ones; null: there are none to be
+  // had.
+  FurtherStreams* further() { return may_have_further_ ? this : nullptr; }
+  bool connects() const override { return wish_.connect == Connect::connect; }
+  std::optional<FurtherStream> next(std::size_t stream) override;
   // After make(), in words: rails that were lost, RDMA that was given up.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -48,10 +55,17 @@ class StreamSetup {
 
   void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
 
+  io::Result<StreamMaker> maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const;
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
 
   const AgentPlace& place_;
   StreamWish wish_;
+  // Of make(), for further streams.
+  Begin begin_;
+  net::TcpOptions tcp_;
+  bool source_ = false;
+  bool may_have_further_ = false;
+  std::mutex listening_;  // against an interrupt of a listener that goes away
   std::optional<net::TcpListener> tcp_listener_;
   std::optional<net::RdmaListener> rdma_listener_;
   std::vector<std::string> notes_;

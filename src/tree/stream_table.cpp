@@ -6,9 +6,56 @@
 
 namespace rdcp::tree {
 
-void StreamTable::begin(std::size_t count) {
+void StreamTable::begin(std::size_t count, bool may_come_back) {
   const std::lock_guard lock(mutex_);
   streams_.assign(count, Stream());
+  count_ = count;
+  may_come_back_ = may_come_back;
+}
+
+bool StreamTable::add(std::size_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (stream < count_ || stream >= kStreamNumbersMax || living() >= 2 * count_) return false;
+  make_room_for(stream);
+  Stream& added = streams_[stream];
+  if (added.known || added.given_up) return false;
+  added = Stream();
+  ++replaced_;
+  return true;
+}
+
+// With the mutex held. Those that have not come are as good as lost, and nobody has to leave them.
+void StreamTable::make_room_for(std::size_t stream) {
+  while (streams_.size() <= stream) {
+    Stream missing;
+    missing.state = State::lost;
+    missing.known = false;
+    missing.left = true;
+    streams_.push_back(missing);
+  }
+}
+
+std::size_t StreamTable::living() const {
+  return static_cast<std::size_t>(std::ranges::count(streams_, State::living, &Stream::state));
+}
+
+bool StreamTable::all_lost() const {
+  return std::ranges::all_of(streams_, [](const Stream& other) { return other.state == State::lost; });
+}
+
+std::size_t StreamTable::missing() const {
+  const std::lock_guard lock(mutex_);
+  return first_end_ ? 0 : count_ - std::min(living(), count_);
+}
+
+bool StreamTable::gone_for(std::chrono::seconds time) const {
+  const std::lock_guard lock(mutex_);
+  return all_lost() && (!may_come_back_ || io::Clock::now() - lost_since_ >= time);
+}
+
+std::optional<io::Error> StreamTable::last_loss() const {
+  const std::lock_guard lock(mutex_);
+  return last_loss_;
 }
 
 void StreamTable::end(std::size_t stream) {
@@ -21,8 +68,9 @@ void StreamTable::end(std::size_t stream) {
 bool StreamTable::lose(std::size_t stream, const std::string& description, const io::Error& cause) {
   const std::lock_guard lock(mutex_);
   streams_[stream].state = State::lost;
-  if (std::ranges::all_of(streams_, [](const Stream& other) { return other.state == State::lost; }))
-    return false;
+  last_loss_ = cause;
+  lost_since_ = io::Clock::now();
+  if (all_lost() && !may_come_back_) return false;
   lost_.push_back("stream " + std::to_string(stream + 1) + " (" + description +
                   ") was lost: " + cause.message());
   return true;
@@ -35,12 +83,17 @@ bool StreamTable::any_ended() const {
 
 std::vector<std::string> StreamTable::lost() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
+  std::vector<std::string> lines = lost_;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i] += i < replaced_ ? "; another one took its place" : "; its chunks went over the others";
+  }
+  return lines;
 }
 
 bool StreamTable::give_up(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  if (stream >= streams_.size()) return false;
+  if (stream >= kStreamNumbersMax || (!may_come_back_ && stream >= streams_.size())) return false;
+  make_room_for(stream);
   streams_[stream].given_up = true;
   wake_workers();
   return true;
@@ -66,6 +119,11 @@ bool StreamTable::has_left(std::size_t stream) const {
 bool StreamTable::overdue() const {
   const std::lock_guard lock(mutex_);
   return first_end_ && io::Clock::now() - *first_end_ > net::kUnreachableMax;
+}
+
+void StreamTable::wake_all() {
+  const std::lock_guard lock(mutex_);
+  wake_workers();
 }
 
 void StreamTable::subscribe(std::size_t stream, io::Ring* ring) {

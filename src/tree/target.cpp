@@ -7,6 +7,8 @@
 #include <ctime>
 #include <thread>
 
+#include "tree/crew.h"
+#include "tree/own_names.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -41,8 +43,25 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 
 TargetReady Target::open() {
   TargetReady ready = look_at_destination();
+  if (own_name(job_.marker) == OwnName::run) look_for_marker(ready);
   kind_ = ready.kind;
   return ready;
+}
+
+// A run that made DST has its marker beside it, since DST's parent was its root; else it is in DST.
+void Target::look_for_marker(TargetReady& ready) {
+  const auto is_in = [this](const std::string& directory) {
+    const io::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd && RunMarker::is_there(fd.get(), job_.marker);
+  };
+  if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
+  if (is_in(parent_of(job_.path))) {
+    ready.interrupted = true;
+    ready.kind = PathKind::missing;
+    ready.ancestors = chain_to_root(parent_of(job_.path));
+  } else if (ready.kind == PathKind::directory && is_in(job_.path)) {
+    ready.interrupted = true;
+  }
 }
 
 TargetReady Target::look_at_destination() {
@@ -71,8 +90,9 @@ TargetReady Target::look_at_destination() {
   } else if (S_ISSOCK(status.st_mode)) {
     ready.kind = PathKind::unusable;
   } else {
-    const io::Fd probe(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    const bool seekable = probe && ::lseek(probe.get(), 0, SEEK_CUR) >= 0;
+    // Kept open: a FIFO's reader would take it for the end of all if its only writer went.
+    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const bool seekable = in_place_ && ::lseek(in_place_.get(), 0, SEEK_CUR) >= 0;
     ready.kind = seekable ? PathKind::special : PathKind::byte_stream;
   }
   return ready;
@@ -89,7 +109,9 @@ Result<void> Target::open_in_place() {
   }
   root_name_ = job_.path;
   // Not blocking, or a FIFO without a reader would hold the agent up for ever.
-  in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!in_place_) {
+    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  }
   if (!in_place_) return io::errno_error("open", job_.path);
   ::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK);
   ordered_ = ::lseek(in_place_.get(), 0, SEEK_CUR) < 0;
@@ -100,10 +122,17 @@ Result<void> Target::begin(const Begin& begin) {
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   if (one_file ? has_place : begin.in_place) return open_in_place();
+  auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
+  if (!filter) return std::move(filter).error();
+  filter_ = std::move(*filter);
+  prune_limit_.spare(begin.source_device, begin.source_inode);
+  if (!begin.landings.empty()) landing_ = begin.landings.front();
+  in_place_.reset();
   root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);
   if (root_name_ == ".") root_name_.clear();
+  if (own_name(job_.marker) == OwnName::run) marker_ = RunMarker::make(root_.get(), job_.marker);
   return {};
 }
 
@@ -118,17 +147,37 @@ Entry Target::only_file() const {
   return entry;
 }
 
-void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+                  FurtherStreams* further) {
   done_.streams.resize(streams.size());
-  std::vector<std::thread> threads;
-  streams_.begin(streams.size());
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    threads.emplace_back([&, i, this] { TargetWorker(*this, i, shape).run(streams[i]); });
+  Crew crew(
+      streams_,
+      [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
+      [this] { return stopped_ || refusing_; });
+  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
+  if (lost) {
+    reporter_.fatal(*lost);
+    refuse_all();
   }
-  for (std::thread& thread : threads) thread.join();
   files_.clear();
+  if (prune_limit_.skipped() > 0) {
+    reporter_.problem(io::plain_error(ErrorKind::file, "delete in", root_name_,
+                                      "more than --max-delete is extra; the rest of it was left"));
+  }
+  bool complete = streams_.any_ended() && !stopped_ && !refusing_;
+  if (complete && marker_) marker_->remove(root_.get());
+  if (complete && job_.settings.fsync && !flush()) complete = false;
   std::lock_guard lock(mutex_);
-  done_.complete = streams_.any_ended() && !stopped_ && !refusing_;
+  done_.complete = complete;
+}
+
+// Names and directories; files were flushed before they got theirs. What is written in place, too: a device
+// is flushed, a pipe has nothing to flush. False: reported.
+bool Target::flush() {
+  const int flushed = root_ ? ::syncfs(root_.get()) : ::fsync(in_place_.get());
+  if (flushed == 0 || (!root_ && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
+  reporter_.fatal(io::errno_error("flush", root_name_));
+  return false;
 }
 
 Done Target::result() const {
@@ -139,7 +188,25 @@ Done Target::result() const {
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
+  if (misread_ > 0) {
+    done.warnings.push_back("read back from the disk other than written: " + std::to_string(misread_) +
+                            (misread_ == 1 ? " piece" : " pieces") + ", first of " + first_misread_);
+  }
+  if (job_.settings.verify && in_place_) {
+    done.warnings.push_back("not verified: " + root_name_ + " is written in place, as devices and pipes are");
+  } else if (job_.settings.verify) {
+    done.notes.push_back(
+        read_from_cache_
+            ? "verified: some of it through the page cache, where the filesystem knows nothing else"
+            : "verified: all read back from the disk");
+  }
   return done;
+}
+
+// The source sends it again, and gives up after some tries.
+void Target::note_misread(const std::string& subject) {
+  std::lock_guard lock(mutex_);
+  if (misread_++ == 0) first_misread_ = subject;
 }
 
 }  // namespace rdcp::tree

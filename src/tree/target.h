@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,11 +11,15 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/changes.h"
 #include "tree/entry.h"
 #include "tree/job.h"
+#include "tree/like_files.h"
 #include "tree/metadata.h"
 #include "tree/place.h"
+#include "tree/pruner.h"
 #include "tree/reporter.h"
+#include "tree/run_marker.h"
 #include "tree/stream_table.h"
 #include "tree/target_file.h"
 #include "tree/unheard.h"
@@ -22,20 +27,30 @@
 
 namespace rdcp::tree {
 
+class FurtherStreams;
+
 // Life: open(), begin(), copy(); stop() any time from any thread.
 class Target {
  public:
   Target(const TargetJob& job, Reporter& reporter, StandardStreams standard = {})
-      : job_(job), reporter_(reporter), standard_(std::move(standard)), policy_(job.settings.policy()) {}
+      : job_(job),
+        reporter_(reporter),
+        standard_(std::move(standard)),
+        policy_(job.settings.policy()),
+        prune_limit_(job.settings.sync.max_delete) {}
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
+  // Before open(): where a sync's changes go.
+  void tell_changes(std::function<void(const Changes&)> tell) { tell_ = std::move(tell); }
   // What stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
   // Takes chunks, one worker thread a stream, until every stream has ended or is lost.
-  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
+  // further: where streams come from that take the place of lost ones; null: none do.
+  void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
+            FurtherStreams* further = nullptr);
 
   void stop() { stopped_ = true; }
   // Wakes nobody; workers look every 500 ms, and their streams end with the source's.
@@ -51,8 +66,11 @@ class Target {
  private:
   friend class TargetWorker;
   TargetReady look_at_destination();
+  void look_for_marker(TargetReady& ready);
   io::Result<void> open_in_place();
+  bool flush();
   Entry only_file() const;
+  void note_misread(const std::string& subject);
 
   const TargetJob job_;
   Reporter& reporter_;
@@ -65,16 +83,27 @@ class Target {
   TargetFiles files_;
   StreamTable streams_;
   Unheard unheard_;
+  LikeFiles like_files_;
+  std::atomic<int> chunk_indexes_{0};
+  Filter filter_;  // what it protects is not deleted
+  PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;
+  std::string landing_;  // Entry::path of the source's top
+  std::function<void(const Changes&)> tell_ = [](const Changes&) {};
+  std::optional<RunMarker> marker_;
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
   std::atomic<bool> stopped_{false};
   std::atomic<bool> refusing_{false};
   std::atomic<std::uint64_t> bytes_{0};
 
+  std::atomic<bool> read_from_cache_{false};  // --verify met a filesystem that knows nothing else
+
   mutable std::mutex mutex_;
   Done done_;
+  std::uint64_t misread_ = 0;  // pieces that were read back other than they came
+  std::string first_misread_;
 };
 
 }  // namespace rdcp::tree

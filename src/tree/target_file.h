@@ -2,6 +2,7 @@
 // dropped.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,8 @@
 #include "io/fd.h"
 #include "io/ring.h"
 #include "net/frame.h"
+#include "tree/old_file.h"
+#include "tree/read_back.h"
 #include "tree/target_tree.h"
 
 namespace rdcp::tree {
@@ -22,17 +25,41 @@ struct TargetFile {
   std::string path;     // Entry::path
   std::string subject;  // for messages
   std::uint64_t size = 0;
-  std::optional<TargetTree::OpenedFile> opened;  // none: written in place
+  std::optional<TargetTree::OpenedFile> opened;  // a new file
+  io::Fd overwritten;                            // or the old one, with --inplace; neither: DST is a device
   io::RingFile file;
+  std::unique_ptr<OldFile> old;  // to be probed
+  bool stays = false;            // it is the one that is overwritten: what is equal is in its place
+  bool asked = false;            // an earlier run has written some of it: the source asks for what
+  // Nothing is written: it is only to be known whether the old file is equal, or where it first is not.
+  bool compares = false;
+  // Parts of pages are written, so no page may be written past the page cache any more.
+  std::atomic<bool> buffered{false};
+
+  bool has_name() const { return opened.has_value() || overwritten; }
+  // How it is written to.
+  io::RingFile place() const {
+    io::RingFile how = file;
+    if (buffered) how.direct = false;
+    return how;
+  }
+  int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
+  std::optional<ReadBackFile> back;  // of --verify
 
   // An in-place target without positions takes chunks in their order; it has one worker only.
   bool ordered = false;
   std::uint64_t next_offset = 0;
 
+  // Null: nothing is recorded.
+  Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
+  // No later run is to go on with it.
+  void drop_part() {
+    if (opened && opened->part) opened->part->drop();
+  }
   // Takes a chunk into the account.
-  void add(const net::Frame& frame) {
+  void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);
-    digest.add(frame.offset, frame.length, frame.digest);
+    digest.add(offset, length, bytes);
   }
   void remove(const net::Frame& frame) {
     std::lock_guard lock(mutex);
@@ -55,6 +82,10 @@ struct TargetFile {
   std::mutex mutex;  // of what follows
   io::FileDigest digest;
   bool failed = false;
+  // Of a file that is compared: the first block that differs, and its size, which goes down to a byte.
+  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
+  std::uint64_t first_difference = kNoDifference;
+  std::uint64_t difference_block = kNoDifference;
 };
 using TargetFileRef = std::shared_ptr<TargetFile>;
 

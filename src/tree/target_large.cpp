@@ -1,4 +1,5 @@
 // Large files at the target: opened, filled, committed.
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) 
 }
 
 AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::byte> header) {
+  if (!may_change()) return AckStatus::refused;
   auto file = std::make_shared<TargetFile>();
   Entry entry;
   if (!read_header(header, entry)) return AckStatus::refused;
@@ -47,39 +49,87 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     file->ordered = target_.ordered_;
   } else {
     file->subject = tree_->subject(entry.path);
-    auto opened = tree_->open_file(entry);
+    if ((frame.flags & net::kFlagCompare) != 0) {
+      const AckStatus status = open_to_compare(*file);
+      if (status != AckStatus::has_basis || target_.files_.add(file)) return status;
+      protocol_error("a file opened twice, or too many files open");
+      return AckStatus::refused;
+    }
+    const auto opened = open_place(*file, entry, frame);
     if (!opened) {
       report(opened.error());
       return AckStatus::refused;
     }
-    file->opened = std::move(*opened);
-    const int fd = file->opened->file.fd();
-    const bool sized = file->size != kUnknownSize;
-    if (sized && (frame.flags & net::kFlagSparse) == 0) {
-      auto reserved = io::preallocate(fd, file->size);
-      if (!reserved) {
-        io::Error error = std::move(reserved).error();
-        error.subject = file->subject;
-        report(error);
-        return AckStatus::refused;
-      }
+    if (has_part(*file)) {
+      file->asked = true;
+    } else {
+      file->old = find_old(*file, entry);
     }
-    file->file = io::choose_target(fd, sized ? file->size : 0, target_.job_.settings.cache);
   }
   if (!target_.files_.add(file)) {
     protocol_error("a file opened twice, or too many files open");
     return AckStatus::refused;
   }
-  return file->file.direct || !file->opened ? AckStatus::done : AckStatus::in_turn;
+  if (file->asked) return AckStatus::has_part;
+  if (file->old != nullptr) return file->old->is_other ? AckStatus::has_like : AckStatus::has_basis;
+  return file->file.direct || !file->has_name() ? AckStatus::done : AckStatus::in_turn;
+}
+
+// Opens what the file's bytes are written to: a new file, or the old one.
+io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, const net::Frame& frame) {
+  const bool sized = file.size != kUnknownSize;
+  const bool sparse = (frame.flags & net::kFlagSparse) != 0;
+  const auto overwrites = open_overwritten(file);
+  if (!overwrites) return overwrites.error();
+  if (!*overwrites) {
+    const PartWish wish{.source = {frame.extra, file.size}, .resume = target_.job_.settings.resume};
+    const bool keeps_part =
+        sized && !target_.only_file_mode_ && frame.extra != io::Digest{} && file.size >= kPartBytesMin;
+    auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
+    if (!opened) return std::move(opened).error();
+    file.opened = std::move(*opened);
+    auto reserved = sized && !sparse ? io::preallocate(file.fd(), file.size) : io::Result<void>();
+    if (!reserved) {
+      file.drop_part();
+      io::Error error = std::move(reserved).error();
+      error.subject = file.subject;
+      return error;
+    }
+  }
+  io::CacheMode cache = target_.job_.settings.cache;
+  const bool verify = target_.job_.settings.verify;
+  // What is to be read from the disk had better be written to it.
+  if (verify && cache == io::CacheMode::automatic) cache = io::CacheMode::bypass;
+  file.file = io::choose_target(file.fd(), sized ? file.size : 0, cache);
+  if (verify && file.file.direct) file.back = ReadBackFile{.file = file.file};
+  if (verify && !file.file.direct) file.back = open_read_back(file.fd());
+  return {};
+}
+
+// --inplace: false where no file is there to be written to.
+io::Result<bool> TargetWorker::open_overwritten(TargetFile& file) {
+  if (!target_.job_.settings.inplace) return false;
+  file.overwritten = tree_->open_old(file.path, O_RDWR);
+  if (file.overwritten) {
+    file.stays = true;
+    return true;
+  }
+  const bool none =
+      errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO || errno == EISDIR;
+  if (none) return false;
+  return io::errno_error("open", file.subject);
 }
 
 // The answer to a frame that had been answered on a stream that was lost, if it stands. Bytes and openings
-// are taken back and done once more, since the file may have changed at the source between the two times.
-std::optional<AckStatus> TargetWorker::answer_again(const net::Frame& frame) {
+// are taken back and done once more, since the file may have changed at the source between the two times;
+// a question comes again as it was.
+std::optional<Answer> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
   const auto before = target_.unheard_.take(frame);
   if (!before) return std::nullopt;
-  if (before->status == AckStatus::refused || frame.kind == FrameKind::commit) return before->status;
+  const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare ||
+                      frame.kind == FrameKind::probe || frame.kind == FrameKind::names;
+  if (before->status == AckStatus::refused || stands) return before;
   if (frame.kind == FrameKind::open) target_.files_.take(frame.file_id);
   const TargetFileRef file =
       frame.kind == FrameKind::data ? target_.files_.find(frame.file_id) : TargetFileRef();
@@ -96,9 +146,13 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
     protocol_error("bytes for a file that is not open");
     return nullptr;
   }
+  if (file->compares) {
+    protocol_error("bytes for a file that is only compared");
+    return nullptr;
+  }
   // Sums are checked before they are used: neither side of these comparisons can overflow.
-  if (frame.offset > file->size || frame.length > file->size - frame.offset ||
-      frame.offset % io::kPageBytes != 0) {
+  const bool aligned = file->ordered || frame.offset % io::kPageBytes == 0;
+  if (frame.offset > file->size || frame.length > file->size - frame.offset || !aligned) {
     protocol_error("an extent outside its file");
     return nullptr;
   }
@@ -107,20 +161,28 @@ TargetFileRef TargetWorker::find_for_data(const net::Frame& frame) {
 
 AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                                 std::size_t wanted) {
-  if (result.error != 0 || result.bytes < wanted) {
-    const int code = result.error != 0 ? result.error : EIO;
-    const ErrorKind kind = code == EPIPE ? ErrorKind::reader_gone : ErrorKind::file;
-    if (file.fail()) report(io::errno_error("write", file.subject, code, kind));
-    turns_->wake_all();
-    return AckStatus::refused;
-  }
-  file.add(frame);
+  if (failed_to_write(file, result, wanted)) return AckStatus::refused;
+  file.add(frame.offset, frame.length, frame.digest);
+  if (Journal* journal = file.journal()) journal->add(frame.offset, frame.length, frame.digest);
   if (file.ordered) {
     file.next_offset += frame.length;
     turns_->wake_all();
   }
   target_.bytes_ += frame.length;
   return AckStatus::done;
+}
+
+bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted) {
+  if (result.error == 0 && result.bytes >= wanted) return false;
+  const int code = result.error != 0 ? result.error : EIO;
+  const ErrorKind kind = code == EPIPE ? ErrorKind::reader_gone : ErrorKind::file;
+  if (file.fail()) {
+    report(io::errno_error("write", file.subject, code, kind));
+    // A full disk gets its room back.
+    if (code == ENOSPC || code == EDQUOT) file.drop_part();
+  }
+  turns_->wake_all();
+  return true;
 }
 
 // Local copies only, where the source's descriptor is one of ours: clone the blocks, else let the kernel copy
@@ -136,11 +198,13 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
     protocol_error("a kernel copy that was not agreed on");
     return AckStatus::refused;
   }
-  if (!file->opened) return AckStatus::unsupported;
-  const int to = file->opened->file.fd();
+  if (!file->has_name()) return AckStatus::unsupported;
+  const int to = file->fd();
   file_clone_range clone{
       .src_fd = from, .src_offset = frame.offset, .src_length = length, .dest_offset = frame.offset};
+  Journal* const journal = file->journal();
   if (::ioctl(to, FICLONERANGE, &clone) == 0) {
+    if (journal != nullptr) journal->add_without_digest(frame.offset, length);
     target_.bytes_ += length;
     return AckStatus::done;
   }
@@ -159,6 +223,7 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
     }
     left -= static_cast<std::uint64_t>(n);
   }
+  if (journal != nullptr) journal->add_without_digest(frame.offset, length);
   target_.bytes_ += length;
   return AckStatus::done;
 }
@@ -172,28 +237,45 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
+    file->drop_part();
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;
   }
   if (file->has_failed()) return AckStatus::refused;
-  if (!file->opened) return AckStatus::done;
-  const auto put = put_in_place(*file, entry, frame.offset);
+  if (!file->has_name() && !file->compares) return AckStatus::done;
+  const auto put =
+      file->compares ? keep_equal(*file, entry, frame.offset) : put_in_place(*file, entry, frame.offset);
   if (!put) report(put.error());
   return put ? AckStatus::done : AckStatus::refused;
 }
 
 io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry, std::uint64_t size) {
-  UnnamedFile& unnamed = file.opened->file;
   struct stat status {};
-  if (::fstat(unnamed.fd(), &status) != 0) return io::errno_error("stat", file.subject);
+  if (::fstat(file.fd(), &status) != 0) return io::errno_error("stat", file.subject);
   if (static_cast<std::uint64_t>(status.st_size) != size &&
-      ::ftruncate(unnamed.fd(), static_cast<off_t>(size)) != 0) {
+      ::ftruncate(file.fd(), static_cast<off_t>(size)) != 0) {
     return io::errno_error("truncate", file.subject);
   }
-  auto done = apply_metadata(unnamed.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_,
-                             file.subject);
-  if (done) done = unnamed.publish(file.opened->directory.get(), split_path(file.path).name, file.subject);
+  if (file.old != nullptr && file.old->was_cloned && file.old->has_changed()) {
+    return io::plain_error(ErrorKind::file, "write", file.subject,
+                           "the old file, of which parts were taken over, was changed meanwhile");
+  }
+  auto done =
+      apply_metadata(file.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_, file.subject);
+  if (!file.opened) {
+    if (done && file.overwritten.close() != 0) return io::errno_error("close", file.subject);
+    return done;
+  }
+  UnnamedFile& unnamed = file.opened->file;
+  if (done) done = tree_->flush(unnamed.fd(), file.subject);
+  const int directory = file.opened->directory.get();
+  const std::string name(split_path(file.path).name);
+  if (done) {
+    done = tree_->publish(directory, name, file.subject,
+                          [&] { return unnamed.publish(directory, name, file.subject); });
+  }
+  if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);
   return done;
 }

@@ -1,15 +1,19 @@
 #include "tree/target_tree.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cassert>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/remove.h"
 #include "tree/special.h"
+#include "tree/temporary_name.h"
 
 namespace rdcp::tree {
 namespace {
@@ -31,7 +35,8 @@ io::Result<void> write_block(int fd, std::span<const std::byte> bytes, std::uint
 
 // The entry's content into an empty file, holes left out. A peer that sends other than it announced is told
 // so.
-io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& content, std::string_view subject) {
+io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& content, std::string_view subject,
+                               std::vector<ArchiveReader::Block>* blocks) {
   std::uint64_t filled = 0;
   std::uint64_t end = 0;
   for (;;) {
@@ -43,6 +48,7 @@ io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& conten
       return io::plain_error(io::ErrorKind::protocol, "write", subject, "content outside the announced size");
     }
     if (auto written = write_block(fd, bytes, offset, subject); !written) return written;
+    if (blocks != nullptr) blocks->push_back(**block);
     filled += bytes.size();
     end = offset + bytes.size();
   }
@@ -68,15 +74,30 @@ TargetTree::TargetTree(int root, std::string root_name, const MetadataPolicy& po
       naming_(naming) {}
 
 io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content) {
+  auto written = write_file(entry, content);
+  if (!written) return std::move(written).error();
+  return name_file(entry, *written);
+}
+
+io::Result<TargetTree::WrittenFile> TargetTree::write_file(const Entry& entry, ArchiveReader& content,
+                                                           std::vector<ArchiveReader::Block>* blocks) {
   assert(entry.type == EntryType::file);
   const std::string name = subject(entry.path);
   auto created = create(entry, name);
   if (!created) return std::move(created).error();
   auto& [directory, file] = *created;
-
-  if (auto written = write_content(file.fd(), entry, content, name); !written) return written;
+  auto written = write_content(file.fd(), entry, content, name, blocks);
+  if (!written) return std::move(written).error();
   const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
-  if (auto set = apply_metadata(file.fd(), entry, mode, policy_, names_, losses_, name); !set) return set;
+  return WrittenFile{std::move(file), mode};
+}
+
+io::Result<void> TargetTree::name_file(const Entry& entry, WrittenFile& written) {
+  UnnamedFile& file = written.file;
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(file.fd(), entry, written.known_mode, policy_, names_, losses_, name);
+  if (!set) return set;
+  if (auto flushed = flush(file.fd(), name); !flushed) return flushed;
 
   // close(2) tells on NFS whether the bytes have arrived: before they are seen, where the file can be named
   // without its descriptor.
@@ -84,8 +105,10 @@ io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content
   if (close_first) {
     if (auto closed = file.close(name); !closed) return closed;
   }
-  auto named = make_in_parent(
-      entry.path, [&](int parent) { return file.publish(parent, split_path(entry.path).name, name); });
+  auto named = make_in_parent(entry.path, [&](int parent) {
+    const std::string last(split_path(entry.path).name);
+    return publish(parent, last, name, [&] { return file.publish(parent, last, name); });
+  });
   if (!named) return named;
   return close_first ? io::Result<void>{} : file.close(name);
 }
@@ -101,7 +124,8 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
     return apply_metadata_path_fd(fd, entry, policy_, names_, losses_, name);
   };
   auto made = make_in_parent(entry.path, [&](int directory) {
-    return make_special({directory, std::string(split_path(entry.path).name), name}, entry, finish);
+    const Place place{directory, std::string(split_path(entry.path).name), name};
+    return publish(directory, place.name, name, [&] { return make_special(place, entry, finish); });
   });
   const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
   if (!made && is_device && made.error().code == EPERM) {
@@ -119,25 +143,97 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   const io::Fd target_directory = open_beneath(root_, target.parent, O_PATH | O_DIRECTORY);
   if (!target_directory) return io::errno_error("open directory", subject(target.parent));
   return make_in_parent(entry.path, [&](int directory) {
-    return make_hard_link({directory, std::string(split_path(entry.path).name), name}, target_directory.get(),
-                          std::string(target.name));
+    const Place place{directory, std::string(split_path(entry.path).name), name};
+    return publish(directory, place.name, name,
+                   [&] { return make_hard_link(place, target_directory.get(), std::string(target.name)); });
   });
+}
+
+io::Result<void> TargetTree::publish(int directory, const std::string& name, std::string_view subject,
+                                     const std::function<io::Result<void>()>& publish) {
+  struct stat status {};
+  const bool in_the_way = replaces_directories_ &&
+                          ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          S_ISDIR(status.st_mode);
+  if (!in_the_way) return publish();
+  const std::string aside = take_temporary_name(name, [&](const char* free) {
+    return ::renameat2(directory, name.c_str(), directory, free, RENAME_NOREPLACE);
+  });
+  if (aside.empty()) return io::errno_error("replace", subject);
+  const auto done = publish();
+  if (!done) {
+    ::renameat2(directory, aside.c_str(), directory, name.c_str(), RENAME_NOREPLACE);
+    return done;
+  }
+  auto removed = remove_tree(directory, aside, subject);
+  directories_.clear();  // some of it may be among them
+  return removed;
+}
+
+io::Result<void> TargetTree::set_attributes(const Entry& entry) {
+  const std::string name = subject(entry.path);
+  if (entry.path.empty() || !is_safe_path(entry.path)) {
+    return io::plain_error(io::ErrorKind::protocol, "set attributes of", name, "unsafe path");
+  }
+  const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
+  if (type_of(status.st_mode) != entry.type || status.st_nlink > 1) {
+    return io::plain_error(io::ErrorKind::file, "set attributes of", name, "it was replaced meanwhile");
+  }
+  return apply_metadata_path_fd(fd.get(), entry, policy_, names_, losses_, name);
 }
 
 io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   asked_parent_.reset();  // it may be given a default ACL now
   auto directory = open_directory(entry.path);
   if (!directory) return std::move(directory).error();
-  return apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, subject(entry.path));
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(*directory, entry, ~0u, policy_, names_, losses_, name);
+  struct stat here {};
+  struct stat root {};
+  const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
+                         here.st_dev != root.st_dev;
+  return elsewhere ? flush(*directory, name) : set;
 }
 
-io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry) {
+void TargetTree::forget_part(std::string_view path) {
+  const auto directory = open_directory(split_path(path).parent);
+  if (directory) PartFile::forget(*directory, split_path(path).name);
+}
+
+io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
+  if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
+  return {};
+}
+
+io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {
   const std::string name = subject(entry.path);
+  if (wish != nullptr) {
+    auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
+      auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
+      if (!held) return io::errno_error("create", name);
+      UnnamedFile file = part->take_file();
+      return OpenedFile{std::move(held), std::move(file), std::move(part)};
+    });
+    if (opened) return opened;
+  }
   auto created = create(entry, name);
   if (!created) return std::move(created).error();
-  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file)};
+  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file), {}};
   if (!opened.directory) return io::errno_error("create", name);
   return opened;
+}
+
+io::Fd TargetTree::open_old(std::string_view path, int access) {
+  errno = ENOENT;
+  if (path.empty() || !is_safe_path(path)) return {};
+  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
+  errno = ENOENT;
+  return {};
 }
 
 std::string TargetTree::subject(std::string_view path) const {

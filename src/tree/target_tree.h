@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/fd.h"
 #include "io/result.h"
@@ -13,6 +15,7 @@
 #include "tree/entry.h"
 #include "tree/metadata.h"
 #include "tree/names.h"
+#include "tree/part_file.h"
 #include "tree/unnamed_file.h"
 
 namespace rdcp::tree {
@@ -30,6 +33,15 @@ class TargetTree {
   // A small file with all its content (blocks from the reader until none is left; holes stay holes). Nothing
   // of it is seen under its name before content and metadata are right.
   io::Result<void> put_file(const Entry& entry, ArchiveReader& content);
+  // The same in two steps, between which the content may be read back. blocks: what was written where, as it
+  // lies in the chunk.
+  struct WrittenFile {
+    UnnamedFile file;
+    std::uint32_t known_mode = 0;
+  };
+  io::Result<WrittenFile> write_file(const Entry& entry, ArchiveReader& content,
+                                     std::vector<ArchiveReader::Block>* blocks = nullptr);
+  io::Result<void> name_file(const Entry& entry, WrittenFile& written);
   // symlink, hard_link, fifo, socket, device nodes: replaces what stands there unless that is a directory
   // (EISDIR); put under a temporary name and renamed where a name is taken. A device node without privilege
   // is a loss, not an error.
@@ -37,13 +49,41 @@ class TargetTree {
   // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
   io::Result<void> finish_directory(const Entry& entry);
 
+  // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
+  io::Result<void> set_attributes(const Entry& entry);
+
+  // Sync: what is no directory gives way to one; a directory gives way to what is none if `directories`.
+  void replace_others(bool directories) {
+    directories_.replace_others();
+    replaces_directories_ = directories;
+  }
+
   // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
   // metadata is set by apply_metadata() with created_mode ~0u before publish().
   struct OpenedFile {
     io::Fd directory;
     UnnamedFile file;
+    std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
   };
-  io::Result<OpenedFile> open_file(const Entry& entry);
+  // wish: as a part, where that can be; null: without a name.
+  io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
+  // Calls publish(), which names something `name` in directory; a directory that stands there and may give
+  // way is put aside before, and removed when the other one has its name.
+  io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
+                           const std::function<io::Result<void>()>& publish);
+
+  // The file is there, so what a run may have left of it is of no use; not where another run is at it.
+  void forget_part(std::string_view path);
+
+  // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
+  // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
+  void flush_all() { flushes_ = true; }
+  // Nothing, unless flush_all() was called: fsync(2).
+  io::Result<void> flush(int fd, std::string_view subject) const;
+
+  // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
+  // O_RDWR.
+  io::Fd open_old(std::string_view path, int access);
 
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;
@@ -67,6 +107,8 @@ class TargetTree {
   Losses& losses_;
   Directories directories_;
   Naming naming_;
+  bool replaces_directories_ = false;
+  bool flushes_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
 };

@@ -27,6 +27,18 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
   if (target_.root_) {
     tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
                                          target_.names_, target_.losses_);
+    const SyncSettings& sync = target_.job_.settings.sync;
+    if (sync.enabled) {
+      if (sync.mirror) tree_->replace_others(sync.replaces_directories());
+      comparer_ = std::make_unique<Comparer>(target_.root_.get(), target_.root_name_, target_.landing_, sync,
+                                             target_.policy_, target_.names_);
+      comparer_->going = [this] { return !giving_up(); };
+      pruner_ = std::make_unique<Pruner>(
+          target_.root_.get(), target_.root_name_, sync, target_.filter_, target_.prune_limit_,
+          target_.reporter_, [this](std::string_view path) { return comparer_->below_destination(path); });
+      pruner_->going = comparer_->going;
+    }
+    if (target_.job_.settings.fsync) tree_->flush_all();
   }
 }
 
@@ -106,6 +118,10 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   ring_->register_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   turns_ = std::make_unique<io::WaitList>(*ring_);
+  if (tree_ != nullptr && target_.job_.settings.verify) {
+    read_back_ = std::make_unique<ReadBack>(*ring_);
+    if (const auto begun = read_back_->start(); !begun) fail(begun.error());
+  }
   target_.streams_.subscribe(index_, ring_.get());
   stream_->start();
   std::vector<io::Task> tasks;
@@ -122,15 +138,20 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  target_.done_.streams[index_] = stream_->description();
+  std::vector<std::string>& streams = target_.done_.streams;
+  if (streams.size() <= index_) streams.resize(index_ + 1);
+  streams[index_] = stream_->description();
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
   ring_.reset();
+  read_back_.reset();
 }
 
 // The life of a chunk at the target: it lies in its slot; check its digest, write it, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
+  std::unique_ptr<CheckedArchive> checked;
+  if (read_back_ != nullptr) checked = std::make_unique<CheckedArchive>();
   for (;;) {
     const auto received = co_await stream_->receive();
     if (!received) {
@@ -152,17 +173,41 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       continue;
     }
     if (const auto known = answer_again(frame)) {
-      answer(frame, *known);
+      answer(frame, known->status, known->verdicts);
       continue;
     }
+    net::Verdicts verdicts;
     const io::Clock::time_point before = io::Clock::now();
-    std::uint64_t& spent = frame.kind == FrameKind::data ? times_.write_wait_ns : times_.write_busy_ns;
+    const bool waits = frame.kind == FrameKind::data || frame.kind == FrameKind::probe;
+    std::uint64_t& spent = waits ? times_.write_wait_ns : times_.write_busy_ns;
     switch (frame.kind) {
       case FrameKind::archive:
-        status = unpack(slot.first(frame.length));
+        if (checked == nullptr) {
+          status = unpack(slot.first(frame.length));
+          break;
+        }
+        checked->begin(slot.first(frame.length));
+        while (status == AckStatus::done && write_some(*checked)) {
+          while (checked->group.pending > 0) co_await read_back_->wait();
+          status = name_written(*checked);
+        }
+        if (status == AckStatus::done) target_.bytes_ += checked->named_bytes;
+        if (target_.refusing()) status = AckStatus::refused;
+        break;
+      case FrameKind::compare:
+        status = compare(slot.first(frame.length), verdicts);
+        break;
+      case FrameKind::names:
+        status = prune(slot.first(frame.length), verdicts);
         break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
+        break;
+      case FrameKind::probe:
+        status = co_await probe(frame, slot, verdicts);
+        break;
+      case FrameKind::ask:
+        status = co_await ask(frame, slot, verdicts);
         break;
       case FrameKind::copy_range:
         status = copy_range(frame);
@@ -186,7 +231,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
           status = AckStatus::refused;
           break;
         }
-        io::RingFile place = file->file;
+        io::RingFile place = file->place();
         const RegisteredFiles::Use use = files_->find(file->id, place);
         std::size_t bytes = frame.length;
         if (place.direct) {  // the rest of the last page; cut off at the commit
@@ -195,7 +240,14 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         }
         const io::IoResult result =
             co_await ring_->write(place, slot.first(bytes), file->ordered ? io::kNoOffset : frame.offset);
-        status = written(*file, frame, result, bytes);
+        if (file->back && result.error == 0 && result.bytes == bytes) {
+          const io::RingFile& back = file->back->file;
+          if (!back.direct && !io::drop_pages(back.fd)) target_.read_from_cache_ = true;
+          const std::span<std::byte> again = slot.first(io::round_up(frame.length, io::kPageBytes));
+          const io::IoResult read = co_await ring_->read(back, again, frame.offset);
+          status = found(*file, frame, read, again);
+        }
+        if (status == AckStatus::done) status = written(*file, frame, result, bytes);
         break;
       }
       case FrameKind::lost:
@@ -211,7 +263,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         break;
     }
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
-    answer(frame, status);
+    answer(frame, status, status == AckStatus::done ? verdicts : net::Verdicts());
   }
 }
 
@@ -230,6 +282,7 @@ bool TargetWorker::give_up(std::uint64_t stream) {
 
 // A batch of small files. What goes wrong with one of them is told, and the others are put in place.
 AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
+  if (!may_change()) return AckStatus::refused;
   if (target_.only_file_mode_) {
     protocol_error("an archive where one stream was agreed on");
     return AckStatus::refused;
@@ -253,8 +306,67 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 
+// A dry run is one by what is done here, whatever the source sends.
+bool TargetWorker::may_change() {
+  if (!target_.job_.settings.sync.dry_run) return true;
+  protocol_error("a change in a dry run");
+  return false;
+}
+
+// A page of what the source has: says of each entry what becomes of it, and tells the user.
+AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (comparer_ == nullptr) {
+    protocol_error("a comparison that was not agreed on");
+    return AckStatus::refused;
+  }
+  QuestionReader reader;
+  Question question;
+  Changes changes;
+  const auto opened = reader.open(page);
+  if (!opened) fail(opened.error());
+  for (std::size_t i = 0; opened && !giving_up(); ++i) {
+    const auto more = reader.next(question);
+    if (!more) fail(more.error());
+    if (!more || !*more) break;
+    const auto verdict = comparer_->compare(question, changes.list);
+    if (!verdict) report(verdict.error());
+    verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
+    // What is left of a run that was cut short while it sent the same again.
+    const bool whole = verdict && (*verdict == Verdict::equal || *verdict == Verdict::metadata);
+    const Entry& entry = question.entry;
+    if (whole && entry.type == EntryType::file && entry.size >= kPartBytesMin &&
+        !target_.job_.settings.sync.dry_run) {
+      tree_->forget_part(entry.path);
+    }
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
+// What directories of the source hold: says which hold something else here, or removes that.
+AckStatus TargetWorker::prune(std::span<const std::byte> page, net::Verdicts& verdicts) {
+  if (pruner_ == nullptr || !target_.job_.settings.sync.delete_extra) {
+    protocol_error("a deletion that was not agreed on");
+    return AckStatus::refused;
+  }
+  const auto read = read_names_page(page);
+  if (!read) {
+    fail(read.error());
+    return AckStatus::refused;
+  }
+  Changes changes;
+  if (!read->sums.empty()) {
+    pruner_->compare(read->sums, verdicts);
+  } else {
+    pruner_->remove_others(read->names, changes.list);
+  }
+  if (!changes.list.empty()) target_.tell_(changes);
+  return target_.refusing() ? AckStatus::refused : AckStatus::done;
+}
+
 io::Result<void> TargetWorker::put_entry() {
   if (target_.in_place_) return write_small_in_place();
+  if (entry_.attributes_only) return tree_->set_attributes(entry_);
   switch (entry_.type) {
     case EntryType::file:
       return tree_->put_file(entry_, reader_);

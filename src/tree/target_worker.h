@@ -9,8 +9,14 @@
 
 #include "io/arena.h"
 #include "io/ring.h"
+#include "io/step.h"
 #include "net/stream.h"
 #include "tree/archive.h"
+#include "tree/checked_archive.h"
+#include "tree/comparer.h"
+#include "tree/probe.h"
+#include "tree/pruner.h"
+#include "tree/read_back.h"
 #include "tree/target.h"
 #include "tree/target_tree.h"
 #include "tree/unheard.h"
@@ -29,12 +35,37 @@ class TargetWorker {
   void look_around();
   void look_for_reader();
   void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
-  std::optional<net::AckStatus> answer_again(const net::Frame& frame);
+  std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
+  net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus prune(std::span<const std::byte> page, net::Verdicts& verdicts);
+  bool may_change();
+  bool write_some(CheckedArchive& archive);
+  net::AckStatus name_written(CheckedArchive& archive);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
+  io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
+  io::Result<bool> open_overwritten(TargetFile& file);
+  std::unique_ptr<OldFile> find_old(const TargetFile& file, const Entry& entry);
+  io::Fd find_like(const TargetFile& file, const Entry& entry);
+  net::AckStatus open_to_compare(TargetFile& file);
+  io::Result<void> keep_equal(const TargetFile& file, const Entry& entry, std::uint64_t size);
+  io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> probe_blocks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
+                                        std::span<std::byte> room, net::Verdicts& verdicts);
+  void compare(const Probe& probe, const TargetFile& file, std::size_t first,
+               std::span<const std::byte> bytes, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> probe_chunks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
+                                        std::span<std::byte> room, net::Verdicts& verdicts);
+  io::Step<bool> make_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
+  io::Step<bool> fill_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
+  io::Step<net::AckStatus> take_chunk(TargetFile& file, std::uint64_t from, const io::Extent& to,
+                                      const io::Digest& digest, std::span<std::byte> room);
+  io::Step<net::AckStatus> ask(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  bool has_part(TargetFile& file) const;
+  TargetFileRef find_for_span(const net::Frame& frame, const Probe& probe);
   net::AckStatus copy_range(const net::Frame& frame);
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> put_in_place(TargetFile& file, const Entry& entry, std::uint64_t size);
@@ -42,6 +73,9 @@ class TargetWorker {
   TargetFileRef find_for_data(const net::Frame& frame);
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
+  bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
+  net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
+                       std::span<const std::byte> bytes);
   bool read_header(std::span<const std::byte> header, Entry& entry);
   // Reports what went wrong with one entry or file; what would go wrong for all that follow (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
@@ -61,6 +95,9 @@ class TargetWorker {
   std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> turns_;  // of ordered files, and of those who wait for a lost stream's worker
   std::unique_ptr<TargetTree> tree_;
+  std::unique_ptr<Comparer> comparer_;  // sync
+  std::unique_ptr<Pruner> pruner_;
+  std::unique_ptr<ReadBack> read_back_;  // of --verify; none where it is written in place
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;

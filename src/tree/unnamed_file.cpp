@@ -1,6 +1,7 @@
 #include "tree/unnamed_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,12 +51,24 @@ io::Result<UnnamedFile> UnnamedFile::create(int directory, std::string_view name
   return file;
 }
 
+UnnamedFile UnnamedFile::under_name(io::Fd file, io::Fd directory, std::string name, std::uint32_t mode) {
+  UnnamedFile named;
+  named.fd_ = std::move(file);
+  named.naming_ = Naming::rename;
+  named.created_mode_ = mode;
+  named.directory_ = std::move(directory);
+  named.temporary_name_ = std::move(name);
+  named.keeps_name_ = true;
+  return named;
+}
+
 UnnamedFile::UnnamedFile(UnnamedFile&& other) noexcept
     : fd_(std::move(other.fd_)),
       naming_(other.naming_),
       created_mode_(other.created_mode_),
       directory_(std::move(other.directory_)),
-      temporary_name_(std::exchange(other.temporary_name_, {})) {}
+      temporary_name_(std::exchange(other.temporary_name_, {})),
+      keeps_name_(other.keeps_name_) {}
 
 UnnamedFile& UnnamedFile::operator=(UnnamedFile&& other) noexcept {
   if (this == &other) return *this;
@@ -65,6 +78,7 @@ UnnamedFile& UnnamedFile::operator=(UnnamedFile&& other) noexcept {
   created_mode_ = other.created_mode_;
   directory_ = std::move(other.directory_);
   temporary_name_ = std::exchange(other.temporary_name_, {});
+  keeps_name_ = other.keeps_name_;
   return *this;
 }
 
@@ -108,6 +122,8 @@ bool UnnamedFile::open_under_temporary_name(int directory, std::string_view name
         ::openat(directory, temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, created_mode_));
     return fd_.get();
   });
+  // A sign for `rdcp --clean` that it is in use.
+  if (fd_) ::flock(fd_.get(), LOCK_EX | LOCK_NB);
   return !temporary_name_.empty();
 }
 
@@ -124,7 +140,7 @@ int UnnamedFile::replace(int directory, const std::string& name) {
 }
 
 void UnnamedFile::discard() {
-  if (!temporary_name_.empty()) ::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
+  if (!temporary_name_.empty() && !keeps_name_) ::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
   temporary_name_.clear();
 }
 

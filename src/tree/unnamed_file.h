@@ -29,6 +29,8 @@ class UnnamedFile {
   // way that turns out not to work on this filesystem is left for `rename`.
   static io::Result<UnnamedFile> create(int directory, std::string_view name, std::uint32_t mode,
                                         std::string_view subject, Naming naming = Naming::automatic);
+  // One that has a name of its own already, in `directory`, and keeps it without publish().
+  static UnnamedFile under_name(io::Fd file, io::Fd directory, std::string name, std::uint32_t mode);
   UnnamedFile(UnnamedFile&& other) noexcept;
   UnnamedFile& operator=(UnnamedFile&& other) noexcept;
   ~UnnamedFile() { discard(); }
@@ -59,6 +61,7 @@ class UnnamedFile {
   std::uint32_t created_mode_ = 0;
   io::Fd directory_;            // of temporary_name_; ours, so that its removal depends on nobody
   std::string temporary_name_;  // empty: it has none, or its final one
+  bool keeps_name_ = false;     // whatever becomes of it
 };
 
 }  // namespace rdcp::tree

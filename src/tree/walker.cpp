@@ -5,79 +5,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <climits>
 #include <cstring>
 #include <memory>
 
 #include "tree/archive.h"
+#include "tree/own_names.h"
+#include "tree/packer.h"
+#include "tree/walker_thread.h"
 
 namespace rdcp::tree {
 
 namespace {
 
-// getdents64(2)'s record; glibc's struct dirent64 is the same, but readdir(3) would hide the buffer's end.
-struct RawEntry {
-  ino64_t inode;
-  off64_t next;
-  unsigned short length;
-  unsigned char type;
-  char name[1];
-};
-
 bool is_dot(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-// A file much smaller on the disk than it says: sent by extents, so that holes stay holes. Below a few pages
-// it is not worth a file of its own: filesystems that pack or compress small files would make every file look
-// sparse.
-bool looks_sparse(const struct stat& status) {
-  constexpr off_t kSparseMin = 64 << 10;
-  return status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
-}
-
 }  // namespace
-
-// One walking thread: its stack of directories and the batch that it is filling.
-class Walker::Thread {
- public:
-  explicit Thread(Walker& walker) : walker_(walker) {}
-
-  void add_single(const Root& root);
-  void walk(DirectoryRef top);
-  void flush();
-  // False once the run was stopped.
-  bool going() const { return !walker_.plan_.stopped(); }
-
- private:
-  struct Level {
-    explicit Level(DirectoryRef directory) : directory(std::move(directory)) {}
-    DirectoryRef directory;
-    io::Fd fd;           // closed while too many are open below
-    off_t position = 0;  // where to go on when it is reopened
-    bool started = false;
-    bool at_end = false;
-    std::vector<DirectoryRef> subdirectories;  // of the buffer just read, still to be walked
-  };
-
-  bool open_level(Level& level);
-  void read_buffer(Level& level);
-  void add_entry(Level& level, const char* name);
-  void finish_level(Level& level);
-  void add_item(Item item);
-  void append(Item item);
-  std::string subject(const Directory& directory) const {
-    return join_path(directory.root->given, directory.local_path);
-  }
-
-  Walker& walker_;
-  Batch batch_;
-  std::uint64_t batch_bytes_ = 0;
-  std::uint64_t batch_serial_ = 1;
-  std::vector<Level> levels_;
-  alignas(RawEntry) std::array<char, 32 << 10> buffer_;
-};
 
 void Walker::Thread::flush() {
   if (batch_.items.empty()) return;
@@ -98,6 +43,7 @@ void Walker::Thread::append(Item item) {
   constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
   batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
                   (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
+  if (walker_.limits_.compares) batch_bytes_ = 0;  // most of it will not be sent
   batch_.items.push_back(std::move(item));
   if (batch_bytes_ >= walker_.limits_.batch_bytes || batch_.items.size() >= walker_.limits_.batch_items)
     flush();
@@ -119,7 +65,7 @@ void Walker::Thread::add_item(Item item) {
   }
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
   walker_.plan_.count(1, size);
-  if (regular && (size > walker_.limits_.small_file_max || looks_sparse(item.status))) {
+  if (!walker_.limits_.compares && travels_alone(item.status, walker_.limits_.small_file_max)) {
     auto file = std::make_shared<LargeFile>();
     file->item = std::move(item);
     walker_.plan_.add(std::move(file));
@@ -144,7 +90,10 @@ void Walker::Thread::walk(DirectoryRef top) {
     if (!level.subdirectories.empty()) {
       DirectoryRef next = std::move(level.subdirectories.back());
       level.subdirectories.pop_back();
-      if (walker_.offer(next)) continue;
+      // The other thread's batches must not come before the one that the parent is entered in.
+      const bool may_offer = walker_.wants_offer();
+      if (may_offer && walker_.limits_.compares) flush();
+      if (may_offer && walker_.offer(next)) continue;
       if (levels_.size() >= kHeldOpen) {
         level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
         level.fd.reset();
@@ -170,23 +119,57 @@ void Walker::Thread::read_buffer(Level& level) {
     directory.readable = !first;  // what could never be opened has no metadata to be finished with
     return;
   }
-  if (first) {
-    struct stat status {};
-    if (::fstat(level.fd.get(), &status) == 0) {
-      fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
-      directory.entry.size = 0;
-    }
-    const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
-    if (!read) walker_.reporter_.problem(read.error());
+  if (first) note_directory(level);
+  if (!level.names.empty()) {
+    name_some(level);
+  } else if (directory.whole) {
+    list_some(level);
+  } else {
+    level.at_end = true;
   }
+}
+
+void Walker::Thread::note_directory(Level& level) {
+  Directory& directory = *level.directory;
+  level.names = directory.names;
+  struct stat status {};
+  if (::fstat(level.fd.get(), &status) == 0) {
+    fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
+    directory.entry.size = 0;
+  }
+  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
+  if (!read) walker_.reporter_.problem(read.error());
+  if (walker_.limits_.compares) enter(level.directory);
+}
+
+void Walker::Thread::list_some(Level& level) {
   const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
-  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(directory)));
+  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(*level.directory)));
   if (bytes <= 0) level.at_end = true;
   for (long at = 0; at < bytes;) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
     at += raw->length;
-    if (!is_dot(raw->name)) add_entry(level, raw->name);
+    if (is_dot(raw->name) || is_left_by_a_run(raw->name) || is_named(level, raw->name)) continue;
+    add_entry(level, raw->name);
   }
+}
+
+bool Walker::Thread::hides(const Item& item) const {
+  const Choice& choice = walker_.choice_;
+  if (S_ISREG(item.status.st_mode) &&
+      !choice.selection.sends_size(static_cast<std::uint64_t>(item.status.st_size))) {
+    return true;
+  }
+  return !choice.filter.empty() && choice.filter.hides(item.filter_path(), S_ISDIR(item.status.st_mode));
+}
+
+void Walker::Thread::enter(const DirectoryRef& directory) {
+  directory->pending.fetch_add(1);
+  directory->to_finish = false;
+  Item item;
+  item.kind = Item::Kind::enter;
+  item.directory = directory;
+  append(std::move(item));
 }
 
 void Walker::Thread::add_entry(Level& level, const char* name) {
@@ -197,18 +180,31 @@ void Walker::Thread::add_entry(Level& level, const char* name) {
     walker_.reporter_.problem(io::errno_error("stat", item.subject()));
     return;
   }
+  if (hides(item)) return;
+  // A mount point is copied as the empty directory that unmounting would leave.
+  const dev_t device = level.directory->device;
+  const bool whole = walker_.choice_.recursive &&
+                     (!walker_.choice_.selection.one_file_system || item.status.st_dev == device);
+  add_found(level, std::move(item), whole, {}, device);
+}
+
+// whole, names, device: of a directory.
+void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device) {
   if (S_ISDIR(item.status.st_mode)) {
     auto child = std::make_shared<Directory>();
     child->root = level.directory->root;
     child->parent = level.directory;
     child->local_path = item.local_path();
+    child->whole = whole;
+    child->names = names;
+    child->device = device;
     level.directory->pending.fetch_add(1);
     level.subdirectories.push_back(std::move(child));
     return;
   }
   if (S_ISLNK(item.status.st_mode)) {
     char target[PATH_MAX];
-    const ssize_t length = ::readlinkat(level.fd.get(), name, target, sizeof target);
+    const ssize_t length = ::readlinkat(level.fd.get(), item.name.c_str(), target, sizeof target);
     if (length < 0) {
       walker_.reporter_.problem(io::errno_error("read link", item.subject()));
       return;
@@ -240,9 +236,15 @@ void Walker::Thread::add_single(const Root& root) {
   add_entry(level, root.name.c_str());
 }
 
-Walker::Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits,
+Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
                const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
-    : plan_(plan), roots_(roots), limits_(limits), policy_(policy), names_(names), reporter_(reporter) {}
+    : plan_(plan),
+      roots_(roots),
+      choice_(choice),
+      limits_(limits),
+      policy_(policy),
+      names_(names),
+      reporter_(reporter) {}
 
 Walker::~Walker() {
   plan_.stop();
@@ -258,11 +260,7 @@ void Walker::start(unsigned threads) {
   thread_count_ = threads;
   running_threads_ = threads;
   for (const Root& root : roots_) {
-    if (root.single) continue;
-    auto top = std::make_shared<Directory>();
-    top->root = &root;
-    top->offered = true;
-    offered_.push_back(std::move(top));
+    if (!root.single && !choice_.filter.hides(root.filter_path, true)) add_top(root);
   }
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, first = i == 0] {
@@ -276,6 +274,20 @@ void Walker::start(unsigned threads) {
       run_thread();
     });
   }
+}
+
+void Walker::add_top(const Root& root) {
+  auto top = std::make_shared<Directory>();
+  top->root = &root;
+  top->offered = true;
+  struct stat status {};
+  if (::fstat(root.fd.get(), &status) == 0) top->device = status.st_dev;
+  if (choice_.selection.named_only) {
+    top->names = choice_.names.all();
+    top->whole = choice_.names.take_content(top->names);
+    top->passed_through = !top->whole;
+  }
+  offered_.push_back(std::move(top));
 }
 
 void Walker::run_thread() {
@@ -309,6 +321,12 @@ bool Walker::take_offered(DirectoryRef& directory) {
   directory = std::move(offered_.front());
   offered_.pop_front();
   return true;
+}
+
+bool Walker::wants_offer() {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  return idle_threads_ > 0 && offered_.size() < kOffered;
 }
 
 // Gives a directory to the other threads while they have little to do.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tree/choice.h"
 #include "tree/metadata.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
@@ -24,16 +25,18 @@ struct WalkLimits {
   std::uint64_t small_file_max = 0;  // larger files go alone, as chunks
   std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
   std::size_t batch_items = 512;
+  bool compares = false;  // sync: all goes into batches, and a directory's own metadata before what is in it
 };
 
 // Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
 // opened through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads
-// nowhere. Memory is bounded by the depth and one buffer of names at each level, plus what the plan holds.
-// Directories deeper than kHeldOpen keep their position, not their descriptor.
+// nowhere. What the filter hides is not even entered. Memory is bounded by the depth and one buffer of names
+// at each level, plus what the plan holds. Directories deeper than kHeldOpen keep their position, not their
+// descriptor.
 class Walker {
  public:
-  Walker(Plan& plan, const std::vector<Root>& roots, const WalkLimits& limits, const MetadataPolicy& policy,
-         NameTable& names, Reporter& reporter);
+  Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
+         const MetadataPolicy& policy, NameTable& names, Reporter& reporter);
   ~Walker();  // stops the plan if the walk is not over, and joins
 
   void start(unsigned threads);
@@ -43,7 +46,9 @@ class Walker {
   static constexpr std::size_t kHeldOpen = 64;
   static constexpr std::size_t kOffered = 64;
 
+  void add_top(const Root& root);
   bool take_offered(DirectoryRef& directory);
+  bool wants_offer();
   bool offer(DirectoryRef& directory);
   void run_thread();
   // The first name seen for an inode with several, or null when this is the first.
@@ -51,6 +56,7 @@ class Walker {
 
   Plan& plan_;
   const std::vector<Root>& roots_;
+  const Choice& choice_;
   const WalkLimits limits_;
   const MetadataPolicy policy_;
   NameTable& names_;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,17 +16,22 @@
 #include "io/file.h"
 #include "tree/beneath.h"
 #include "tree/entry.h"
+#include "tree/named_paths.h"
+#include "tree/names_page.h"
+#include "tree/sync_settings.h"
+#include "tree/span_state.h"
 
 namespace rdcp::tree {
 
 // One SRC. Everything of it is looked up beneath fd.
 struct Root {
-  io::Fd fd;            // the directory; for a single file (or symlink, node) the directory that it is in
-  std::string given;    // as the user named it, for messages
-  std::string name;     // single: its name within fd
-  std::string landing;  // Entry::path of its top; set before the first worker starts
-  bool single = false;  // not a directory: one item
-  io::Fd opened;        // single: already open, to be read as it is (standard input, FIFO, device)
+  io::Fd fd;                // the directory; for a single file (or symlink, node) the directory that it is in
+  std::string given;        // as the user named it, for messages
+  std::string name;         // single: its name within fd
+  std::string landing;      // Entry::path of its top; set before the first worker starts
+  std::string filter_path;  // of its top, as filter rules see it; empty: its content is the top
+  bool single = false;      // not a directory: one item
+  io::Fd opened;            // single: already open, to be read as it is (standard input, FIFO, device)
   std::optional<std::uint64_t> begin;  // opened: a regular file that is read by extents from here on
 };
 
@@ -41,6 +47,15 @@ struct Directory {
   std::string local_path;  // beneath root->fd
   Entry entry;             // metadata; path is filled in when it is sent
   bool readable = true;    // false: it could not even be opened; it has been reported and is not finished
+  // Its own metadata are to be sent. A sync finds out: they differ, or something in it changes.
+  std::atomic<bool> to_finish{true};
+  // Something in it left its batch to go alone, so its finish cannot be in that batch.
+  std::atomic<bool> outgrown{false};
+
+  bool whole = true;            // all that is in it is listed; else what is named
+  NamedPaths::Range names;      // named beneath it; with whole, what the names say of an entry comes first
+  bool passed_through = false;  // a root, not named itself: what it is at the target is left as it is
+  dev_t device = 0;             // that --one-file-system keeps to
 
   // Children not settled yet, plus one while it is being listed. At zero it can be finished.
   std::atomic<std::int64_t> pending{1};
@@ -53,19 +68,27 @@ struct Directory {
 
 // One thing to copy, as the walker saw it.
 struct Item {
-  enum class Kind : std::uint8_t { entry, hard_link, finish };
+  // enter: a directory's own metadata, compared (sync) before anything in it; nothing of it is sent.
+  // listed: what a finish becomes when something in the directory went out of the batch.
+  enum class Kind : std::uint8_t { entry, hard_link, finish, enter, listed };
   Kind kind = Kind::entry;
-  DirectoryRef directory;   // that it is in; for finish: the directory itself
-  std::string name;         // for finish: empty
+  DirectoryRef directory;   // that it is in; for finish, enter, listed: the directory itself
+  std::string name;         // for these: empty
   struct stat status {};    // entry, hard_link
   std::string link_target;  // symlink: content; hard_link: Entry::path below the landing, see link_root
   const Root* link_root = nullptr;
-  bool skipped = false;  // it could not be packed, which has been told
+  bool skipped = false;  // there is nothing (more) to send; if it could not be packed, that has been told
+  bool asked = false;    // it is on the page under way
+  Verdict verdict = Verdict::different;
 
   // The directory that waits for this item.
   const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent : directory; }
   std::string local_path() const { return join_path(directory->local_path, name); }
   std::string entry_path() const { return landing_path(*directory->root, local_path()); }
+  std::string filter_path() const {
+    return directory->root->single ? directory->root->filter_path
+                                   : join_path(directory->root->filter_path, local_path());
+  }
   // For messages: the SRC as given, with the path beneath it.
   std::string subject() const {
     return directory->root->single ? directory->root->given : join_path(directory->root->given, local_path());
@@ -78,12 +101,16 @@ struct Item {
 // Neighbouring small items that should fit into one archive chunk.
 struct Batch {
   std::vector<Item> items;
+  std::uint64_t serial = 0;     // not 0: to be compared first (sync), in about this order
+  std::size_t compared = 0;     // the first that the target has not been asked about
+  std::size_t asked_until = 0;  // behind the last one on the page under way
+  bool to_compare() const { return serial != 0 && compared < items.size(); }
   std::size_t next = 0;     // the first that has not been packed yet
   std::size_t settled = 0;  // the first that the target has not answered for
 };
 
 // A file sent as parallel chunks. The plan's mutex guards what changes.
-struct LargeFile {
+struct LargeFile : SpanState {
   Item item;
   std::uint64_t id = 0;
   bool byte_stream = false;  // no positions, no size known beforehand: standard input, FIFO, character device
@@ -100,7 +127,7 @@ struct LargeFile {
   // Guarded by the plan.
   std::vector<io::Extent> returned;  // extents to be handed out again, in chunks
   bool exhausted = false;            // no more extents
-  bool reading = false;              // byte_stream: one read at a time
+  bool reading = false;              // one read at a time: byte_stream, and see Plan::next_span()
   bool failed = false;               // reported; to be abandoned
   bool by_kernel = false;            // copy within the kernel (copy_range)
   // Written through the target's page cache, where two writers of one file only spin on its inode's lock: its
@@ -117,14 +144,17 @@ using LargeFileRef = std::shared_ptr<LargeFile>;
 
 // One piece of work for a slot.
 struct Work {
-  enum class Kind : std::uint8_t { batch, open, extent, commit, abandon, lost };
+  enum class Kind : std::uint8_t { batch, open, span, extent, commit, abandon, lost, names };
   Kind kind = Kind::batch;
   bool by_kernel = false;  // extent: to be copied within the kernel (copy_range)
   bool again = false;      // it was under way on a stream that was lost
   Batch batch;
+  NamesBatch names;
   LargeFileRef file;
-  io::Extent extent;
-  std::size_t stream = 0;  // lost: which one
+  io::Extent extent;             // or span
+  Spans spans = Spans::none;     // span: how
+  std::vector<std::byte> probe;  // span: what was sent over a lost stream, to be sent again as it was
+  std::size_t stream = 0;        // lost: which one
 };
 
 }  // namespace rdcp::tree

@@ -1,10 +1,14 @@
 #include "tree/xattrs.h"
 
+#include <fcntl.h>
 #include <linux/limits.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -186,6 +190,31 @@ io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& poli
   });
   if (is_minimal(entry.access_acl)) entry.access_acl.clear();
   return result;
+}
+
+// listxattrat(2), Linux 6.13; before that by the directory's name in /proc, which leads to the held inode,
+// and one component on.
+bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& policy) {
+  constexpr long kListxattrat = 465;
+  static std::atomic<bool> has_call{true};
+  if (!policy.xattrs) return false;
+  std::array<char, 1024> list;
+  ssize_t length = -1;
+  if (has_call) {
+    length = ::syscall(kListxattrat, directory, name, AT_SYMLINK_NOFOLLOW, list.data(), list.size());
+    if (length < 0 && (errno == ENOSYS || errno == EPERM)) has_call = false;
+  }
+  if (!has_call) {
+    const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + name;
+    length = ::llistxattr(path.c_str(), list.data(), list.size());
+  }
+  if (length < 0) return errno != EOPNOTSUPP;
+  bool any = false;
+  const bool root = length > 0 && is_root();
+  for_each_name(std::string_view(list.data(), static_cast<std::size_t>(length)), [&](std::string_view one) {
+    any = any || one == kAccessAclXattr || one == kDefaultAclXattr || is_copied(one, root);
+  });
+  return any;
 }
 
 bool apply_xattrs(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,

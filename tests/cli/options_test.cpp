@@ -89,6 +89,9 @@ TEST(Options, FlagsHaveShortAndLongForms) {
   EXPECT_FALSE(good({"--no-owner"}).owner);
   EXPECT_FALSE(good({"--no-xattrs"}).xattrs);
   EXPECT_TRUE(good({"--numeric-ids"}).numeric_ids);
+  EXPECT_TRUE(good({"--inplace"}).inplace);
+  EXPECT_TRUE(good({"-W"}).whole_file);
+  EXPECT_TRUE(good({"--whole-file"}).whole_file);
 }
 
 TEST(Options, ShortFlagsMayBeGrouped) {
@@ -278,6 +281,34 @@ TEST(Options, AgentTakesNoOperands) {
   expect_usage_error({"--agent", "a", "b"}, "--agent");
 }
 
+TEST(Options, Check) {
+  const Parsed pair = parse({"--check", "--json", "--quick", "--metadata", "a", "host:b"});
+  ASSERT_FALSE(pair.exit_status) << pair.text_err;
+  EXPECT_TRUE(pair.options.check && pair.options.json && pair.options.quick && pair.options.metadata);
+  const Parsed list = parse({"--check", "--manifest", "m", "host:dir"});
+  ASSERT_FALSE(list.exit_status) << list.text_err;
+  EXPECT_EQ(list.options.manifest_file, "m");
+  EXPECT_EQ(list.options.destination.path, "dir");
+  EXPECT_TRUE(list.options.sources.empty());
+  expect_usage_error({"--check", "--sums", "s", "a", "b"}, "takes one operand");
+  expect_usage_error({"--check", "--sums", "s", "--manifest", "m", "a"}, "takes one list");
+  expect_usage_error({"--check", "a", "b", "c"}, "takes one SRC and one DST");
+  expect_usage_error({"--check", "-", "b"}, "no streams");
+  expect_usage_error({"--check", "--verify", "a", "b"}, "is for copies");
+  expect_usage_error({"--quick", "a", "b"}, "goes with --check only");
+  expect_usage_error({"--metadata", "a", "b"}, "goes with --check only");
+}
+
+TEST(Options, VerifyAndLists) {
+  const Parsed copy = parse({"--verify", "--manifest", "m", "--sums", "s", "a", "b"});
+  ASSERT_FALSE(copy.exit_status) << copy.text_err;
+  EXPECT_TRUE(copy.options.verify);
+  EXPECT_EQ(copy.options.manifest_file, "m");
+  EXPECT_EQ(copy.options.sums_file, "s");
+  expect_usage_error({"--manifest", "m", "-", "host:b"}, "not of streams");
+  expect_usage_error({"--sums=", "a", "b"}, "needs a value");
+}
+
 TEST(Options, TheDoctorTakesOneHostOrNone) {
   const Parsed here = parse({"--doctor"});
   EXPECT_FALSE(here.exit_status) << here.text_err;
@@ -299,7 +330,33 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
   expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
-  expect_usage_error({"--json", "a", "b"}, "goes with --doctor only");
+  expect_usage_error({"--json", "a", "b"}, "goes with --doctor, --check and --sync only");
+}
+
+TEST(Options, RulesKeepTheirCommonOrder) {
+  const Options options = good({"-f", "- a", "--exclude=b", "--include", "[c]", "-f+ d", "--exclude-from",
+                                "e", "--include-from=f", "--exclude", "-g", "-r", "--filter=H,! h"});
+  std::string words;
+  for (const auto& [option, word] : options.selection_words.filters) {
+    words += std::to_string(static_cast<int>(option)) + ":" + word + "|";
+  }
+  EXPECT_EQ(words, "2:- a|0:b|1:[c]|2:+ d|3:e|4:f|0:-g|2:H,! h|");
+  EXPECT_TRUE(options.recursive);
+}
+
+TEST(Options, WhichPartIsCopied) {
+  EXPECT_FALSE(good({}).selection_words.any());
+  const Options options =
+      good({"-0x", "--files-from", "-", "--max-size=1K", "--min-size", "1KB", "--max-size", "3"});
+  EXPECT_TRUE(options.selection_words.ended_by_nul && options.selection_words.one_file_system);
+  EXPECT_EQ(options.selection_words.files_from, "-");
+  EXPECT_EQ(options.selection_words.size_max, 3u);
+  EXPECT_EQ(options.selection_words.size_min, 1000u);
+  expect_usage_error({"--max-size=x", "a", "b"}, "not a size");
+  expect_usage_error({"--exclude=", "a", "b"}, "needs a value");
+  expect_usage_error({"--files-from=x", "a", "b", "c"}, "one SRC");
+  expect_usage_error({"--exclude=x", "-", "b"}, "is one file");
+  expect_usage_error({"-x", "a", "-"}, "is one file");
 }
 
 TEST(Options, HelpAndVersionGoToStandardOutput) {

@@ -62,6 +62,7 @@ class KillTest(CopyTest):
         time.sleep(self.chance.random() * most)  # the moment is what the test varies
 
     def check_target(self):
+        self.assert_no_litter(self.landing, cut_short=True)
         for folder, _, names in os.walk(self.landing):
             for name in names:
                 path = os.path.join(folder, name)

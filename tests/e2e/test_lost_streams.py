@@ -44,16 +44,17 @@ class Cutting(CopyTest):
     def cuts(self) -> int:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
-    def copy_cut(self, cuts: int, *words, **options):
+    def copy_cut(self, cuts: int, *words, streams: int = STREAMS, retry: int = 0,
+                 then: str = "its chunks went over the others", **options):
         """A copy of the tree that loses some of its streams, and nothing else."""
         self.log.unlink(missing_ok=True)
-        done = self.copy("-r", "--streams", str(STREAMS), "--chunk-size", "64K", *words, **options)
+        done = self.copy("-r", "--streams", str(streams), "--retry-time", str(retry), "--chunk-size", "64K", *words,
+                         **options)
         self.assertEqual(self.cuts(), cuts)
         lines = done.err.splitlines()
         self.assertEqual(len(lines), cuts, done)
         for line in lines:
-            self.assertRegex(line, r"^rdcp: warning: stream [1-3] \(tcp .* -> .*\) was lost: .*; "
-                                   r"its chunks went over the others$")
+            self.assertRegex(line, rf"^rdcp: warning: stream [1-9] \(tcp .* -> .*\) was lost: .*; {then}$")
         return done
 
 
@@ -84,14 +85,59 @@ class LostStreams(Cutting):
     def test_all(self):
         old = self.make_file(self.target / "large-1", 10, seed=99)
         before = old.read_bytes()
-        done = self.fails(EXIT_DATA, "-r", "--streams", str(STREAMS), "--chunk-size", "64K", f"{self.tree}/",
-                          f"dest:{self.target}", env=self.environment(STREAMS, 9))
+        done = self.fails(EXIT_DATA, "-r", "--streams", str(STREAMS), "--retry-time", "0", "--chunk-size", "64K",
+                          f"{self.tree}/", f"dest:{self.target}", env=self.environment(STREAMS, 9))
         self.assertEqual(self.cuts(), STREAMS)
         self.assertEqual(len(done.err.splitlines()), 1, done)
+        self.assert_no_litter(self.target, cut_short=True)
         for path in self.target.rglob("*"):
             if path.is_file() and path.read_bytes() != before:
                 self.assert_same_file(self.tree / path.relative_to(self.target), path)
+
+
+class ComeBack(Cutting):
+    """With a time to retry for, other streams take the place of those that are lost."""
+
+    THEN = "another one took its place"
+
+    def come_back(self, cuts: int, *words, **options):
+        return self.copy_cut(cuts, *words, retry=30, then=f"({self.THEN}|its chunks went over the others)", **options)
+
+    def test_the_only_one(self):
+        for after in (1, 2, 40):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                self.copy_cut(1, self.tree, f"dest:{target}", streams=1, retry=30, then=self.THEN,
+                              env=self.environment(1, after))
+                self.assert_same_tree(self.tree, target)
+                self.assert_no_litter(target)
+
+    def test_the_only_one_that_the_target_loses(self):
+        for after in (2, 40):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                self.copy_cut(1, "--rdcp-path", self.agent(1, after), self.tree, f"dest:{target}", streams=1, retry=30,
+                              then=self.THEN)
+                self.assert_same_tree(self.tree, target)
+
+    def test_the_only_one_on_the_way_here(self):
+        for after in (2, 40):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                self.copy_cut(1, "--rdcp-path", self.agent(1, after), f"dest:{self.tree}", target, streams=1, retry=30,
+                              then=self.THEN)
+                self.assert_same_tree(self.tree, target)
+
+    def test_all(self):
+        self.come_back(STREAMS, self.tree, f"dest:{self.target}/tree", env=self.environment(STREAMS, 9))
+        self.assert_same_tree(self.tree, self.target / "tree")
         self.assert_no_litter(self.target)
+
+    def test_between_two_hosts(self):
+        self.copy("-r", "--streams", "1", "--retry-time", "30", "--chunk-size", "64K", "--rdcp-path", self.agent(1, 20),
+                  f"dest:{self.tree}", f"other:{self.target}/tree")
+        self.assertEqual(self.cuts(), 2)  # one by each agent
+        self.assert_same_tree(self.tree, self.target / "tree")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 import contextlib
 import os
+import random
 import re
+import select
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -177,6 +180,14 @@ class Bytes(PipeTest):
             self.assertEqual(receiver.out, b"%d" % i)
 
 
+def receive_all(peer: socket.socket, most: int) -> bytes:
+    peer.settimeout(20)
+    data = b""
+    while len(data) < most and (piece := peer.recv(most - len(data))):
+        data += piece
+    return data
+
+
 def current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -200,6 +211,27 @@ class Meeting(PipeTest):
         text = self.end(sender, EXIT_HOST, timeout=20)
         self.assertGreater(time.monotonic() - sender.started, 0.9)
         self.assertIn("Connection refused; gave up after 1 s", text)
+
+    def test_versions_that_differ_are_named_on_both_sides(self):
+        receiver, port = self.receiver()
+        with socket.create_connection(("127.0.0.1", port)) as other:
+            other.sendall(b"RDCP" + struct.pack("<HH", 999, 0) + bytes(32))
+            magic, ours, _ = struct.unpack("<4sHH", receive_all(other, 64))
+        self.assertEqual(magic, b"RDCP")
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            sender = self.sender(listener.getsockname()[1])
+            listener.settimeout(20)
+            caller, _ = listener.accept()
+            with caller:
+                caller.settimeout(20)
+                hello = caller.recv(40, socket.MSG_WAITALL)
+                caller.sendall(b"RDCP" + struct.pack("<HH", 999, 0))
+        self.assertEqual(struct.unpack("<4sH", hello[:6]), (b"RDCP", ours))
+        both = f"speaks stream protocol 999, this side speaks {ours}: install the same version on both"
+        self.assertIn(both, self.end(sender, EXIT_HOST))
+        # It was no reason to give up waiting.
+        self.end(self.sender(port, stdin=subprocess.DEVNULL), 0)
+        self.assertIn(both, self.end(receiver, 0))
 
     def test_a_host_without_a_name(self):
         self.assertIn("find host no-such-host.invalid",
@@ -343,6 +375,62 @@ def cmdline(pid: int) -> bytes:
     return b""
 
 
+class Live(PipeTest):
+    """What is there travels at once: a reader sees it before the writer says more."""
+
+    def take(self, running: Running, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            ready, _, _ = select.select([running.process.stdout], [], [], 20)
+            self.assertTrue(ready, f"only {data[:50]} came")
+            piece = os.read(running.process.stdout.fileno(), count - len(data))
+            self.assertTrue(piece, f"after {data[:50]} there is an end")
+            data += piece
+        return data
+
+    def test_lines(self):
+        for ring in ("auto", "threads"):
+            with self.subTest(ring=ring):
+                receiver, port = self.receiver(options=("--ring", ring))
+                sender = self.sender(port, stdin=subprocess.PIPE, options=("--ring", ring))
+                for i in range(50):
+                    line = b"line %d\n" % i
+                    os.write(sender.process.stdin.fileno(), line)
+                    self.assertEqual(self.take(receiver, len(line)), line)
+                self.close_input(sender)
+                self.end(sender, 0)
+                self.end(receiver, 0)
+
+    def test_into_a_fifo(self):
+        os.mkfifo(self.folder / "fifo")
+        reader = self.start(Path("/bin/cat"), "fifo")
+        _, port = self.receiver("fifo")
+        sender = self.sender(port, stdin=subprocess.PIPE)
+        for _ in range(3):
+            os.write(sender.process.stdin.fileno(), b"abc")
+            self.assertEqual(self.take(reader, 3), b"abc")
+        self.close_input(sender)
+        self.end(sender, 0)
+
+    def test_pieces_of_any_length_become_a_whole_file(self):
+        data = random.Random(5).randbytes(3 * MIB)
+        ends = sorted(random.Random(6).sample(range(1, len(data)), 300))
+        for words in ((), ("target",)):
+            with self.subTest(words=words):
+                receiver, port = self.receiver(*words, options=("--cache", "bypass"))
+                sender = self.sender(port, stdin=subprocess.PIPE, options=SMALL)
+                for begin, end in zip([0, *ends], [*ends, len(data)]):
+                    sender.process.stdin.write(data[begin:end])
+                    sender.process.stdin.flush()
+                    if not words:
+                        self.assertEqual(self.take(receiver, end - begin), data[begin:end])
+                self.close_input(sender)
+                self.end(sender, 0)
+                self.end(receiver, 0)
+                if words:
+                    self.assertEqual((self.folder / "target").read_bytes(), data)
+
+
 class Ends(PipeTest):
     def test_the_reader_dies_early_and_late(self):
         for read_before in (0, 1, 3 * MIB, 30 * MIB):
@@ -455,16 +543,28 @@ class Ends(PipeTest):
         self.end(sender, EXIT_DATA, timeout=20)
 
     def test_a_long_silence_is_no_end(self):
-        receiver, port = self.receiver()
-        sender = self.sender(port, stdin=subprocess.PIPE)
-        sender.process.stdin.write(b"before ")
-        sender.process.stdin.flush()
+        """Of a writer that has nothing to say, and of a side that its terminal has stopped."""
+        pairs = {}
+        for stopped in ("none", "sender", "receiver"):
+            receiver, port = self.receiver()
+            sender = self.sender(port, stdin=subprocess.PIPE)
+            sender.process.stdin.write(b"before ")
+            sender.process.stdin.flush()
+            self.assertEqual(os.read(receiver.process.stdout.fileno(), 7), b"before ")
+            pairs[stopped] = sender, receiver
+        for running in (pairs["sender"][0], pairs["receiver"][1]):
+            os.kill(running.pid, signal.SIGTSTP)
+            self.assertTrue(wait_for(lambda pid=running.pid: state_of(pid) == "T"))
         threading.Event().wait(30)  # longer than a peer may give no sign of life
-        sender.process.stdin.write(b"and after")
-        self.close_input(sender)
-        self.end(sender, 0)
-        self.end(receiver, 0)
-        self.assertEqual(receiver.out, b"before and after")
+        for running in (pairs["sender"][0], pairs["receiver"][1]):
+            os.kill(running.pid, signal.SIGCONT)
+        for stopped, (sender, receiver) in pairs.items():
+            with self.subTest(stopped=stopped):
+                sender.process.stdin.write(b"and after")
+                self.close_input(sender)
+                self.end(sender, 0)
+                self.end(receiver, 0)
+                self.assertEqual(receiver.out, b"and after")
 
 
 def moved(pid: int) -> int:
@@ -472,6 +572,10 @@ def moved(pid: int) -> int:
     with contextlib.suppress(OSError):
         return int(re.search(r"rchar: (\d+)", Path(f"/proc/{pid}/io").read_text())[1])
     return 0
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def stands_still(pid: int) -> int:

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -83,6 +84,18 @@ class Streams(PipelineTest):
 
     def test_commands_on_this_host_run_in_our_folder(self):
         self.assertEqual(self.output(":pwd"), os.fsencode(self.disk.resolve()) + b"\n")
+
+    def test_lines_travel_at_once(self):
+        running = self.start("dest:cat", "other:cat", ":cat", stdin=subprocess.PIPE)
+        for i in range(20):
+            running.process.stdin.write(b"line %d\n" % i)
+            running.process.stdin.flush()
+            ready, _, _ = select.select([running.process.stdout], [], [], 20)
+            self.assertTrue(ready, "nothing came")
+            self.assertEqual(os.read(running.process.stdout.fileno(), 100), b"line %d\n" % i)
+        running.process.stdin.close()
+        running.process.stdin = None
+        self.assertEqual(running.finish(20).status, 0)
 
     def test_many_segments_on_one_host(self):
         self.assertEqual(self.output(*["dest:cat"] * 6, stdin=b"six"), b"six")
@@ -379,18 +392,56 @@ class Ends(PipelineTest):
         running.process.wait()
         self.check_rest(running)
 
+    def agents(self) -> list[int]:
+        """On the hosts; not their guards, which look alike."""
+        alike = [pid for pid in self.sshd.descendants()
+                 if b"--agent" in words_of(pid) and words_of(pid)[0].endswith(b"/rdcp")]
+        return sorted(pid for pid in alike if parent_of(pid) not in alike)
+
     def test_killed_agents(self):
         for which in (0, 1, 2):
             running = self.begin()
-            agents = sorted(pid for pid in self.sshd.descendants()
-                            if b"--agent" in words_of(pid) and words_of(pid)[0].endswith(b"/rdcp"))
-            os.kill(agents[which], signal.SIGKILL)
+            os.kill(self.agents()[which], signal.SIGKILL)
             done = running.finish(20)
             self.assertEqual(done.status, EXIT_DATA, done)
-            for pid in self.commands():  # what ignores SIGTERM outlives an agent that cannot end it
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
             self.check_rest(running)
+
+    def test_a_killed_agent_is_no_end_of_its_commands_input(self):
+        seen = self.disk / "seen"
+        for words in ((f"dest:trap '' TERM; cat; touch {seen}", "other:cat"),
+                      ("dest:cat", f"other:trap '' TERM; cat > {self.disk}/part; touch {seen}"),
+                      ("dest:cat", "other:cat", f":trap '' TERM; cat > {self.disk}/part; touch {seen}")):
+            with self.subTest(words):
+                (self.disk / "part").unlink(missing_ok=True)
+                running = self.start(*words, stdin=subprocess.PIPE)
+                running.process.stdin.write(b"part")
+                running.process.stdin.flush()
+                self.assertTrue(wait_for(lambda: self.is_under_way(running, words), 20))
+                agents = self.agents() if len(words) == 2 else local_agents(running.pid)
+                self.assertTrue(agents)
+                for pid in agents:  # the one with the trap is among them
+                    os.kill(pid, signal.SIGKILL)
+                self.assertEqual(running.finish(20).status, EXIT_DATA)
+                self.assert_nothing_lives(running)
+                self.assertFalse(seen.exists())
+
+    def is_under_way(self, running: Running, words) -> bool:
+        if len(words) == 2 and words[1] == "other:cat":
+            ready, _, _ = select.select([running.process.stdout], [], [], 0)
+            return bool(ready)
+        part = self.disk / "part"
+        return part.exists() and part.stat().st_size == 4
+
+
+def parent_of(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
+
+def local_agents(pid: int) -> list[int]:
+    """Segments on this host are processes of rdpipe's own program, started by it."""
+    return [each for each in session_of(pid) if parent_of(each) == pid and b"--agent" in words_of(each)]
 
 
 def words_of(pid: int) -> list[bytes]:

@@ -79,6 +79,34 @@ TEST_P(RingTest, ShortReadsAreFinishedInside) {
   EXPECT_EQ(into, bytes);
 }
 
+TEST_P(RingTest, ALiveReadTakesWhatIsThere) {
+  Pipe pipe;
+  const std::vector<std::byte> bytes = test_bytes(3000);
+  std::vector<std::byte> into(10'000);
+  const RingFile live{.fd = pipe.out.get(), .live = true};
+  ASSERT_EQ(::write(pipe.in.get(), bytes.data(), 2000), 2000);
+  const IoResult first = read(live, into, kNoOffset);
+  EXPECT_EQ(first.bytes, 2000U);
+  EXPECT_FALSE(first.at_end);
+  ASSERT_EQ(::write(pipe.in.get(), bytes.data() + 2000, 1000), 1000);
+  pipe.in.reset();
+  const IoResult rest = read(live, std::span(into).subspan(2000), kNoOffset);
+  EXPECT_EQ(rest.bytes, 1000U);
+  EXPECT_TRUE(rest.at_end);
+  into.resize(3000);
+  EXPECT_EQ(into, bytes);
+}
+
+TEST_P(RingTest, ALiveReadOfAFileGoesToItsEnd) {
+  const Fd file = temp_file("/tmp");
+  ASSERT_TRUE(put(file.get(), test_bytes(5000)));
+  ::lseek(file.get(), 0, SEEK_SET);
+  std::vector<std::byte> into(10'000);
+  const IoResult all = read({.fd = file.get(), .live = true}, into, kNoOffset);
+  EXPECT_EQ(all.bytes, 5000U);
+  EXPECT_TRUE(all.at_end);
+}
+
 TEST_P(RingTest, PipeEndsWithTheOtherEnd) {
   Pipe pipe;
   ASSERT_EQ(::write(pipe.in.get(), "abc", 3), 3);

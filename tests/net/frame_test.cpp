@@ -28,7 +28,8 @@ std::vector<Frame> full_frames() {
        .length = 300,
        .file_id = 9,
        .offset = 1u << 31,
-       .digest = digest},
+       .digest = digest,
+       .extra = extra},
       {.kind = FrameKind::data,
        .slot = ~0u,
        .length = ~0u,
@@ -63,10 +64,11 @@ std::vector<Frame> full_frames() {
       {.kind = FrameKind::compare, .slot = 2, .length = 7, .digest = digest},
       {.kind = FrameKind::names, .flags = kFlagAgain, .slot = 2, .length = 7, .digest = digest},
       {.kind = FrameKind::probe, .slot = 2, .length = 16, .file_id = 3, .offset = 4096, .digest = digest},
-      {.kind = FrameKind::ask, .slot = 2, .file_id = 3, .offset = 4096},
+      {.kind = FrameKind::ask, .slot = 2, .file_id = 3, .offset = 4096, .extra = extra},
       {.kind = FrameKind::end},
       {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
       {.kind = FrameKind::credit, .status = AckStatus::in_turn, .slot = 11},
+      {.kind = FrameKind::credit, .status = AckStatus::has_part, .slot = 11},
   };
 }
 
@@ -190,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
         Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
         Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
-        Forbidden{"ExtraOnOpen", FrameKind::open, kExtra}, Forbidden{"ExtraOnData", FrameKind::data, kExtra},
+        Forbidden{"ExtraOnData", FrameKind::data, kExtra},
         Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
         Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
         Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
@@ -226,12 +228,12 @@ TEST(Frame, RefusesUndefinedFlagsKindsAndStatuses) {
   const Frame credit{.kind = FrameKind::credit};
   const Frame data{.kind = FrameKind::data, .length = 1};
   for (unsigned value = 0; value < 256; ++value) {
-    EXPECT_EQ(with(open, kFlags, value), value <= (kFlagSparse | kFlagAgain)) << value;
+    EXPECT_EQ(with(open, kFlags, value), value <= (kFlagSparse | kFlagAgain | kFlagCompare)) << value;
     EXPECT_EQ(with(data, kFlags, value), value == 0 || value == kFlagAgain) << value;
     EXPECT_EQ(with(credit, kFlags, value), value == 0) << value;
   }
   for (unsigned value : {0u, 14u, 255u}) EXPECT_FALSE(with(open, 4, value)) << value;
-  for (unsigned value : {0u, 7u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
+  for (unsigned value : {0u, 10u, 255u}) EXPECT_FALSE(with(credit, kStatus, value)) << value;
 }
 
 TEST(Frame, OffsetsReachTheLastByteOfTheLargestFileAndNoFurther) {

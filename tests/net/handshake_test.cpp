@@ -130,6 +130,18 @@ TEST(Handshake, IndexesStopAtTheStreamCount) {
   EXPECT_FALSE(listener.challenge(Connector(kKey, 0xffff).hello(), 8));
 }
 
+TEST(Handshake, TheVersionOfAnotherIsTold) {
+  EXPECT_FALSE(other_version(version_refusal()));
+  EXPECT_FALSE(other_version(Connector(kKey, 0).hello()));
+  auto theirs = version_refusal();
+  theirs[5] = std::byte{1};
+  EXPECT_EQ(other_version(theirs), kProtocolVersion + 256);
+  EXPECT_FALSE(other_version(std::span(theirs).first(kRefusalBytes - 1)));
+  EXPECT_FALSE(other_version({}));
+  theirs[0] = std::byte{'r'};
+  EXPECT_FALSE(other_version(theirs));
+}
+
 TEST(Handshake, AnotherVersionIsNamedBesideOurs) {
   Listener listener(kKey);
   auto hello = Connector(kKey, 0).hello();

@@ -158,6 +158,41 @@ TEST_F(TcpConnectTest, GarbageIsClosedWithoutAnAnswer) {
   EXPECT_TRUE(accepted_.get());
 }
 
+TEST_F(TcpConnectTest, AConnectorOfAnotherVersionIsToldOurs) {
+  open("127.0.0.1");
+  accept(1);
+  const io::Fd other = raw_connection(here());
+  auto hello = Connector(key_, 0).hello();
+  hello[4] ^= std::byte{0x40};
+  ASSERT_TRUE(send_whole(other.get(), hello));
+  std::array<std::byte, kRefusalBytes> answer;
+  ASSERT_TRUE(receive_all(other.get(), answer));
+  EXPECT_EQ(answer, version_refusal());
+  std::byte more;
+  EXPECT_EQ(::recv(other.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(connect({here()}, 1));
+  EXPECT_TRUE(accepted_.get());
+}
+
+TEST_F(TcpConnectTest, AListenerOfAnotherVersionIsNamed) {
+  const io::Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::listen(listening.get(), 1), 0);
+  auto answered = std::async(std::launch::async, [&] {
+    const io::Fd caller(::accept(listening.get(), nullptr, nullptr));
+    std::array<std::byte, kHelloBytes> hello;
+    auto refusal = version_refusal();
+    refusal[4] = std::byte{99};
+    return receive_all(caller.get(), hello) && send_whole(caller.get(), refusal);
+  });
+  const auto refused = connect({{"127.0.0.1", local_address(listening.get()).port}}, 1);
+  EXPECT_TRUE(answered.get());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, EPROTONOSUPPORT);
+  EXPECT_NE(refused.error().detail.find("speaks stream protocol 99, this side speaks " +
+                                        std::to_string(kProtocolVersion)),
+            std::string::npos);
+}
+
 TEST_F(TcpConnectTest, ATrickledHandshakeIsTakenWhenItIsWhole) {
   open("127.0.0.1");
   accept(1);

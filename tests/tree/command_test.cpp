@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -84,6 +85,49 @@ TEST_F(CommandTest, WhatIsLetGoLivesOn) {
   for (char c; ::read(out_.get(), &c, 1) == 1 && c != '\n';) pid += c;
   EXPECT_EQ(::kill(std::stoi(pid), 0), 0);
   ::kill(std::stoi(pid), SIGKILL);
+}
+
+// An agent of its own process that is killed while its command runs: sees to `text`, whose input it feeds.
+void start_and_be_killed(const std::string& text, int output) {
+  int feed[2];
+  ASSERT_EQ(::pipe2(feed, O_CLOEXEC), 0);
+  const pid_t agent = ::fork();
+  if (agent == 0) {
+    const auto command = Command::start(text, feed[0], output, 0, feed[1]);
+    ::raise(SIGKILL);
+  }
+  ::close(feed[0]);
+  ::close(feed[1]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(agent, &status, 0), agent);
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(CommandTest, AKilledAgentTakesTheWholeGroupWithIt) {
+  start_and_be_killed("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000", in_.get());
+  in_.reset();
+  EXPECT_EQ(printed(), "");  // to the end: nobody holds the pipe any more
+}
+
+TEST_F(CommandTest, AKilledAgentIsNoEndOfTheInput) {
+  start_and_be_killed("trap '' TERM; cat; echo all of it; sleep 1000", in_.get());
+  in_.reset();
+  EXPECT_EQ(printed(), "");
+}
+
+TEST_F(CommandTest, TheEndOfTheInputIsTheCallersToGive) {
+  int feed[2];
+  ASSERT_EQ(::pipe2(feed, O_CLOEXEC), 0);
+  io::Fd read_end(feed[0]);
+  io::Fd write_end(feed[1]);
+  auto command = Command::start("cat", read_end.get(), in_.get(), 0, write_end.get());
+  ASSERT_TRUE(command.ok());
+  in_.reset();
+  ASSERT_EQ(::write(write_end.get(), "abc", 3), 3);
+  (*command)->end_input();
+  write_end.reset();
+  EXPECT_EQ(printed(), "abc");
+  EXPECT_EQ(status_of(**command), 0);
 }
 
 TEST(FileOfWord, PlainOnesAsTheyAre) {

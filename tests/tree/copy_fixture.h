@@ -67,8 +67,14 @@ struct CopyCase {
   net::MemoryTap tap;          // of every stream
   std::uint64_t bytes_per_second = 0;
   io::CacheMode cache = io::CacheMode::automatic;
+  bool delta = false;
+  bool inplace = false;
+  bool checksum = false;
+  SyncSettings sync = {};
+  std::function<void(const Changes&)> changes = [](const Changes&) {};
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
+  bool verify = false;
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
@@ -86,6 +92,11 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.chunk_bytes = copy.chunk_bytes;
   source_job.settings.ring = copy.ring;
   source_job.settings.cache = copy.cache;
+  source_job.settings.delta = copy.delta;
+  source_job.settings.inplace = copy.inplace;
+  source_job.settings.checksum = copy.checksum;
+  source_job.settings.verify = copy.verify;
+  source_job.settings.sync = copy.sync;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
@@ -100,6 +111,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   const std::vector<PathFacts> facts = source.open();
   source.start_walk();
   if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
+  target.tell_changes(copy.changes);
   const auto landing = land(copy.sources, facts, copy.destination, target.open(), true);
   if (!landing) {
     heard.reporter.problem(landing.error());
@@ -108,6 +120,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   Begin begin;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
+  begin.landings = landing->landings;
   source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {

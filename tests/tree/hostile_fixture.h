@@ -89,6 +89,7 @@ struct HostileTest : testing::Test {
   // the streams that are left.
   void attack(const std::vector<Sent>& frames, std::size_t stream_count = 1) {
     TargetJob job;
+    job.settings = settings;
     job.settings.chunk_bytes = kChunk;
     job.streams.connect = Connect::listen;
     job.path = scratch / "root";
@@ -145,6 +146,7 @@ struct HostileTest : testing::Test {
 
   ScratchDirectory scratch;
   Heard heard;
+  CopySettings settings;
   std::vector<net::AckStatus> answers;
   Done result;
   bool complete = false;

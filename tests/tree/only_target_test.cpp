@@ -11,6 +11,7 @@
 #include "io/arena.h"
 #include "tests/tree/copy_fixture.h"
 #include "tree/agent.h"
+#include "tree/check_job.h"
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/measure.h"
@@ -144,6 +145,12 @@ TEST_F(OnlyTargetAgent, RunsNoCommand) {
   expect_refused(job, "asks for more than to send one stream");
 }
 
+TEST_F(OnlyTargetAgent, ListsAndReadsNothing) {
+  ListJob job;
+  job.path = "/etc";
+  expect_refused(job, "asks for more than to send one stream");
+}
+
 TEST_F(OnlyTargetAgent, TellsNothingOfItsHost) {
   expect_refused(Examine(), "asks for more than to send one stream");
 }
@@ -165,7 +172,7 @@ TEST_F(OnlyTargetAgent, TheCoordinatorsLastWordIsKept) {
   ASSERT_TRUE(control->send(Finish{.status = 5}));
   agent.join();
   EXPECT_EQ(ended.status, 5);
-  EXPECT_FALSE(ended.aborted || ended.interrupted || ended.done);
+  EXPECT_FALSE(ended.aborted || ended.signal || ended.done);
 }
 
 TEST_F(OnlyTargetAgent, ACoordinatorThatIsGoneHasNoLastWord) {

@@ -44,7 +44,10 @@ _rdcp() {
     fi
 
     case $prev in
-        -i | --identity | -F | --ssh-config) _rdcp_complete_files && return ;;
+        -i | --identity | -F | --ssh-config | --manifest | --sums | --exclude-from | --include-from | --files-from)
+            _rdcp_complete_files && return ;;
+        --exclude | --include | -f | --filter) return ;;
+        --max-size | --min-size) _rdcp_complete_words "1K 1M 100M 1G" && return ;;
         -e | --rsh) _rdcp_complete_words "$(compgen -c -- "$cur")" && return ;;
         -P | --port) _rdcp_complete_words "22" && return ;;
         -o | --ssh-option)
@@ -53,9 +56,12 @@ _rdcp() {
             return
             ;;
         --rdcp-path) return ;;
+        --modify-window) _rdcp_complete_words "1 2" && return ;;
+        --max-delete) _rdcp_complete_words "100 1000" && return ;;
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
+        --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
         --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;
@@ -69,10 +75,15 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids
+        _rdcp_complete_words "-r --recursive -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
+            --no-resume --fsync --clean --verify --manifest --sums --check --quick --metadata
+            --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
+            -x --one-file-system --max-size --min-size
+            --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
+            -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --encrypt --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
     else
         _rdcp_complete_location
     fi

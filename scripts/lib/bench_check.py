@@ -1,0 +1,83 @@
+"""What verification costs: --check against rsync -naic and sha256sum, both sides warm; --verify against the plain copy to
+disk. Medians; the tools take turns; net is less the time of `ssh true`."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from trees import make_file, make_node_modules
+
+WANTED = {"rsync -naic": 3.0, "2 x sha256sum": 5.0}
+VERIFY_WANTED = 1.6
+
+
+def _seconds(command: list, **options) -> float:
+    begun = time.monotonic()
+    subprocess.run([os.fspath(word) for word in command], check=True, stdout=subprocess.DEVNULL, **options)
+    return time.monotonic() - begun
+
+
+def _medians(commands: dict, runs: int) -> dict[str, float]:
+    samples = {name: [] for name in commands}
+    for run in range(runs):
+        for name in [*commands][run % len(commands):] + [*commands][:run % len(commands)]:
+            samples[name].append(commands[name]())
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def measure_check(source: Path, target: Path, ssh, rdcp: Path, runs: int):
+    """source and target are alike; the far side of both tools is the host `dest`."""
+    sums = _files(source) + _files(target)
+    words = [rdcp, "--check", "-F", ssh.config, "--rdcp-path", rdcp]
+    medians = _medians({
+        "rdcp --check": lambda: _seconds([*words, f"{source}/", f"dest:{target}/"]),
+        "rsync -naic": lambda: _seconds(["rsync", "-naic", "-e", ssh.ssh_text(), f"{source}/", f"dest:{target}/"]),
+        "2 x sha256sum": lambda: sum(_seconds(["sha256sum", *sums[at:at + 1000]]) for at in range(0, len(sums), 1000)),
+        "ssh true": lambda: _seconds([*ssh.ssh(), "dest", "true"]),
+    }, runs)
+    net = medians["rdcp --check"] - medians["ssh true"]
+    print(f"  rdcp --check {medians['rdcp --check']:.2f} s, net {net:.2f}; ssh true {medians['ssh true']:.2f}")
+    for name, wanted in WANTED.items():
+        other = medians[name] - (medians["ssh true"] if "rsync" in name else 0)
+        print(f"  {name:14} {medians[name]:6.2f} s, net {other:.2f}: {other / net:.2f} times as long "
+              f"(wanted {wanted}: {'reached' if other / net >= wanted else 'NOT reached'})")
+
+
+def measure_verify(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
+    """To the host `dest`, until the data is on the disk."""
+    def copy(*words) -> float:
+        target = folder / "verified"
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["sync", "-f", folder], check=True)
+        command = [rdcp, "-r", "-F", ssh.config, "--rdcp-path", rdcp, *words, f"{source}/", f"dest:{target}"]
+        return _seconds(command) + _seconds(["sync", "-f", folder])
+    medians = _medians({"plain": copy, "verified": lambda: copy("--verify")}, runs)
+    ratio = medians["verified"] / medians["plain"]
+    print(f"  plain {medians['plain']:.2f} s, --verify {medians['verified']:.2f} s: {ratio:.2f} times as long "
+          f"(wanted {VERIFY_WANTED}: {'reached' if ratio <= VERIFY_WANTED else 'NOT reached'})")
+
+
+def run_check_bench(folder: Path, ssh, options):
+    big, small = folder / "big", folder / "small"
+    big.mkdir()
+    small.mkdir()
+    make_file(big / "big.bin", options.size)
+    make_node_modules(small, options.files)
+    for name, source in (("big", big), ("small", small)):
+        target = folder / f"{name}-copy"
+        subprocess.run(["cp", "-a", source, target], check=True)
+        subprocess.run(["sync", "-f", folder], check=True)
+        for path in (*_files(source), *_files(target)):
+            path.read_bytes() if path.stat().st_size < 1 << 20 else _seconds(["cat", path])
+        print(f"\ncheck, {name}, warm on both sides:")
+        measure_check(source, target, ssh, options.rdcp, options.runs)
+        shutil.rmtree(target)
+        print(f"verify, {name}, to disk:")
+        measure_verify(source, folder, options.rdcp, ssh, options.runs)

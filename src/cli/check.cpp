@@ -1,0 +1,42 @@
+#include "cli/check.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "cli/check_party.h"
+#include "cli/differences.h"
+#include "cli/exit_status.h"
+#include "cli/human.h"
+#include "cli/list_check.h"
+#include "cli/pair_check.h"
+#include "cli/report.h"
+
+namespace rdcp::cli {
+
+int run_check(const Options& options, int signal_fd) {
+  const auto begun = std::chrono::steady_clock::now();
+  Differences differences(options.json);
+  CheckParty party(options, signal_fd);
+  CheckCounts counts;
+  const bool with_list = !options.manifest_file.empty() || !options.sums_file.empty();
+  const bool whole = with_list ? ListCheck(options, party, differences, counts).run()
+                               : PairCheck(options, party, differences, counts).run();
+  if (const auto finished = differences.finish(); !finished) {
+    std::fputs(error_line(finished.error(), options.program).c_str(), stderr);
+    party.raise(kExitFiles);
+  }
+  if (differences.count() > 0) party.raise(kExitFiles);
+  if (options.verbose && whole) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    std::fputs(fmt::format("{}: compared {}, {} on each side, in {:.3f} s: {}\n", options.program,
+                           plural(counts.entries, "entry", "entries"), format_bytes(counts.bytes), seconds,
+                           plural(differences.count(), "difference", "differences"))
+                   .c_str(),
+               stderr);
+  }
+  return party.status();
+}
+
+}  // namespace rdcp::cli

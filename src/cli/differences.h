@@ -1,0 +1,45 @@
+// Tells how two trees differ: one line each on standard output.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/result.h"
+#include "tree/entry.h"
+
+namespace rdcp::cli {
+
+// "KIND  PATH" and, where there is more to say, ": what SRC has, what DST has". With json an object a line.
+// Paths are escaped as everywhere (io::printable()); a directory's ends with a slash; the top is ".".
+class Differences {
+ public:
+  explicit Differences(bool json) : json_(json) {}
+
+  void missing(const std::string& path, tree::EntryType type);
+  void extra(const std::string& path, tree::EntryType type);
+  void type(const std::string& path, tree::EntryType wanted, tree::EntryType found);
+  void size(const std::string& path, std::uint64_t wanted, std::uint64_t found);
+  // offset: of the first byte that differs, where it is known.
+  void content(const std::string& path, std::optional<std::uint64_t> offset);
+  // what: "mode", "owner", ...
+  void metadata(const std::string& path, std::string_view what, const std::string& wanted,
+                const std::string& found);
+
+  std::uint64_t count() const { return count_; }
+  // After the last one. Error: standard output could not be written.
+  io::Result<void> finish();
+
+ private:
+  void print(std::string_view kind, const std::string& path, const std::string& detail,
+             const std::string& wanted, const std::string& found, std::optional<std::uint64_t> offset = {});
+
+  const bool json_;
+  std::uint64_t count_ = 0;
+  bool failed_ = false;
+};
+
+std::string_view name_of(tree::EntryType type);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,56 @@
+// A part of a task that has waits of its own.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace rdcp::io {
+
+// A coroutine that is awaited once, by the task (or step) that made it, and gives a T. Unlike a task's awaits
+// it allocates, its frame: for what is done once in many chunks.
+template <class T>
+class [[nodiscard]] Step {
+ public:
+  struct promise_type {
+    Step get_return_object() { return Step(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    struct Last {
+      bool await_ready() noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> self) noexcept {
+        const std::coroutine_handle<> waiter = self.promise().waiter;
+        return waiter ? waiter : std::noop_coroutine();
+      }
+      void await_resume() noexcept {}
+    };
+    Last final_suspend() noexcept { return {}; }
+    void return_value(T result) { value = std::move(result); }
+    void unhandled_exception() { std::terminate(); }
+
+    std::optional<T> value;
+    std::coroutine_handle<> waiter;
+  };
+
+  Step(Step&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Step& operator=(Step&&) = delete;
+  ~Step() {
+    if (handle_) handle_.destroy();
+  }
+
+  bool await_ready() const { return false; }
+  // Runs until it waits for something; if it never does, its waiter goes straight on.
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    handle_.resume();
+    if (handle_.done()) return false;
+    handle_.promise().waiter = waiter;
+    return true;
+  }
+  T await_resume() { return std::move(*handle_.promise().value); }
+
+ private:
+  explicit Step(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+}  // namespace rdcp::io

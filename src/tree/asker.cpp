@@ -1,0 +1,122 @@
+#include "tree/asker.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tree/content_digest.h"
+
+namespace rdcp::tree {
+
+Asker::Asker(const SyncSettings& sync, const MetadataPolicy& policy, Plan& plan, NameTable& names,
+             ReplacedFiles& replaced, Reporter& reporter)
+    : sync_(sync), policy_(policy), plan_(plan), names_(names), replaced_(replaced), reporter_(reporter) {}
+
+std::size_t Asker::ask(Batch& batch, std::span<std::byte> slot) {
+  writer_.begin(slot);
+  batch.asked_until = batch.compared;
+  while (batch.asked_until < batch.items.size() && writer_.count() < net::Verdicts::kCount) {
+    Item& item = batch.items[batch.asked_until];
+    item.asked = item.kind != Item::Kind::finish && make_question(item) && writer_.add(question_);
+    // What does not fit behind others begins the next page; alone it is not asked about, but sent.
+    if (!item.asked && item.kind != Item::Kind::finish && writer_.count() > 0 && !item.skipped) break;
+    ++batch.asked_until;
+  }
+  return writer_.count() == 0 ? 0 : writer_.finish();
+}
+
+HeldPath& Asker::held(const Root& root) {
+  if (held_root_ != &root) {
+    held_root_ = &root;
+    held_ = std::make_unique<HeldPath>(root.fd.get());
+  }
+  return *held_;
+}
+
+// False: there is nothing to ask; where that is because of a failure, the item is left for the packer, who
+// meets it again and tells.
+bool Asker::make_question(const Item& item) {
+  question_.content.reset();
+  question_.first_changes = false;
+  question_.xattrs = {};
+  Entry& entry = question_.entry;
+  if (item.kind == Item::Kind::enter) {
+    entry = item.directory->entry;
+    entry.type = EntryType::directory;
+    entry.path = item.entry_path();
+    question_.xattrs = digest_of_xattrs(entry);
+    return true;
+  }
+  entry.xattrs.clear();
+  entry.access_acl.clear();
+  entry.default_acl.clear();
+  fill_from_stat(item.status, policy_, names_, entry);
+  entry.path = item.entry_path();
+  entry.link_target = item.link_target;
+  const int directory = held(*item.directory->root).open(item.directory->local_path);
+  if (directory < 0) return false;
+  if (may_have_xattrs(directory, item.name.c_str(), policy_)) {
+    const io::Fd fd(::openat(directory, item.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || !read_xattrs(fd.get(), true, policy_, names_, entry)) return false;
+    question_.xattrs = digest_of_xattrs(entry);
+  }
+  if (item.kind == Item::Kind::hard_link) {
+    question_.linked = entry.type;
+    entry.type = EntryType::hard_link;
+    entry.link_target = Item::landing_path(*item.link_root, item.link_target);
+    question_.first_changes = replaced_.has(item.status);
+    return true;
+  }
+  return !sync_.checksum || entry.type != EntryType::file || digest_content(item, directory);
+}
+
+bool Asker::digest_content(const Item& item, int directory) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const io::Fd fd(::openat(directory, item.name.c_str(), kFlags));
+  if (!fd) return false;
+  question_.content = digest_of_file(fd.get(), buffer_, [this] { return !plan_.stopped(); });
+  return question_.content.has_value();
+}
+
+void Asker::take(Batch& batch, const net::Verdicts& verdicts) {
+  std::size_t at = 0;
+  for (; batch.compared < batch.asked_until; ++batch.compared) {
+    Item& item = batch.items[batch.compared];
+    if (item.kind == Item::Kind::finish) continue;
+    take_one(item, item.asked ? static_cast<Verdict>(verdicts.at(at)) : Verdict::different);
+    if (item.asked) ++at;
+    item.asked = false;
+  }
+}
+
+// What becomes of the item, and what that means to its directory.
+void Asker::take_one(Item& item, Verdict verdict) {
+  item.verdict = verdict;
+  Directory& directory = *item.directory;
+  if (item.kind == Item::Kind::enter) {
+    if (verdict != Verdict::equal) directory.to_finish = !sync_.dry_run;
+    if (verdict == Verdict::different && directory.parent != nullptr)
+      directory.parent->to_finish = !sync_.dry_run;
+    item.skipped = true;
+  } else {
+    if (verdict == Verdict::different) {
+      directory.to_finish = !sync_.dry_run;
+      if (item.status.st_nlink > 1) replaced_.add(item.status);
+    } else if (S_ISREG(item.status.st_mode)) {
+      const bool linked = item.kind == Item::Kind::hard_link;
+      plan_.discount(1, linked ? 0 : static_cast<std::uint64_t>(item.status.st_size));
+    } else {
+      plan_.discount(1, 0);
+    }
+    item.skipped = verdict == Verdict::equal || verdict == Verdict::refused;
+  }
+  item.skipped = item.skipped || sync_.dry_run;
+}
+
+bool Asker::has_work(const Batch& batch) {
+  for (const Item& item : batch.items) {
+    if (item.kind == Item::Kind::finish ? item.directory->to_finish.load() : !item.skipped) return true;
+  }
+  return false;
+}
+
+}  // namespace rdcp::tree

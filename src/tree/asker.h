@@ -1,0 +1,76 @@
+// Asks the target about the items of a batch, and takes its answers (sync).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "net/frame.h"
+#include "tree/compare.h"
+#include "tree/held_path.h"
+#include "tree/job.h"
+#include "tree/metadata.h"
+#include "tree/plan.h"
+#include "tree/reporter.h"
+#include "tree/work.h"
+
+namespace rdcp::tree {
+
+// Files with several names whose first one gets a new inode at the target. Thread-safe; bounded by the number
+// of such files.
+class ReplacedFiles {
+ public:
+  void add(const struct stat& status) {
+    std::lock_guard lock(mutex_);
+    files_.emplace(status.st_dev, status.st_ino);
+  }
+  bool has(const struct stat& status) {
+    std::lock_guard lock(mutex_);
+    return files_.contains({status.st_dev, status.st_ino});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<dev_t, ino_t>> files_;
+};
+
+// One per worker; not thread-safe.
+class Asker {
+ public:
+  Asker(const SyncSettings& sync, const MetadataPolicy& policy, Plan& plan, NameTable& names,
+        ReplacedFiles& replaced, Reporter& reporter);
+
+  // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until. 0:
+  // none of them is a question.
+  std::size_t ask(Batch& batch, std::span<std::byte> slot);
+  // The answers to the last page of this batch; moves batch.compared. What need not be copied is discounted.
+  void take(Batch& batch, const net::Verdicts& verdicts);
+  // True when something of the batch is to be sent.
+  static bool has_work(const Batch& batch);
+
+ private:
+  bool make_question(const Item& item);
+  void add_file_facts(const Item& item, int directory);
+  void take_one(Item& item, Verdict verdict);
+  bool digest_content(const Item& item, int directory);
+  HeldPath& held(const Root& root);
+
+  const SyncSettings sync_;
+  const MetadataPolicy policy_;
+  Plan& plan_;
+  NameTable& names_;
+  ReplacedFiles& replaced_;
+  Reporter& reporter_;
+  QuestionWriter writer_;
+  Question question_;
+  const Root* held_root_ = nullptr;
+  std::unique_ptr<HeldPath> held_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace rdcp::tree

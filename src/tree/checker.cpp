@@ -1,0 +1,252 @@
+#include "tree/checker.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "io/arena.h"
+
+namespace rdcp::tree {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;
+// What is read out of the page cache is digested while it is in the processor's.
+constexpr std::size_t kCachedBytes = 256 << 10;
+// A page of a list: so much that a message is worth its while.
+constexpr std::size_t kPageEntries = 256;
+constexpr std::size_t kPageTextBytes = 48 << 10;
+// Readers of a disk that has to be waited for; what is in memory is read by no more than there are
+// processors.
+constexpr unsigned kReadersMin = 4;
+constexpr unsigned kReadersMax = 16;
+
+void fill_facts(const struct stat& status, SumFound& found) {
+  Entry entry;
+  NameTable names;
+  fill_from_stat(status, {.owner = false, .xattrs = false, .numeric_ids = true}, names, entry);
+  found.type = entry.type;
+  found.size = entry.type == EntryType::file ? entry.size : 0;
+  found.mtime = entry.mtime.seconds;
+  found.mtime_ns = entry.mtime.nanoseconds;
+}
+
+}  // namespace
+
+Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
+    : job_(job), reporter_(reporter), sinks_(std::move(sinks)) {
+  auto top = LookedAt::open(job_.path);
+  if (top) {
+    top_ = std::move(*top);
+  } else {
+    reporter_.problem(top.error());
+  }
+  threads_.emplace_back([this] {
+    list();
+    leave();
+  });
+  const unsigned readers = std::clamp(std::thread::hardware_concurrency(), kReadersMin, kReadersMax);
+  for (unsigned i = 0; i < readers; ++i) {
+    threads_.emplace_back([this] {
+      read_sums();
+      leave();
+    });
+  }
+}
+
+Checker::~Checker() {
+  stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Checker::stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void Checker::leave() {
+  std::lock_guard lock(mutex_);
+  ++left_;
+  changed_.notify_all();
+}
+
+bool Checker::has_ended(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return left_ == threads_.size(); });
+}
+
+void Checker::list_more(std::uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  pages_ += pages;
+  changed_.notify_all();
+}
+
+bool Checker::ask(SumAsk ask) {
+  std::lock_guard lock(mutex_);
+  if (asks_.size() >= kAsksMax) return false;
+  asks_.push_back(std::move(ask));
+  changed_.notify_all();
+  return true;
+}
+
+// Waits for leave to tell one more page. False: stopped.
+bool Checker::may_list() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopped_ || pages_ > 0; });
+  if (stopped_) return false;
+  --pages_;
+  return true;
+}
+
+void Checker::list() {
+  std::optional<Lister> lister;
+  if (top_) lister.emplace(*top_, job_, names_, reporter_);
+  Listed page;
+  page.job = job_.number;
+  while (!page.over) {
+    if (!may_list()) return;
+    page.entries.clear();
+    std::size_t text = 0;
+    while (!page.over && page.entries.size() < kPageEntries && text < kPageTextBytes) {
+      ListedEntry entry;
+      page.over = !lister || !lister->next(entry);
+      if (page.over) break;
+      text += entry.path.size() + entry.link_target.size();
+      page.entries.push_back(std::move(entry));
+    }
+    sinks_.listed(page);
+  }
+}
+
+void Checker::read_sums() {
+  auto arena = io::Arena::create(1, kBufferBytes);
+  if (!arena) {
+    reporter_.fatal(arena.error());
+    return;
+  }
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopped_ || !asks_.empty(); });
+    if (stopped_) return;
+    const SumAsk ask = std::move(asks_.front());
+    asks_.pop_front();
+    lock.unlock();
+    SumTold told;
+    told.id = ask.id;
+    for (const SumItem& item : ask.items) told.found.push_back(look(item, arena->slot(0)));
+    sinks_.told(told);
+  }
+}
+
+SumFound Checker::look(const SumItem& item, std::span<std::byte> buffer) {
+  SumFound found;
+  // Held before it is opened: to open a device or a FIFO may do something.
+  const io::Fd held = top_ ? top_->open_entry(item.path, O_PATH | O_NOFOLLOW) : io::Fd();
+  struct stat status {};
+  if (!held || ::fstat(held.get(), &status) != 0) {
+    const bool missing = !top_ || errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+    found.state = missing ? SumState::missing : SumState::unreadable;
+    if (!missing) reporter_.problem(io::errno_error("open", top_->subject(item.path)));
+    return found;
+  }
+  fill_facts(status, found);
+  if (item.length == 0) return found;
+  if (found.type == EntryType::symlink) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(held.get(), "", target, sizeof target);
+    if (length >= 0) {
+      const std::span bytes(target, static_cast<std::size_t>(length));
+      found.digests.push_back(io::digest_of(std::as_bytes(bytes)).bytes);
+    }
+  } else if (found.type == EntryType::file) {
+    const io::Fd fd = top_->open_entry(item.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+      fill_facts(status, found);
+      digest_file(item, fd.get(), buffer, found);
+    } else {
+      found.state = SumState::unreadable;
+      reporter_.problem(io::errno_error("open", top_->subject(item.path)));
+    }
+  }
+  return found;
+}
+
+void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found) {
+  if (item.offset > found.size) return;
+  const std::uint64_t end = item.offset + std::min(item.length, found.size - item.offset);
+  const bool aligned = item.offset % io::kPageBytes == 0 && item.unit % io::kPageBytes == 0;
+  const io::RingFile file = aligned ? io::choose_source(fd, found.size, job_.cache) : io::RingFile{.fd = fd};
+  if (!file.direct && end - item.offset > buffer.size()) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  const std::uint64_t unit = item.unit == 0 ? kToTheEnd : item.unit;
+  io::ContentDigest digest;
+  std::uint64_t at = item.offset;
+  do {
+    digest.reset();
+    std::uint64_t done = 0;
+    if (!digest_range(file, at, std::min(unit, end - at), buffer, digest, done)) {
+      found.state = SumState::unreadable;
+      reporter_.problem(io::errno_error("read", top_->subject(item.path)));
+      return;
+    }
+    if (done == 0 && at < end) return;  // it became shorter
+    found.digests.push_back(digest.value().bytes);
+    at += done;
+    if (done == 0) return;
+  } while (at < end && found.digests.size() < kSumsMax);
+}
+
+// False with errno: it cannot be read. done: as much as was there.
+bool Checker::digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
+                           std::span<std::byte> buffer, io::ContentDigest& digest, std::uint64_t& done) {
+  while (done < length) {
+    if (stopped_) return errno = ECANCELED, false;
+    const std::uint64_t left = length - done;
+    const std::size_t wanted =
+        file.direct ? std::min<std::uint64_t>(buffer.size(), io::round_up(left, io::kPageBytes))
+                    : std::min<std::uint64_t>(kCachedBytes, left);
+    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    const std::size_t bytes = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), left);
+    digest.add(buffer.first(bytes));
+    done += bytes;
+    if (bytes == 0) return true;
+  }
+  return true;
+}
+
+template <class Message>
+bool CheckDesk::decode(const RawMessage& raw, Message& message) {
+  auto decoded = control_.decode<Message>(raw);
+  if (decoded) message = std::move(*decoded);
+  if (!decoded) reporter_.fatal(decoded.error());
+  return decoded.ok();
+}
+
+// A coordinator that is gone is noticed where it is read from.
+bool CheckDesk::handle(const RawMessage& raw) {
+  if (raw.type == MessageType::list_job) {
+    ListJob job;
+    if (!decode(raw, job)) return false;
+    checker_.reset();
+    checker_ = std::make_unique<Checker>(
+        job, reporter_,
+        Checker::Sinks{[this](const Listed& listed) { (void)control_.send(listed).ok(); },
+                       [this](const SumTold& told) { (void)control_.send(told).ok(); }});
+    return true;
+  }
+  if (raw.type == MessageType::list_more) {
+    ListMore more;
+    if (!decode(raw, more) || !checker_) return false;
+    checker_->list_more(more.pages);
+    return true;
+  }
+  SumAsk ask;
+  return decode(raw, ask) && checker_ && checker_->ask(std::move(ask));
+}
+
+}  // namespace rdcp::tree

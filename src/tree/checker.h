@@ -1,0 +1,92 @@
+// An agent's part of a check: lists what is there and tells digests of it. Writes nothing.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tree/check_job.h"
+#include "tree/control.h"
+#include "tree/lister.h"
+#include "tree/reporter.h"
+
+namespace rdcp::tree {
+
+// Answers come from threads of its own: one that lists, and several that read.
+class Checker {
+ public:
+  struct Sinks {
+    std::function<void(const Listed&)> listed;
+    std::function<void(const SumTold&)> told;
+  };
+  // Errors of the job itself are reported, and then the list is empty.
+  Checker(const ListJob& job, Reporter& reporter, Sinks sinks);
+  ~Checker();  // stops, and waits for what is being read
+
+  void list_more(std::uint32_t pages);
+  // False: more than any coordinator has under way.
+  bool ask(SumAsk ask);
+  void stop();
+  // After stop(): false while something still hangs in the kernel (a dead network filesystem).
+  bool has_ended(std::chrono::steady_clock::time_point deadline);
+
+  static constexpr std::size_t kAsksMax = 4096;
+
+ private:
+  void list();
+  void leave();
+  void read_sums();
+  bool may_list();
+  SumFound look(const SumItem& item, std::span<std::byte> buffer);
+  void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
+  bool digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
+                    std::span<std::byte> buffer, io::ContentDigest& digest, std::uint64_t& done);
+
+  const ListJob job_;
+  Reporter& reporter_;
+  const Sinks sinks_;
+  NameTable names_;
+  std::optional<LookedAt> top_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<SumAsk> asks_;
+  std::uint64_t pages_ = 0;
+  std::size_t left_ = 0;  // threads that are at their end
+  std::atomic<bool> stopped_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Where an agent takes the messages of a check (is_check()), and answers them.
+class CheckDesk {
+ public:
+  CheckDesk(ControlChannel& control, Reporter& reporter) : control_(control), reporter_(reporter) {}
+
+  // False: it makes no sense, reported.
+  bool handle(const RawMessage& raw);
+  void stop() {
+    if (checker_) checker_->stop();
+  }
+  bool has_ended(std::chrono::steady_clock::time_point deadline) {
+    return !checker_ || checker_->has_ended(deadline);
+  }
+
+ private:
+  template <class Message>
+  bool decode(const RawMessage& raw, Message& message);
+
+  ControlChannel& control_;
+  Reporter& reporter_;
+  std::unique_ptr<Checker> checker_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,144 @@
+#include "tree/clean.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <utility>
+
+#include "tree/beneath.h"
+#include "tree/part_file.h"
+
+namespace rdcp::tree {
+namespace {
+
+constexpr std::chrono::seconds kTellEvery{2};
+constexpr std::size_t kTellAtOnce = 256;
+
+class Cleaner {
+ public:
+  Cleaner(const CleanJob& job, Reporter& reporter, const std::function<bool(const Leftovers&)>& tell)
+      : job_(job), reporter_(reporter), tell_(tell) {}
+
+  void run();
+
+ private:
+  void enter(const std::string& path);
+  void look_at(int directory, const std::string& parent, const std::string& name, OwnName kind);
+  void remove(int directory, const Leftover& leftover, const std::string& name);
+  bool speak(bool last);
+  void problem(const char* operation, const std::string& path) {
+    reporter_.problem(io::errno_error(operation, join_path(job_.path, path)));
+  }
+
+  const CleanJob& job_;
+  Reporter& reporter_;
+  const std::function<bool(const Leftovers&)>& tell_;
+  io::Fd root_;
+  std::vector<std::string> directories_;  // still to be entered
+  Leftovers found_;
+  std::chrono::steady_clock::time_point next_word_ = std::chrono::steady_clock::now() + kTellEvery;
+};
+
+void Cleaner::run() {
+  root_.reset(::open(job_.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root_) {
+    problem("open directory", "");
+  } else {
+    directories_.emplace_back();
+  }
+  while (!directories_.empty()) {
+    const std::string next = std::move(directories_.back());
+    directories_.pop_back();
+    enter(next);
+    if (!speak(false)) return;
+  }
+  speak(true);
+}
+
+// False: nobody listens.
+bool Cleaner::speak(bool last) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!last && now < next_word_ && found_.found.size() < kTellAtOnce) return true;
+  next_word_ = now + kTellEvery;
+  found_.last = last;
+  return tell_(std::exchange(found_, {}));
+}
+
+void Cleaner::enter(const std::string& path) {
+  io::Fd fd = open_beneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!fd) return problem("open directory", path);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd.release()), &::closedir);
+  if (listing == nullptr) return problem("read directory", path);
+  const int directory = ::dirfd(listing.get());
+  // What is removed meanwhile may be listed or not (readdir(3)); both are fine.
+  std::vector<std::pair<std::string, OwnName>> own;
+  errno = 0;
+  while (const dirent* entry = ::readdir(listing.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat status {};
+    const bool unknown =
+        entry->d_type == DT_UNKNOWN && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (entry->d_type == DT_DIR || (unknown && S_ISDIR(status.st_mode))) {
+      directories_.push_back(join_path(path, name));
+    } else if (const OwnName kind = own_name(name); kind != OwnName::none) {
+      own.emplace_back(name, kind);
+    }
+    errno = 0;
+  }
+  if (errno != 0) problem("read directory", path);
+  for (const auto& [name, kind] : own) look_at(directory, path, name, kind);
+}
+
+// A part that has a journal is found with it: that is what says whether a run is at it.
+void Cleaner::look_at(int directory, const std::string& parent, const std::string& name, OwnName kind) {
+  struct stat status {};
+  const auto exists = [&](const std::string& other) {
+    return ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  if (kind == OwnName::part && exists(journal_of_part(name))) return;
+  if (!exists(name) || !S_ISREG(status.st_mode)) return;
+  Leftover leftover{.kind = kind, .path = join_path(parent, name), .final_path = {}};
+  // Locked until it is gone.
+  const io::Fd own = open_own(directory, name);
+  if (!own && errno == EPERM) return;
+  leftover.in_use = !own && errno == EWOULDBLOCK;
+  if (!own && !leftover.in_use) {
+    if (errno != ENOENT) problem("open", leftover.path);
+    return;
+  }
+  if (kind == OwnName::journal) {
+    const io::Fd journal = open_beneath(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const std::string final_name = journal ? final_name_in(journal.get()) : std::string();
+    if (!final_name.empty()) leftover.final_path = join_path(parent, final_name);
+    struct stat part {};
+    if (::fstatat(directory, part_of_journal(name).c_str(), &part, AT_SYMLINK_NOFOLLOW) == 0) status = part;
+  }
+  leftover.bytes = static_cast<std::uint64_t>(status.st_blocks) * 512;
+  leftover.age_seconds = static_cast<std::uint64_t>(std::max<time_t>(::time(nullptr) - status.st_mtime, 0));
+  found_.found.push_back(leftover);
+  if (!job_.remove || leftover.in_use) return;
+  if (speak(false)) remove(directory, leftover, name);
+}
+
+void Cleaner::remove(int directory, const Leftover& leftover, const std::string& name) {
+  if (leftover.kind == OwnName::journal && !remove_part_of(directory, name)) {
+    problem("remove", leftover.path);
+  } else if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) {
+    problem("remove", leftover.path);
+  }
+}
+
+}  // namespace
+
+void clean(const CleanJob& job, Reporter& reporter, const std::function<bool(const Leftovers&)>& tell) {
+  Cleaner(job, reporter, tell).run();
+}
+
+}  // namespace rdcp::tree

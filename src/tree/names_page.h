@@ -1,0 +1,86 @@
+// The page of a names frame: what directories of the source hold, so that the target can tell what is extra.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/digest.h"
+#include "io/result.h"
+
+namespace rdcp::tree {
+
+// How many names a directory has, and the sum of their digests.
+struct NameSum {
+  std::uint64_t count = 0;
+  io::FileDigest digest;
+  void add(std::string_view name);
+  bool operator==(const NameSum& other) const {
+    return count == other.count && digest.value() == other.digest.value();
+  }
+};
+
+struct Root;
+
+struct SummedDirectory {
+  std::string path;  // Entry::path
+  std::uint64_t count = 0;
+  io::Digest digest;
+};
+
+// Directories whose names the target compares with what it has there (--delete).
+struct NamesBatch {
+  std::vector<SummedDirectory> sums;
+  std::vector<std::string> paths;  // of each, beneath its root
+  const Root* root = nullptr;
+  std::size_t compared = 0;  // the first whose sum the target has not been asked about
+  std::size_t asked_until = 0;
+  std::vector<std::size_t> differing;  // those whose names it is still to be told
+  std::uint32_t parts = 1;             // of the last of them
+  std::uint32_t part = 0;
+};
+
+// The names of one directory, or of one of several parts of them: those with part_of(name, parts) == part.
+struct ListedNames {
+  std::string path;
+  std::uint32_t parts = 1;
+  std::uint32_t part = 0;
+  std::vector<std::string_view> names;  // into the page
+};
+std::uint32_t part_of(std::string_view name, std::uint32_t parts);
+inline constexpr std::uint32_t kPartsMax = 1 << 16;
+
+// On the wire, little-endian. Sums: 0 u8, number u32, for each path (u32 and bytes), count u64, digest 16.
+// Names: 1 u8, path, parts u32, part u32, then each name (u16 and bytes).
+// Fills a slot. Not thread-safe.
+class NamesWriter {
+ public:
+  void begin_sums(std::span<std::byte> slot);
+  bool add(const SummedDirectory& directory);  // false: it does not fit any more
+  bool begin_names(std::span<std::byte> slot, std::string_view path, std::uint32_t parts, std::uint32_t part);
+  bool add(std::string_view name);
+  std::size_t finish();
+
+ private:
+  bool has_room(std::size_t bytes) const { return slot_.size() - used_ >= bytes; }
+  void put(std::string_view bytes);
+  template <class T>
+  void number(T value);
+  std::span<std::byte> slot_;
+  std::size_t used_ = 0;
+  std::uint32_t sums_ = 0;
+  bool is_sums_ = false;
+};
+
+// One of the two is filled.
+struct NamesPage {
+  std::vector<SummedDirectory> sums;
+  ListedNames names;
+};
+// What comes from a peer: every fault is a protocol Error.
+io::Result<NamesPage> read_names_page(std::span<const std::byte> page);
+
+}  // namespace rdcp::tree

@@ -1,0 +1,12 @@
+// What an agent does for a coordinator that is a stranger.
+#pragma once
+
+#include "tree/job.h"
+#include "tree/place.h"
+
+namespace rdcp::tree {
+
+// What an OnlyTarget leaves of a job.
+TargetJob held_to(const OnlyTarget& only, TargetJob job);
+
+}  // namespace rdcp::tree

@@ -1,0 +1,240 @@
+"""rdcp --sync. rsync is the judge: what it finds to do after us is our fault, and our lines are to be its lines."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import CopyTest
+from mutations import Tree
+
+SEQUENCES = int(os.environ.get("RDCP_TEST_SEQUENCES", "40"))
+STEPS = 6
+SEED = int(os.environ.get("RDCP_TEST_SEED", "20261120"))
+
+
+def rsync_lines(source: Path, target: Path, *options: str) -> list[str]:
+    """What rsync would do, in its words. Times count to the nanosecond, as ours do."""
+    command = ["rsync", "-naiHAX", "--modify-window=-1", *options, f"{source}/", f"{target}/"]
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    return sorted(line for line in done.stdout.decode().splitlines())
+
+
+def comparable(lines: list[str]) -> list[str]:
+    """Which of several names is a file's first, and how odd bytes are written, is each program's own business."""
+    kept = []
+    for line in lines:
+        if not line.startswith("h") and "\\" not in line and not line.startswith("created directory"):
+            kept.append(line)
+    return sorted(kept)
+
+
+class Oracle(CopyTest):
+    """Random changes of random trees, brought over by us and looked at by rsync, and the other way round."""
+
+    def sync(self, *words) -> tuple[int, list[str], str]:
+        """The exit status, the lines on standard output, and what stands on standard error."""
+        done = self.rdcp("--sync", *words)
+        return done.status, sorted(done.out.decode().splitlines()), done.err
+
+    def assert_mirrored(self, source: Path, target: Path, where: str):
+        self.assertEqual([], rsync_lines(source, target, "-c", "--delete"), where)
+
+    def run_sequence(self, seed: int):
+        rng = random.Random(seed)
+        folder = self.memory / f"s{seed}"
+        source, target = folder / "source", folder / "target"
+        source.mkdir(parents=True)
+        tree = Tree(source, rng)
+        tree.fill(rng.randrange(1, 40))
+        for step in range(STEPS):
+            where = f"seed {seed}, step {step}"
+            if rng.random() < 0.3 and target.exists():
+                Tree(target, rng).change(rng.randrange(1, 8))
+            options = ["--delete", "--force"]
+            if rng.random() < 0.3:
+                options.append("-c")
+            rsync_options = ["-c"] if "-c" in options else []
+            wanted = rsync_lines(source, target, "--delete", *rsync_options) if target.exists() else None
+            dry = self.sync("-n", *options, source, target)
+            self.assertEqual((0, ""), (dry[0], dry[2]), where)
+            run = self.sync("--itemize-changes", *options, source, target)
+            self.assertEqual(dry, run, where)
+            if wanted is not None and not has_links(source, target):
+                self.assertEqual(comparable(wanted), comparable(run[1]), where)
+            self.assert_mirrored(source, target, where)
+            self.assertEqual((0, [], ""), self.sync("--itemize-changes", *options, source, target), where)
+            tree.change(rng.randrange(1, 12))
+        # What rsync has brought over is nothing new to us.
+        subprocess.run(["rsync", "-aHAX", "--modify-window=-1", "--delete", "--force", f"{source}/", f"{target}/"],
+                       check=True)
+        self.assertEqual((0, [], ""), self.sync("--itemize-changes", "--delete", "--force", "-c", source, target),
+                         f"seed {seed}")
+        shutil.rmtree(folder)
+
+    def test_rsync_finds_nothing_to_do(self):
+        print(f"seeds {SEED} to {SEED + SEQUENCES - 1}", flush=True)
+        for seed in range(SEED, SEED + SEQUENCES):
+            with self.subTest(seed=seed):
+                self.run_sequence(seed)
+
+
+class Mirrors(CopyTest):
+    """What a mirror must do, and what it must never do."""
+
+    def setUp(self):
+        super().setUp()
+        (self.source / "d").mkdir()
+        for name in ("a", "b", "d/c"):
+            (self.source / name).write_text(name)
+
+    def sync(self, *words):
+        return self.copy("--sync", *words).out.decode().splitlines()
+
+    def test_a_mirror_never_nests(self):
+        for source in (self.source, f"{self.source}/"):
+            self.sync(source, self.target)
+            self.assert_same_tree(self.source, self.target)
+
+    def test_over_ssh_in_both_directions(self):
+        self.assertIn("<f+++++++++ a", self.sync("--itemize-changes", self.source, f"dest:{self.target}"))
+        self.assert_same_tree(self.source, self.target)
+        self.assertEqual([], self.sync("--itemize-changes", "--delete", self.source, f"dest:{self.target}"))
+        (self.target / "a").write_text("new")
+        (self.target / "extra").write_text("new")
+        lines = self.sync("--itemize-changes", "--delete", f"dest:{self.target}", self.source)
+        self.assertEqual({".d..t...... ./", ">f.st...... a", ">f+++++++++ extra"}, set(lines))
+        self.assert_same_tree(self.target, self.source)
+
+    def test_a_file_that_changes_keeps_its_other_name_as_it_was(self):
+        self.sync(self.source, self.target)
+        os.link(self.target / "a", self.memory / "kept")
+        (self.source / "a").chmod(0o600)
+        self.sync(self.source, self.target)
+        self.assertEqual(0o600, (self.target / "a").stat().st_mode & 0o777)
+        self.assertNotEqual(0o600, (self.memory / "kept").stat().st_mode & 0o777)
+
+    def test_metadata_alone_is_set_without_a_new_file(self):
+        self.sync(self.source, self.target)
+        before = (self.target / "a").stat().st_ino
+        (self.source / "a").chmod(0o640)
+        self.assertEqual([".f...p..... a"], self.sync("--itemize-changes", self.source, self.target))
+        self.assertEqual(before, (self.target / "a").stat().st_ino)
+        self.assertEqual("a", (self.target / "a").read_text())
+
+    def test_a_missing_or_empty_or_unreadable_source_deletes_nothing(self):
+        self.sync(self.source, self.target)
+        empty = self.disk / "empty"
+        empty.mkdir()
+        self.fails(1, "--sync", "--delete", self.disk / "missing", self.target)
+        self.fails(1, "--sync", "--delete", empty, self.target, says=("SRC is empty",))
+        self.assert_same_tree(self.source, self.target, ignore=("mtime_ns",))
+        (self.target / "extra").write_text("stays")
+        # A directory in the way of a file is what cannot be copied here.
+        shutil.rmtree(self.target / "d")
+        (self.target / "a").unlink()
+        (self.target / "a").mkdir()
+        (self.target / "a" / "in it").write_text("")
+        self.fails(1, "--sync", self.source, self.target, says=("--delete or --force",))
+        self.assertTrue((self.target / "extra").exists())
+
+    def test_a_link_at_the_target_is_never_followed(self):
+        outside = self.disk / "outside"
+        outside.mkdir()
+        (outside / "precious").write_text("stays")
+        (self.target / "d").symlink_to(outside)
+        (self.target / "extra").symlink_to(outside)
+        self.sync("--delete", self.source, self.target)
+        self.assert_same_tree(self.source, self.target)
+        self.assertEqual("stays", (outside / "precious").read_text())
+        self.assertEqual(["precious"], os.listdir(outside))
+
+    def test_a_source_within_the_target_is_not_deleted(self):
+        (self.source / "extra").write_text("")
+        self.fails(1, "--sync", "--delete", self.source / "d", self.source, says=("it is what is being copied",))
+        self.assertEqual("d/c", (self.source / "d" / "c").read_text())
+        self.assertFalse((self.source / "extra").exists())
+
+    def test_max_delete_is_a_bound(self):
+        self.sync(self.source, self.target)
+        for i in range(10):
+            (self.target / f"extra{i}").write_text("")
+        self.fails(1, "--sync", "--delete", "--max-delete", "4", self.source, self.target, says=("--max-delete",))
+        self.assertEqual(6, len(list(self.target.glob("extra*"))))
+
+    def test_a_directory_of_many_names_is_pruned_in_parts(self):
+        for i in range(3000):
+            (self.source / "d" / f"{i:0100}").write_text("")
+        self.sync("--chunk-size", "64K", self.source, self.target)
+        for i in range(0, 3000, 3):
+            (self.source / "d" / f"{i:0100}").unlink()
+        (self.source / "new").write_text("")
+        self.sync("--chunk-size", "64K", "--delete", self.source, self.target)
+        self.assert_same_tree(self.source, self.target)
+
+    def test_what_is_excluded_is_protected(self):
+        (self.target / "kept.o").write_text("")
+        (self.target / "gone").mkdir()
+        (self.target / "gone" / "kept.o").write_text("")
+        (self.target / "gone" / "extra").write_text("")
+        self.sync("--delete", "--exclude", "*.o", self.source, self.target)
+        self.assertTrue((self.target / "kept.o").exists() and (self.target / "gone" / "kept.o").exists())
+        self.assertFalse((self.target / "gone" / "extra").exists())
+        self.sync("--delete-excluded", "--exclude", "*.o", self.source, self.target)
+        self.assert_same_tree(self.source, self.target)
+
+    def test_choices_of_what_is_equal(self):
+        self.sync(self.source, self.target)
+        (self.source / "a").write_text("A")
+        os.utime(self.source / "a", ns=(0, (self.target / "a").stat().st_mtime_ns))
+        os.utime(self.source / "b", ns=(0, 10**18))
+        for options, lines in (((), [">f..t...... b"]),
+                               (("--size-only",), [".f..t...... b"]),
+                               (("-c",), [".f..t...... b", ">fc........ a"]),
+                               (("-I",), [">f......... a", ">f......... d/c", ">f..t...... b"]),
+                               (("-u",), []),
+                               (("--ignore-existing",), []),
+                               (("--modify-window", "1000000000"), [])):
+            found = [line for line in self.sync("-n", *options, self.source, self.target) if "/ " not in line + " "]
+            self.assertEqual(lines, sorted(found), options)
+
+    def test_existing_makes_nothing(self):
+        (self.target / "a").write_text("old")
+        self.assertEqual([">f.st...... a"],
+                         [line for line in self.sync("--itemize-changes", "--existing", self.source, self.target)
+                          if line[1] == "f"])
+        self.assertEqual(["a"], os.listdir(self.target))
+
+    def test_json_lines(self):
+        (self.source / "l").symlink_to("a")
+        changes = [json.loads(line) for line in self.sync("-n", "--json", self.source, self.target)]
+        self.assertIn({"change": "cL+++++++++", "path": "l", "target": "a"}, changes)
+
+    def test_a_dry_run_changes_nothing(self):
+        (self.target / "extra").write_text("")
+        before = sorted((path, os.lstat(path).st_ctime_ns) for path in self.target.rglob("*"))
+        self.sync("-n", "--delete", self.source, self.target)
+        self.sync("-n", self.source, self.memory / "new")
+        self.assertEqual(before, sorted((path, os.lstat(path).st_ctime_ns) for path in self.target.rglob("*")))
+        self.assertFalse((self.memory / "new").exists())
+
+    def test_files(self):
+        self.sync(self.source / "a", self.target)
+        self.sync(self.source / "b", self.target / "other")
+        self.assertEqual(["a", "other"], sorted(os.listdir(self.target)))
+        self.assertEqual([], self.sync("--itemize-changes", self.source / "b", self.target / "other"))
+
+
+def has_links(*roots: Path) -> bool:
+    for root in roots:
+        for folder, _, names in os.walk(root):
+            if any(os.lstat(Path(folder, name)).st_nlink > 1 for name in names):
+                return True
+    return False
+
+
+if __name__ == "__main__":
+    unittest.main()
