@@ -82,6 +82,19 @@ def second_network():
         run("ip", "netns", "delete", name)  # the veth pair goes with it
 
 
+@contextlib.contextmanager
+def slow_link(inside: list[str], rate: str):
+    """The link of second_network(), both ways, as slow as `rate` ("1gbit"), by tc's token bucket."""
+    near = next(name for name in os.listdir("/sys/class/net") if name == f"rdcpn{os.getpid() % 10**6}")
+    far = f"rdcpf{os.getpid() % 10**6}"
+    for prefix, name in (([], near), (inside, far)):
+        # A bucket of 1 ms and a queue of 10 ms, as a switch would have.
+        subprocess.run([*prefix, "tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", rate, "burst", "1mb",
+                        "latency", "10ms"], check=True)
+    yield
+    # They go with the devices.
+
+
 def reaped_cpu_seconds(pid: int) -> float:
     """CPU time of all ended descendants of a process that were waited for, all the way up to it."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -79,13 +79,14 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::AgentPlace place
 }
 
 std::unique_ptr<AgentLink> AgentLink::of_connection(io::Fd socket, const std::string& host,
-                                                    const std::string& gone) {
+                                                    const std::string& gone,
+                                                    const std::optional<net::SealKeys>& seal) {
   std::unique_ptr<AgentLink> link(new AgentLink);
   link->name_ = host;
   link->gone_ = gone;
   link->connected_ = true;
   io::Fd out(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  link->control_.emplace(std::move(socket), std::move(out), host);
+  link->control_.emplace(std::move(socket), std::move(out), host, seal);
   return link;
 }
 
@@ -180,7 +181,7 @@ io::Error AgentLink::explain(const Options& options, const io::Error& error) {
   if (connected_ && error.kind == ErrorKind::connection) {
     return io::plain_error(ErrorKind::connection, "send to", name_, gone_);
   }
-  if (!remote() || control_->greeted()) return error;
+  if (connected_ || !remote() || control_->greeted()) return error;
   const std::string noise = control_->received_noise();
   control_->close_out();
   std::optional<int> status;

@@ -36,7 +36,8 @@ class AgentLink {
   // An agent that somebody else has started, at the other end of a connection. gone: what to say when it is
   // lost.
   static std::unique_ptr<AgentLink> of_connection(io::Fd socket, const std::string& host,
-                                                  const std::string& gone);
+                                                  const std::string& gone,
+                                                  const std::optional<net::SealKeys>& seal = {});
   ~AgentLink() { end(true); }
 
   tree::ControlChannel& control() { return *control_; }

@@ -26,6 +26,12 @@ void CommandLine::value(const char* names, Take take) {
   values_.push_back({option, true, std::move(take)});
 }
 
+void CommandLine::optional_value(const std::string& name, const std::string& alone, Take take) {
+  CLI::Option* option =
+      app_.add_flag(name + "{" + alone + "}")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  values_.push_back({option, true, std::move(take)});
+}
+
 void CommandLine::values(const char* names, Take take) {
   CLI::Option* option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   values_.push_back({option, false, std::move(take)});

@@ -23,6 +23,9 @@ class CommandLine {
   void flag(const char* names, std::function<void()> set);
   // An option with a value; when it is given more than once, the last one counts.
   void value(const char* names, Take take);
+  // The same, but the value may be left out, and stands behind a sign only ("--compress=3"); by itself it is
+  // `alone`.
+  void optional_value(const std::string& name, const std::string& alone, Take take);
   // One that may be repeated; every value counts. Those of several such options come in their common order.
   void values(const char* names, Take take);
 

@@ -135,8 +135,9 @@ tree::CopySettings Coordinator::settings() const {
 bool Coordinator::send_jobs() {
   auto key = parties_.have_key ? io::Result<net::SessionKey>(net::SessionKey{}) : net::make_session_key();
   if (!key) return fail(key.error()), false;
-  const tree::StreamWish wish{parties_.source_connects, options_.transport, options_.via, options_.data_port,
-                              *key};
+  const tree::StreamWish wish{
+      parties_.source_connects, options_.transport, options_.via, options_.data_port, *key,
+      options_.encrypt,         options_.compress};
   if (!turn_until([this] { return source_->hello || target_->hello; })) return false;
   if (!send_jobs(wish)) return false;
   if (!target_->target_ready->interrupted || options_.sync.enabled) return true;
@@ -303,6 +304,10 @@ Summary Coordinator::summary() const {
   for (const tree::Done* done : {&source, &target}) {
     result.notes.insert(result.notes.end(), done->notes.begin(), done->notes.end());
   }
+  result.payload_bytes = source.payload_bytes;
+  result.packed_bytes = source.packed_bytes;
+  result.encrypted = options_.encrypt && parties_.source_connects != Connect::in_process;
+  result.compress = parties_.source_connects != Connect::in_process && options_.compress != net::kCompressOff;
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);

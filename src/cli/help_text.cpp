@@ -86,6 +86,8 @@ How to reach a host
       --rdcp-path PATH   rdcp's name or path on the remote host
 
 How to move the data
+      --encrypt          encrypt and authenticate what goes over the network
+      --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma

@@ -171,6 +171,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
   });
+  add_encrypt_option(line, parsed.options);
+  add_compress_option(line, parsed.options);
   line.value("--retry-time", [&](const string& word) {
     return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));
   });

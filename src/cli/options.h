@@ -72,6 +72,8 @@ struct Options {
   std::vector<std::string> ssh_options;
   std::string rdcp_path = "rdcp";
 
+  bool encrypt = false;
+  net::Compression compress = net::kCompressOff;
   tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
   std::uint64_t chunk_bytes =

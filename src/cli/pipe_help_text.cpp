@@ -22,6 +22,8 @@ What to tell
       --version          the version
 
 How to move the data
+      --encrypt          encrypt and authenticate all; both ends must be told
+      --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections from FILE to FILE, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
@@ -56,6 +58,7 @@ What to tell
       --version          the version
 
 How to move the data
+      --encrypt          encrypt and authenticate all; both ends must be told
       --transport NAME   auto, tcp or rdma
       --via ADDR         address, interface or RDMA device to listen on
       --cache MODE       page cache: auto, keep or bypass
@@ -94,6 +97,8 @@ How to reach the hosts
       --rdcp-path PATH   rdcp on the hosts; else "rdcp" in their PATH
 
 How to move the data
+      --encrypt          encrypt and authenticate what goes over the network
+      --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections from FILE to FILE, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --bwlimit RATE     at most RATE bytes per second and stream

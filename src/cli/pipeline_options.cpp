@@ -56,6 +56,8 @@ ParsedPipeline parse_pipeline_options(int argc, const char* const* argv) {
   add_pipeline_options(line, options, asked);
   add_tell_options(line, options.copy);
   add_host_options(line, options.copy);
+  add_encrypt_option(line, options.copy);
+  add_compress_option(line, options.copy);
   add_volume_options(line, options.copy);
   add_path_options(line, options.copy);
   parsed.take(asked, read_command_line(line, argc, argv, options), "rdpipe", kPipelineHelpText);

@@ -71,10 +71,10 @@ Result<net::TcpListener> listen(const PipeOptions& options) {
   return listener;
 }
 
-Result<io::Fd> wait_for_sender(net::TcpListener& listener, const net::SessionKey& key,
-                               const std::string& congestion) {
+Result<net::ProvenSocket> wait_for_sender(net::TcpListener& listener, const net::HandshakeTerms& terms,
+                                          const std::string& congestion) {
   const std::atomic<bool> never{false};
-  auto socket = listener.accept_one(key, never, {.congestion = congestion},
+  auto socket = listener.accept_one(terms, never, {.congestion = congestion},
                                     [](const std::string& who) { say("refused " + who); });
   if (socket) net::make_control_socket(socket->get());
   return socket;
@@ -89,6 +89,7 @@ tree::OnlyTarget only_target(const PipeOptions& options) {
   only.ring = options.copy.ring;
   only.congestion = options.copy.congestion;
   only.via = options.copy.via;
+  only.encrypt = options.copy.encrypt;
   return only;
 }
 
@@ -134,12 +135,16 @@ int run_receive(const PipeOptions& options) {
   const auto secret = read_key(options.key);
   if (!secret) return fail(secret.error());
   if (auto checked = check_file(options.file); !checked) return fail(checked.error());
-  const auto keys = net::derive_pipe_keys(*secret);
+  const auto salt = net::make_salt();
+  if (!salt) return fail(salt.error());
+  const auto keys = net::derive_pipe_keys(*secret, *salt);
   if (!keys) return fail(keys.error());
+  net::HandshakeTerms terms(keys->control, options.copy.encrypt);
+  terms.salt = *salt;
   auto listener = listen(options);
   if (!listener) return fail(listener.error());
   // Until a sender is there a signal just ends the process.
-  auto socket = wait_for_sender(*listener, keys->control, options.copy.congestion);
+  auto socket = wait_for_sender(*listener, terms, options.copy.congestion);
   if (!socket) return fail(socket.error());
 
   std::atomic<int> worst{kExitOk};
@@ -147,6 +152,7 @@ int run_receive(const PipeOptions& options) {
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.key = keys->data;
+  place.seal = socket->seal;
   place.listener = &*listener;
   place.only = only_target(options);
   place.tell = [&worst](const tree::Problem& problem) {
@@ -155,7 +161,7 @@ int run_receive(const PipeOptions& options) {
   };
   raise_limits();
   io::Fd out(::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
-  const tree::AgentEnd end = tree::run_agent(std::move(*socket), std::move(out), place);
+  const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(out), place);
   int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
   if (options.copy.verbose && end.done) print_summary(end);

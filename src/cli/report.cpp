@@ -31,6 +31,18 @@ std::string means_line(const Summary& summary) {
   return lines;
 }
 
+// Frames, handshakes and what TCP adds are not counted.
+std::string wrapping_lines(const Summary& summary) {
+  std::string lines;
+  if (summary.encrypted) lines += summary.program + ": encrypted\n";
+  if (!summary.compress) return lines;
+  const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
+  const auto wire = static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
+  lines += fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
+                       format_bytes(summary.payload_bytes), format_bytes(summary.packed_bytes), raw / wire);
+  return lines;
+}
+
 }  // namespace
 
 std::string error_line(const io::Error& error, std::string_view program) {
@@ -52,7 +64,7 @@ std::string warning_lines(const Summary& summary) {
 }
 
 std::string summary_lines(const Summary& summary) {
-  std::string lines = counts_line(summary) + means_line(summary);
+  std::string lines = counts_line(summary) + means_line(summary) + wrapping_lines(summary);
   if (summary.retried_chunks > 0) {
     lines += fmt::format("{}: {} sent again after a wrong digest\n", summary.program,
                          plural(summary.retried_chunks, "chunk", "chunks"));

@@ -28,7 +28,10 @@ struct Summary {
   unsigned streams = 0;           // 0: none was needed
   std::vector<std::string> ways;  // what the streams run over, by stream
   std::string ring;               // io::Ring::description(), or both sides' where they differ
-  std::string limited_by;         // "target writes (3.7 GB/s)"; empty: not known
+  bool encrypted = false;
+  bool compress = false;                              // was asked for
+  std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams, before and after compression
+  std::string limited_by;                             // "target writes (3.7 GB/s)"; empty: not known
   std::uint64_t retried_chunks = 0;
   std::uint64_t kept_bytes = 0;  // of bytes: what the target had already
   std::uint64_t wire_bytes = 0;  // what was sent for the rest, headers included

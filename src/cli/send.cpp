@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "cli/coordinator.h"
@@ -42,7 +43,7 @@ Result<io::Fd> open_input(const std::string& file) {
 }
 
 // Tries until rdrecv is there, or the time is over. Error (unreachable).
-Result<io::Fd> reach_receiver(const PipeOptions& options, const net::SessionKey& key) {
+Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::HandshakeTerms& terms) {
   const std::atomic<bool> never{false};
   const auto until = Clock::now() + options.wait;
   const std::string name = options.host + " port " + std::to_string(options.port);
@@ -50,7 +51,7 @@ Result<io::Fd> reach_receiver(const PipeOptions& options, const net::SessionKey&
     auto addresses = net::resolve(options.host, options.port);
     if (!addresses) return addresses.error();
     const auto left = std::chrono::ceil<std::chrono::seconds>(until - Clock::now());
-    auto sockets = net::connect_all(*addresses, key, 1, std::max(left, std::chrono::seconds(1)), never,
+    auto sockets = net::connect_all(*addresses, terms, 1, std::max(left, std::chrono::seconds(1)), never,
                                     {.congestion = options.copy.congestion});
     if (sockets) return std::move(sockets->front());
     std::string why = net::cause_of(sockets.error());
@@ -58,7 +59,8 @@ Result<io::Fd> reach_receiver(const PipeOptions& options, const net::SessionKey&
       return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
     }
     if (sockets.error().code != ECONNREFUSED) {
-      why += " (another KEY, or its rdrecv has another sender)";
+      // Where the keys agree, the cause is told by a side that has proven its own.
+      if (why.find("--encrypt") == why.npos) why += " (another KEY, or its rdrecv has another sender)";
       return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
     }
     if (Clock::now() + kTryAgain >= until) {
@@ -68,6 +70,29 @@ Result<io::Fd> reach_receiver(const PipeOptions& options, const net::SessionKey&
     std::this_thread::sleep_for(kTryAgain);
   }
 }
+
+// The receiver tells the salt, and no two have the same.
+class SaltedKeys {
+ public:
+  explicit SaltedKeys(std::string secret) : secret_(std::move(secret)) {}
+
+  Result<net::SessionKey> control(const net::Salt& salt) {
+    if (!keys_ || salt != salt_) {
+      auto keys = net::derive_pipe_keys(secret_, salt);
+      if (!keys) return keys.error();
+      keys_ = *keys;
+      salt_ = salt;
+    }
+    return keys_->control;
+  }
+  // Of the receiver that has proven itself last.
+  const net::SessionKey& data() const { return keys_->data; }
+
+ private:
+  const std::string secret_;
+  net::Salt salt_{};
+  std::optional<net::PipeKeys> keys_;
+};
 
 Options copy_options(const PipeOptions& options) {
   Options copy = options.copy;
@@ -85,9 +110,11 @@ int run_send(const PipeOptions& options) {
   if (!secret) return fail(secret.error());
   auto input = open_input(options.file);
   if (!input) return fail(input.error());
-  const auto keys = net::derive_pipe_keys(*secret);
-  if (!keys) return fail(keys.error());
-  auto socket = reach_receiver(options, keys->control);
+  SaltedKeys keys(*secret);
+  net::HandshakeTerms terms;
+  terms.seals = options.copy.encrypt;
+  terms.key_of = [&keys](const net::Salt& salt) { return keys.control(salt); };
+  auto socket = reach_receiver(options, terms);
   if (!socket) return fail(socket.error());
 
   // Until here a signal just ends the process: nobody knows of it yet.
@@ -98,7 +125,7 @@ int run_send(const PipeOptions& options) {
   parties.reached = net::peer_address(socket->get());
   parties.start_source = [&] {
     tree::AgentPlace place;
-    place.key = keys->data;
+    place.key = keys.data();
     place.standard.input = input->get();
     place.standard.input_by_extents = true;
     if (!options.file.empty()) place.standard.input_name = options.file;
@@ -107,7 +134,7 @@ int run_send(const PipeOptions& options) {
   parties.start_target = [&] {
     net::make_control_socket(socket->get());
     return Result<std::unique_ptr<AgentLink>>(
-        AgentLink::of_connection(std::move(*socket), options.host, "its rdrecv is gone"));
+        AgentLink::of_connection(std::move(socket->fd), options.host, "its rdrecv is gone", socket->seal));
   };
   return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
 }

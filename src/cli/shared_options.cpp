@@ -49,6 +49,14 @@ Result<std::uint64_t> parse_chunk_size(const string& word) {
   return bytes;
 }
 
+Result<net::Compression> parse_compression(const string& word) {
+  if (word == "auto") return net::kCompressAuto;
+  if (word == "off") return net::kCompressOff;
+  const auto level = parse_count("--compress", word, 1, net::kCompressLevelMax);
+  if (level) return static_cast<net::Compression>(*level);
+  return plain_error(ErrorKind::usage, "--compress", word, "must be auto, off or a level from 1 to 19");
+}
+
 // TCP_CA_NAME_MAX of linux/tcp.h is 16 with the terminating NUL; setsockopt(2) would cut a longer name short.
 Result<string> parse_congestion(const string& word) {
   if (word.size() < 16) return word;
@@ -127,6 +135,15 @@ void add_volume_options(CommandLine& line, Options& options) {
              [&](const string& word) { return assign(options.chunk_bytes, parse_chunk_size(word)); });
   line.value("--bwlimit",
              [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
+}
+
+void add_encrypt_option(CommandLine& line, Options& options) {
+  line.flag("--encrypt", [&] { options.encrypt = true; });
+}
+
+void add_compress_option(CommandLine& line, Options& options) {
+  line.optional_value("--compress", "1",
+                      [&](const string& word) { return assign(options.compress, parse_compression(word)); });
 }
 
 void add_path_options(CommandLine& line, Options& options) {

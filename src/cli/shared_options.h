@@ -37,6 +37,10 @@ void add_host_options(CommandLine& line, Options& options);
 io::Result<void> check_host_options(const Options& options);
 // What the coordinator alone decides: --streams, --chunk-size, --bwlimit.
 void add_volume_options(CommandLine& line, Options& options);
+// --encrypt, which both ends of a pipe must be told.
+void add_encrypt_option(CommandLine& line, Options& options);
+// --compress, which the source alone decides.
+void add_compress_option(CommandLine& line, Options& options);
 // What the data goes through at either end: --transport, --via, --congestion, --cache, --ring.
 void add_path_options(CommandLine& line, Options& options);
 

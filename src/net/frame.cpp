@@ -23,7 +23,9 @@ constexpr std::size_t kFileIdAt = 16;
 constexpr std::size_t kOffsetAt = 24;
 constexpr std::size_t kDigestAt = 32;
 constexpr std::size_t kExtraAt = 48;
-constexpr std::size_t kZerosAt = 64;
+constexpr std::size_t kPackedAt = 64;
+constexpr std::size_t kZerosAt = 68;
+constexpr std::size_t kTagAt = 72;
 constexpr std::size_t kCheckAt = 88;
 static_assert(kCheckAt + sizeof(std::uint64_t) == kFrameBytes);
 
@@ -98,6 +100,8 @@ const char* fault_of(const Frame& frame) {
   if (unused(kUsesPayload | kUsesVerdicts) && frame.digest != io::Digest{})
     return "a digest without a payload";
   if (!unused(kUsesPayload) && frame.length == 0) return "an empty payload";
+  if (unused(kUsesPayload) && frame.tag != Tag{}) return "a tag without a payload";
+  if (frame.packed != 0 && frame.packed >= frame.length) return "a packed length that is no gain";
   if (unused(kUsesFile) && frame.file_id != 0) return "a file where none belongs";
   if (unused(kUsesOffset) && frame.offset != 0) return "an offset where none belongs";
   if (unused(kUsesExtra | kUsesVerdicts) && frame.extra != io::Digest{})
@@ -151,6 +155,8 @@ FrameBytes encode(const Frame& frame) {
   store_le(bytes.data() + kOffsetAt, frame.offset);
   std::ranges::copy(frame.digest.bytes, bytes.begin() + kDigestAt);
   std::ranges::copy(frame.extra.bytes, bytes.begin() + kExtraAt);
+  store_le(bytes.data() + kPackedAt, frame.packed);
+  std::ranges::copy(frame.tag, bytes.begin() + kTagAt);
   store_le(bytes.data() + kCheckAt, io::check_of(std::span(bytes).first<kCheckAt>()));
   return bytes;
 }
@@ -176,7 +182,9 @@ io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes) {
   frame.offset = load_le<std::uint64_t>(bytes.data() + kOffsetAt);
   std::ranges::copy(bytes.subspan<kDigestAt, 16>(), frame.digest.bytes.begin());
   std::ranges::copy(bytes.subspan<kExtraAt, 16>(), frame.extra.bytes.begin());
-  const auto zeros = bytes.subspan<kZerosAt, kCheckAt - kZerosAt>();
+  frame.packed = load_le<std::uint32_t>(bytes.data() + kPackedAt);
+  std::ranges::copy(bytes.subspan<kTagAt, kTagBytes>(), frame.tag.begin());
+  const auto zeros = bytes.subspan<kZerosAt, kTagAt - kZerosAt>();
   const bool padded = std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; });
   if (bytes[kZeroAt] != std::byte{0} || !padded) return bad_frame("undefined bytes");
   if (const char* fault = fault_of(frame)) return bad_frame(fault);

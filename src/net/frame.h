@@ -4,10 +4,10 @@
 //
 //    0  magic "RDFR"       12  length             32  digest (16 bytes)
 //    4  kind               16  file id            48  extra  (16 bytes)
-//    5  flags              24  offset             64  zeros  (24 bytes)
-//    6  status, or zero                           88  XXH3-64 of bytes 0..87
-//    7  zero
-//    8  slot
+//    5  flags              24  offset             64  packed length, or zero
+//    6  status, or zero                           68  zero
+//    7  zero                                      72  tag, or zeros (16 bytes)
+//    8  slot                                      88  XXH3-64 of bytes 0..87
 //
 // Which fields a kind uses; all others are zero:
 //
@@ -26,6 +26,9 @@
 //    lost        slot offset
 //
 // Verdicts stand where digest and extra stand.
+//
+// What has a payload may say that it is packed (as many bytes travel, fewer than `length`, and unpack to it),
+// and, on a sealed stream, has the payload's tag. Digest and length are those of the payload unpacked.
 #pragma once
 
 #include <array>
@@ -35,6 +38,8 @@
 
 #include "io/digest.h"
 #include "io/result.h"
+#include "net/seal.h"
+#include "net/verdicts.h"
 
 namespace rdcp::net {
 
@@ -84,26 +89,6 @@ enum class AckStatus : std::uint8_t {
   has_part = 9,   // a part of this very file, to be asked for
 };
 
-// A target's answers to the parts of a question, two bits each, in their order. What they mean is between the
-// two sides of the question.
-class Verdicts {
- public:
-  static constexpr std::size_t kCount = 128;
-  std::uint8_t at(std::size_t index) const {
-    return static_cast<std::uint8_t>(bytes_[index / 4] >> (index % 4 * 2) & 3);
-  }
-  void set(std::size_t index, std::uint8_t verdict) {
-    const unsigned shift = index % 4 * 2;
-    bytes_[index / 4] =
-        static_cast<std::uint8_t>((bytes_[index / 4] & ~(3u << shift)) | (verdict & 3u) << shift);
-  }
-  bool operator==(const Verdicts&) const = default;
-
- private:
-  friend struct Frame;
-  std::array<std::uint8_t, kCount / 4> bytes_{};
-};
-
 // Host form of a frame. Every field is checked by decode() for form, and by the receiver against what was
 // granted.
 struct Frame {
@@ -114,8 +99,10 @@ struct Frame {
   std::uint32_t length = 0;  // payload bytes
   std::uint64_t file_id = 0;
   std::uint64_t offset = 0;
-  io::Digest digest{};  // of the payload
-  io::Digest extra{};   // see FrameKind
+  io::Digest digest{};       // of the payload
+  io::Digest extra{};        // see FrameKind
+  std::uint32_t packed = 0;  // how long the payload is on the wire, if it is compressed
+  Tag tag{};                 // of the payload as it travels, if it is sealed
 
   // Of a credit.
   Verdicts verdicts() const;
@@ -127,6 +114,11 @@ bool has_payload(FrameKind kind);
 // True for the frames that travel in a slot and are answered with a credit.
 bool takes_slot(FrameKind kind);
 
+// How many bytes of payload travel behind the frame.
+constexpr std::uint32_t wire_bytes(const Frame& frame) {
+  return frame.packed != 0 ? frame.packed : frame.length;
+}
+
 using FrameBytes = std::array<std::byte, kFrameBytes>;
 
 // Little-endian, with a magic number first and an XXH3-64 check of all before it last. A frame that decode()
@@ -135,8 +127,8 @@ FrameBytes encode(const Frame& frame);
 
 // Errors (protocol): wrong magic, wrong check, unknown kind or status, undefined flag bits, a non-zero field
 // that the kind does not use, a length without payload or a payload kind of length 0 (data chunks are never
-// empty either), an offset that is no off_t or whose sum with the length is none, an index that no stream
-// has.
+// empty either), a packed length that is none or no gain, an offset that is no off_t or whose sum with the
+// length is none, an index that no stream has.
 io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes);
 
 }  // namespace rdcp::net

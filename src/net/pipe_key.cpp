@@ -2,10 +2,12 @@
 
 #include <openssl/evp.h>
 
+#include <string>
+
 namespace rdcp::net {
 namespace {
 
-constexpr std::string_view kSalt = "rdcp pipe";
+constexpr std::string_view kLabel = "rdcp pipe";
 constexpr std::uint64_t kCost = 16384;
 constexpr std::uint64_t kBlocks = 8;
 constexpr std::uint64_t kParallel = 1;
@@ -32,11 +34,13 @@ io::Result<SessionKey> labelled(const SessionKey& master, std::string_view label
 
 }  // namespace
 
-io::Result<PipeKeys> derive_pipe_keys(std::string_view secret) {
+io::Result<PipeKeys> derive_pipe_keys(std::string_view secret, const Salt& salt) {
   if (secret.empty()) return io::plain_error(io::ErrorKind::usage, "KEY", "", "is empty");
+  std::string salted(kLabel);
+  salted.append(reinterpret_cast<const char*>(salt.data()), salt.size());
   SessionKey master{};
   const int derived =
-      EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(kSalt), kSalt.size(), kCost, kBlocks, kParallel,
+      EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(salted), salted.size(), kCost, kBlocks, kParallel,
                      kMemoryMax, reinterpret_cast<unsigned char*>(master.data()), master.size());
   if (derived != 1) return refused();
   const auto control = labelled(master, "control");

@@ -7,12 +7,15 @@
 //    0  magic "RDMR"    8  address of slot 0 (u64)    16  slot bytes (u64)    24  slots (u32)    28  rkey
 //    (u32)
 //
-// then come frames alone. The keys are proven before, so nobody else learns an rkey.
+// then come frames alone. The keys are proven before, and where the stream is sealed, this message is, too.
+// What is sealed departs from memory of its own, lands in such and is opened into the arena, which no device
+// reaches.
 #pragma once
 
 #include <memory>
 
 #include "io/arena.h"
+#include "net/envelope.h"
 #include "net/rdma_connect.h"
 #include "net/stream.h"
 
@@ -22,8 +25,8 @@ namespace rdcp::net {
 // ring and the arena outlive the stream. Where it can't be registered the stream is shut from the start, with
 // the cause.
 std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena);
+                                         const StreamShape& shape, io::Arena& arena, Envelope envelope = {});
 std::unique_ptr<Stream> make_rdma_target(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena);
+                                         const StreamShape& shape, io::Arena& arena, Envelope envelope = {});
 
 }  // namespace rdcp::net

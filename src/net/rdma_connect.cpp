@@ -173,6 +173,9 @@ void RdmaDial::take_message(const RdmaQueue::Completion& completion) {
   }
   const auto proof = connector_.answer(message.first<kChallengeBytes>());
   if (!proof) return fail(proof.error());
+  const auto seal = connector_.seal_keys(message.first<kChallengeBytes>());
+  if (!seal) return fail(seal.error());
+  connection_->set_seal(*seal);
   if (auto posted = connection_->queue().repost(completion.index); !posted) return fail(posted.error());
   if (auto sent = connection_->queue().send(*proof); !sent) return fail(sent.error());
   state_ = State::proven;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,14 @@ class RdmaConnection;
 struct RdmaConnectionDeleter {
   void operator()(RdmaConnection* connection) const;
 };
+// What its two sides agreed to seal it with, if anything.
+const std::optional<SealKeys>& seal_of(const RdmaConnection& connection);
 using RdmaConnectionPtr = std::unique_ptr<RdmaConnection, RdmaConnectionDeleter>;
 using RdmaConnections = std::vector<RdmaConnectionPtr>;  // by stream index
 
 // What a job's connections have in common. `stop` is looked at every 100 ms at least.
 struct RdmaCall {
-  const SessionKey& key;
+  HandshakeTerms key;
   std::uint16_t stream_count = 1;
   std::uint32_t target_slots = 1;  // of each stream: sizes the queues
   bool source = false;             // which side of the copy this is

@@ -59,6 +59,10 @@ void RdmaConnection::disconnect() {
   if (rdma_disconnect(id_.get()) != 0) queue_->flush();
 }
 
+const std::optional<SealKeys>& seal_of(const RdmaConnection& connection) {
+  return connection.seal();
+}
+
 void RdmaConnectionDeleter::operator()(RdmaConnection* connection) const {
   delete connection;
 }

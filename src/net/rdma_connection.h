@@ -38,6 +38,9 @@ class RdmaConnection {
   rdma_cm_id& id() { return *id_; }
   RdmaQueue& queue() { return *queue_; }
   const RdmaPort& port() const { return port_; }
+  // What its messages and payloads are sealed with, if they are.
+  const std::optional<SealKeys>& seal() const { return seal_; }
+  void set_seal(const std::optional<SealKeys>& seal) { seal_ = seal; }
   // Ends it; all that is under way completes with an error. The first call counts.
   void disconnect();
 
@@ -45,6 +48,7 @@ class RdmaConnection {
   RdmaConnection(EventChannel channel, CmId id, const RdmaPort& port, std::unique_ptr<RdmaQueue> queue);
 
   RdmaPort port_;
+  std::optional<SealKeys> seal_;
   bool disconnected_ = false;
   EventChannel channel_;
   CmId id_;

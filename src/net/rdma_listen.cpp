@@ -22,8 +22,8 @@ constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked
 // A connection whose peer has not yet proven itself.
 class PendingRdma {
  public:
-  PendingRdma(RdmaConnectionPtr connection, const SessionKey& key)
-      : connection_(std::move(connection)), deadline_(Clock::now() + kHandshakeTimeout), listener_(key) {}
+  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms)
+      : connection_(std::move(connection)), deadline_(Clock::now() + kHandshakeTimeout), listener_(terms) {}
 
   Clock::time_point deadline() const { return deadline_; }
   std::uint16_t stream_index() const { return listener_.stream_index(); }
@@ -81,6 +81,9 @@ io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completi
   } else {
     if (message.size() != kProofBytes) return not_rdcp();
     if (auto proven = listener_.check(message.first<kProofBytes>()); !proven) return proven.error();
+    const auto seal = listener_.seal_keys();
+    if (!seal) return seal.error();
+    connection_->set_seal(*seal);
   }
   if (auto posted = connection_->queue().repost(completion.index); !posted) return posted.error();
   return std::exchange(challenged_, true);

@@ -70,8 +70,8 @@ RdmaQueue::RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room)
 
 io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
   if (auto enough = check_limits(id, sizes); !enough) return enough.error();
-  auto room =
-      io::Arena::create(1, io::round_up((sizes.messages + sizes.receives) * kFrameBytes, io::kPageBytes));
+  auto room = io::Arena::create(
+      1, io::round_up((sizes.messages + sizes.receives) * kMessageBytesMax, io::kPageBytes));
   if (!room) return room.error();
   std::unique_ptr<RdmaQueue> queue(new RdmaQueue(sizes, std::move(*room)));
   if (auto made = queue->make_queues(id, sizes); !made) return made.error();
@@ -99,7 +99,7 @@ io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& si
 
 // A device that cannot send a frame inline refuses to be asked for it.
 io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
-  for (const std::uint32_t inline_bytes : {static_cast<std::uint32_t>(kFrameBytes), 0u}) {
+  for (const std::uint32_t inline_bytes : {static_cast<std::uint32_t>(kMessageBytesMax), 0u}) {
     ibv_qp_init_attr wanted{};
     wanted.send_cq = cq_.get();
     wanted.recv_cq = cq_.get();
@@ -111,7 +111,7 @@ io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes
     wanted.cap.max_inline_data = inline_bytes;
     if (rdma_create_qp(&id, pd_.get(), &wanted) != 0) continue;
     qp_.reset(&id);
-    sends_inline_ = wanted.cap.max_inline_data >= kFrameBytes;
+    sends_inline_ = wanted.cap.max_inline_data >= kMessageBytesMax;
     return {};
   }
   return device_error("create a queue pair of", device_of(id));
@@ -136,7 +136,8 @@ void RdmaQueue::fill_requests() {
   }
   for (std::uint32_t index = 0; index < receives_.size(); ++index) {
     Receive& receive = receives_[index];
-    receive.room = {reinterpret_cast<std::uint64_t>(receive_room(index).data()), kFrameBytes, room_mr_->lkey};
+    receive.room = {reinterpret_cast<std::uint64_t>(receive_room(index).data()), kMessageBytesMax,
+                    room_mr_->lkey};
     receive.receive.wr_id = number(Kind::received, index);
     receive.receive.sg_list = &receive.room;
     receive.receive.num_sge = 1;
@@ -147,7 +148,7 @@ void RdmaQueue::fill_requests() {
 }
 
 std::span<std::byte> RdmaQueue::message_room(std::uint32_t index) const {
-  return room_.all().subspan(index * kFrameBytes, kFrameBytes);
+  return room_.all().subspan(index * kMessageBytesMax, kMessageBytesMax);
 }
 
 std::span<std::byte> RdmaQueue::receive_room(std::uint32_t index) const {
@@ -155,7 +156,7 @@ std::span<std::byte> RdmaQueue::receive_room(std::uint32_t index) const {
 }
 
 std::uint32_t RdmaQueue::prepare(std::span<const std::byte> message) {
-  assert(!free_messages_.empty() && message.size() <= kFrameBytes);
+  assert(!free_messages_.empty() && message.size() <= kMessageBytesMax);
   const std::uint32_t index = free_messages_.back();
   std::ranges::copy(message, message_room(index).begin());
   sends_[index].message.length = static_cast<std::uint32_t>(message.size());

@@ -1,5 +1,5 @@
 // A queue pair with its completion queue and the registered room for the messages that go through it. A
-// message is at most kFrameBytes: a frame, one of the handshake's, or the target's region.
+// message is at most kMessageBytesMax: a frame, one of the handshake's, or the target's region.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,12 @@
 
 #include "io/arena.h"
 #include "io/result.h"
-#include "net/frame.h"
+#include "net/envelope.h"
 #include "net/verbs.h"
 
 namespace rdcp::net {
+
+inline constexpr std::size_t kMessageBytesMax = kSealedFrameBytes;
 
 // How much can be under way at once. What a peer may rightfully send is never more than `receives`, so it
 // never finds the receiver not ready.

@@ -9,10 +9,15 @@ namespace {
 
 class RdmaSource final : public RdmaStream {
  public:
-  RdmaSource(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape, io::Arena& arena)
-      : RdmaStream(ring, Side::source, std::move(connection), shape, arena),
+  RdmaSource(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape, io::Arena& arena,
+             std::shared_ptr<io::Arena> departing, Envelope with)
+      : RdmaStream(ring, Side::source, std::move(connection), shape, std::move(departing), arena,
+                   std::move(with)),
         arena_(arena),
-        sending_(rdma_queue_sizes(true, shape.target_slots).messages) {}
+        sending_(rdma_queue_sizes(true, shape.target_slots).messages) {
+    may_pack_ = envelope().packs() && !envelope().packs_for_slow_links();
+    if (may_pack_ && !envelope().seals()) make_room_to_pack(shape);
+  }
 
  private:
   void post_send(SendAwaiter& awaiter) override;
@@ -21,11 +26,16 @@ class RdmaSource final : public RdmaStream {
   void sent(std::uint32_t index) override;
   void all_sent() override;
 
+  void make_room_to_pack(const StreamShape& shape);
   void take_region(std::span<const std::byte> message);
-  io::Result<std::uint32_t> post(const Frame& frame, std::span<const std::byte> payload);
-  [[maybe_unused]] bool in_arena(std::span<const std::byte> payload) const;
+  std::span<std::byte> room_for(const Frame& frame);
+  io::Result<std::uint32_t> post(Frame& frame, std::span<const std::byte>& payload);
+  [[maybe_unused]] bool in_arena(std::span<const std::byte> payload);
 
+  std::optional<io::Arena> packed_;  // a slot for each of the target's
+  MemoryRegion packed_memory_;
   io::Arena& arena_;
+  bool may_pack_ = false;
   std::optional<SlotRegion> region_;
   std::vector<SendAwaiter*> sending_;  // by message
   io::WaiterQueue stranded_;           // of SendAwaiter: could not be posted
@@ -46,15 +56,38 @@ void RdmaSource::post_send(SendAwaiter& awaiter) {
   }
 }
 
-io::Result<std::uint32_t> RdmaSource::post(const Frame& frame, std::span<const std::byte> payload) {
-  assert(in_arena(payload));
-  if (payload.empty()) return queue().send(encode(frame));
-  const RdmaQueue::Write write{payload, memory().lkey, region_->address + frame.slot * region_->slot_bytes,
-                               region_->rkey};
-  return queue().write_and_send(write, encode(frame));
+// Where nothing is sealed, packed payloads are sent from memory of their own, others from the arena. Where it
+// cannot be registered, nothing is packed.
+void RdmaSource::make_room_to_pack(const StreamShape& shape) {
+  auto room = io::Arena::create(shape.target_slots, shape.slot_bytes);
+  may_pack_ = false;
+  if (!room) return;
+  packed_memory_.reset(
+      ibv_reg_mr(&queue().pd(), room->all().data(), room->all().size(), IBV_ACCESS_LOCAL_WRITE));
+  if (!packed_memory_) return;
+  packed_ = std::move(*room);
+  may_pack_ = true;
 }
 
-bool RdmaSource::in_arena(std::span<const std::byte> payload) const {
+std::span<std::byte> RdmaSource::room_for(const Frame& frame) {
+  if (!takes_slot(frame.kind)) return {};
+  if (envelope().seals()) return registered().slot(frame.slot);
+  return packed_ ? packed_->slot(frame.slot) : std::span<std::byte>();
+}
+
+io::Result<std::uint32_t> RdmaSource::post(Frame& frame, std::span<const std::byte>& payload) {
+  assert(in_arena(payload));
+  const auto message = envelope().wrap(frame, payload, room_for(frame), may_pack_);
+  if (!message) return message.error();
+  if (payload.empty()) return queue().send(message->bytes());
+  const bool from_packed = frame.packed != 0 && packed_;
+  const std::uint32_t lkey = from_packed ? packed_memory_->lkey : memory().lkey;
+  const RdmaQueue::Write write{payload, lkey, region_->address + frame.slot * region_->slot_bytes,
+                               region_->rkey};
+  return queue().write_and_send(write, message->bytes());
+}
+
+bool RdmaSource::in_arena(std::span<const std::byte> payload) {
   const std::span<std::byte> all = arena_.all();
   return payload.empty() ||
          (payload.data() >= all.data() && payload.data() + payload.size() <= all.data() + all.size());
@@ -66,7 +99,9 @@ void RdmaSource::take_message(std::span<const std::byte> message) {
 }
 
 void RdmaSource::take_region(std::span<const std::byte> message) {
-  const auto region = decode_region(message);
+  const auto opened = envelope().open_message(message);
+  if (!opened) return refuse(opened.error());
+  const auto region = decode_region(*opened);
   if (!region) return shut(peer_error(io::ErrorKind::protocol, "did not say where its slots are"));
   if (region->slots < target_slots() || region->slot_bytes < slot_bytes()) {
     return shut(peer_error(io::ErrorKind::protocol, "has fewer or smaller slots than it was to have"));
@@ -86,8 +121,13 @@ void RdmaSource::all_sent() {
 }  // namespace
 
 std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena) {
-  return std::make_unique<RdmaSource>(ring, std::move(connection), shape, arena);
+                                         const StreamShape& shape, io::Arena& arena, Envelope envelope) {
+  std::shared_ptr<io::Arena> departing = arena_between(envelope, shape.target_slots, shape.slot_bytes);
+  const bool without_room = envelope.seals() && !departing;
+  auto stream = std::make_unique<RdmaSource>(ring, std::move(connection), shape, arena, std::move(departing),
+                                             std::move(envelope));
+  if (without_room) stream->shut(io::errno_error("allocate", "slots", ENOMEM, io::ErrorKind::connection));
+  return stream;
 }
 
 }  // namespace rdcp::net

@@ -71,18 +71,28 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message) {
                     load_le<std::uint32_t>(message.data() + kRkeyAt)};
 }
 
+std::shared_ptr<io::Arena> arena_between(const Envelope& envelope, std::size_t slots,
+                                         std::size_t slot_bytes) {
+  if (!envelope.seals()) return nullptr;
+  auto made = io::Arena::create(slots, slot_bytes);
+  return made ? std::make_shared<io::Arena>(std::move(*made)) : nullptr;
+}
+
 RdmaStream::RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-                       io::Arena& arena)
+                       std::shared_ptr<io::Arena> between, io::Arena& arena, Envelope envelope)
     : Stream(ring, side, shape, peer_address_text(connection->id())),
       connection_(std::move(connection)),
       peer_(peer_address_text(connection_->id())),
       description_(description_of(side == Side::source, *connection_)),
-      device_(connection_->id()) {
+      device_(connection_->id()),
+      envelope_(std::move(envelope)),
+      arena_(arena),
+      between_(std::move(between)) {
   if (auto made = set_up_waiting(); !made) {
     stuck_ = true;
     RdmaStream::shut(made.error());
   }
-  if (auto registered = register_memory(side, arena); !registered) RdmaStream::shut(registered.error());
+  if (auto registered = register_memory(side); !registered) RdmaStream::shut(registered.error());
 }
 
 // Before the memory that it may write into is given back.
@@ -108,11 +118,11 @@ io::Result<void> RdmaStream::set_up_waiting() {
 // touched would be the shared page of zeros, and the device would send that for ever. Relaxed ordering lets
 // the host's bridge reorder writes of a payload, never past the completion of what follows; devices without
 // it ignore it.
-io::Result<void> RdmaStream::register_memory(Side side, io::Arena& arena) {
+io::Result<void> RdmaStream::register_memory(Side side) {
   const unsigned access =
       side == Side::source ? IBV_ACCESS_LOCAL_WRITE
                            : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
-  const std::span<std::byte> all = arena.all();
+  const std::span<std::byte> all = registered().all();
   memory_.reset(ibv_reg_mr(&queue().pd(), all.data(), all.size(), access));
   if (memory_) return {};
   const std::string operation = fmt::format("register {} MiB with", (all.size() + (1 << 20) - 1) >> 20);
@@ -198,7 +208,7 @@ void RdmaStream::take(const RdmaQueue::Completion& completion) {
 
 // The receive is posted again before anything is made of the message, which may call for an answer.
 void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
-  std::array<std::byte, kFrameBytes> copy;
+  std::array<std::byte, kMessageBytesMax> copy;
   const std::span<const std::byte> message = queue().received(completion);
   std::ranges::copy(message, copy.begin());
   if (!closing_) {
@@ -226,12 +236,8 @@ void RdmaStream::take_failure(ibv_wc_status status) {
 }
 
 std::optional<Frame> RdmaStream::frame_of(std::span<const std::byte> message) {
-  if (message.size() != kFrameBytes) {
-    shut(peer_error(io::ErrorKind::protocol, "not a frame"));
-    return std::nullopt;
-  }
-  const auto frame = decode(message.first<kFrameBytes>());
-  if (!frame) shut(peer_error(io::ErrorKind::protocol, frame.error().detail));
+  const auto frame = envelope_.open_frame(message);
+  if (!frame) refuse(frame.error());
   if (!frame || !accept(*frame)) return std::nullopt;
   return *frame;
 }

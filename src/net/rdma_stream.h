@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "io/fd.h"
 #include "io/task.h"
 #include "net/device_watch.h"
+#include "net/envelope.h"
 #include "net/rdma.h"
 #include "net/rdma_connection.h"
 #include "net/stream.h"
@@ -37,6 +39,10 @@ std::array<std::byte, kRegionBytes> encode(const SlotRegion& region);
 // Error (protocol): not a region.
 io::Result<SlotRegion> decode_region(std::span<const std::byte> message);
 
+// Where the payloads of a sealed stream depart and land, so that plaintext lies where no device reaches.
+// Null: nothing is sealed, or there is no memory.
+std::shared_ptr<io::Arena> arena_between(const Envelope& envelope, std::size_t slots, std::size_t slot_bytes);
+
 class RdmaStream : public Stream {
  public:
   ~RdmaStream() override;
@@ -47,7 +53,7 @@ class RdmaStream : public Stream {
 
  protected:
   RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-             io::Arena& arena);
+             std::shared_ptr<io::Arena> between, io::Arena& arena, Envelope envelope);
 
   // The first things that a side says.
   virtual void begin() {}
@@ -63,6 +69,12 @@ class RdmaStream : public Stream {
   std::optional<Frame> frame_of(std::span<const std::byte> message);
   // Shuts the stream, unless it is over.
   void fail(const io::Error& why);
+  // What is wrong with what the peer sent.
+  void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
+
+  Envelope& envelope() { return envelope_; }
+  // What is registered with the device: the arena, or what stands between it and the wire.
+  io::Arena& registered() { return between_ ? *between_ : arena_; }
 
   RdmaQueue& queue() { return connection_->queue(); }
   const ibv_mr& memory() const { return *memory_; }
@@ -73,7 +85,7 @@ class RdmaStream : public Stream {
   static constexpr std::size_t kTakenAtOnce = 16;
 
   io::Result<void> set_up_waiting();
-  io::Result<void> register_memory(Side side, io::Arena& arena);
+  io::Result<void> register_memory(Side side);
   io::Task pump();
   bool finished() const;
   bool take_completions();
@@ -89,6 +101,9 @@ class RdmaStream : public Stream {
   std::string peer_;
   std::string description_;
   DeviceWatch device_;
+  Envelope envelope_;
+  io::Arena& arena_;
+  const std::shared_ptr<io::Arena> between_;
   MemoryRegion memory_;
   io::Fd timer_;
   io::Fd waiting_;  // epoll

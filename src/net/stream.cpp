@@ -54,14 +54,28 @@ void Stream::release(std::uint32_t slot, AckStatus status, const Verdicts& verdi
 }
 
 void Stream::shut(const io::Error& why) {
+  if (!shut_down()) {
+    tell_shut(why);
+  } else if (!std::exchange(held_, false)) {
+    return;
+  }
+  close_connection();
+}
+
+void Stream::shut_for(const io::Error& why) {
   if (shut_down()) return;
+  if (why.kind != io::ErrorKind::digest) return shut(why);
+  held_ = true;
+  tell_shut(why);
+}
+
+void Stream::tell_shut(const io::Error& why) {
   why_shut_ = why;
   wake_all(credit_waiters_);
   wake_all(receive_waiters_);
   for (Slot& slot : slots_) {
     if (slot.waiter != nullptr) ring_.schedule(*std::exchange(slot.waiter, nullptr));
   }
-  close_connection();
 }
 
 io::Error Stream::peer_error(io::ErrorKind kind, std::string_view detail) const {
@@ -84,7 +98,8 @@ void Stream::complete_send(SendAwaiter& awaiter) {
   if (!shut_down()) {
     if (awaiter.frame().kind == FrameKind::end) ended_ = true;
     ++counters_.frames;
-    counters_.payload_bytes += awaiter.payload().size();
+    counters_.payload_bytes += awaiter.frame().length;
+    counters_.wire_bytes += wire_bytes(awaiter.frame());
   }
   ring_.schedule(awaiter);
 }
@@ -149,10 +164,14 @@ void Stream::take_credit(const Frame& frame) {
   if (slot.waiter != nullptr) ring_.schedule(*std::exchange(slot.waiter, nullptr));
 }
 
-void Stream::hand_to_receiver(const Frame& frame) {
+// How it travelled is of no interest any more.
+void Stream::hand_to_receiver(Frame frame) {
   slots_[frame.slot].state = SlotState::filled;
   ++counters_.frames;
   counters_.payload_bytes += frame.length;
+  counters_.wire_bytes += wire_bytes(frame);
+  frame.packed = 0;
+  frame.tag = {};
   if (auto* receiver = static_cast<ReceiveAwaiter*>(receive_waiters_.pop())) {
     receiver->frame_ = frame;
     ring_.schedule(*receiver);

@@ -64,6 +64,7 @@ struct StreamTimes {
 struct StreamCounters {
   std::uint64_t frames = 0;  // from source to target
   std::uint64_t payload_bytes = 0;
+  std::uint64_t wire_bytes = 0;  // of payloads, as they travelled
   StreamTimes times;
 };
 
@@ -139,6 +140,11 @@ class Stream {
   virtual void post_send(SendAwaiter& awaiter) = 0;
   // For transports (target): sends a credit frame when it can.
   virtual void post_credit(const Frame& credit) = 0;
+  // For transports: as shut(), but where what arrived is not what was sent (an error of kind digest), the
+  // connection stays until shut() is called: if it were closed here, the other side would take that for the
+  // cause. A held stream is not idle.
+  void shut_for(const io::Error& why);
+  bool held() const { return held_; }
   // For transports: closes the connection; what is under way in the ring must come to an end soon. May be
   // called from within the transport's own code.
   virtual void close_connection() = 0;
@@ -189,8 +195,9 @@ class Stream {
   const char* fault_at_source(const Frame& frame) const;
   const char* fault_at_target(const Frame& frame) const;
   void take_credit(const Frame& frame);
-  void hand_to_receiver(const Frame& frame);
+  void hand_to_receiver(Frame frame);
   void make_free(std::uint32_t slot);
+  void tell_shut(const io::Error& why);
   void wake_all(io::WaiterQueue& waiters);
 
   io::Ring& ring_;
@@ -205,6 +212,7 @@ class Stream {
   io::WaiterQueue credit_waiters_;   // of CreditAwaiter
   io::WaiterQueue receive_waiters_;  // of ReceiveAwaiter
   std::optional<io::Error> why_shut_;
+  bool held_ = false;  // shut, but not closed
   StreamCounters counters_;
 };
 

@@ -56,9 +56,9 @@ class Stream::SendAwaiter : public StreamAwaiter {
   void await_suspend(std::coroutine_handle<> waiter);
   io::Result<void> await_resume();
 
-  // For transports.
-  const Frame& frame() const { return frame_; }
-  std::span<const std::byte> payload() const { return payload_; }
+  // For transports, which may wrap both (see Envelope).
+  Frame& frame() { return frame_; }
+  std::span<const std::byte>& payload() { return payload_; }
 
  private:
   Frame frame_;

@@ -5,13 +5,15 @@
 
 #include "io/arena.h"
 #include "io/fd.h"
+#include "net/envelope.h"
 #include "net/stream.h"
 
 namespace rdcp::net {
 
 // socket: non-blocking, proven (tcp_connect.h). The ring and, at the target, the arena outlive the stream.
-std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape);
+std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+                                        Envelope envelope = {});
 std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        io::Arena& arena);
+                                        io::Arena& arena, Envelope envelope = {});
 
 }  // namespace rdcp::net

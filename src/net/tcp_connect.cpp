@@ -23,7 +23,7 @@ constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
 
 // What all connections of one connect_all() have in common.
 struct Call {
-  const SessionKey& key;
+  const HandshakeTerms& terms;
   Clock::time_point until;
   const std::atomic<bool>& stop;
   const TcpOptions& options;
@@ -42,7 +42,7 @@ class Dial {
   // Why it failed; empty while it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
-  io::Fd take_socket() { return std::move(socket_); }
+  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
 
   pollfd poll() const {
     return {under_way() ? socket_.get() : -1,
@@ -67,6 +67,7 @@ class Dial {
   State state_ = State::connecting;
   std::string cause_;
   io::Fd socket_;
+  std::optional<SealKeys> seal_;
   std::array<std::byte, kChallengeBytes> challenge_;
   std::size_t have_ = 0;
   bool was_challenged_ = false;
@@ -77,7 +78,7 @@ Dial::Dial(const Call& call, const Address& address, std::uint16_t stream_index)
     : address_(address),
       stream_index_(stream_index),
       deadline_(Clock::now() + kHandshakeTimeout),
-      connector_(call.key, stream_index) {
+      connector_(call.terms, stream_index) {
   connect(call.options);
 }
 
@@ -122,6 +123,9 @@ void Dial::take_challenge() {
   was_challenged_ = true;
   const auto proof = connector_.answer(challenge_);
   if (!proof) return fail(proof.error());
+  const auto seal = connector_.seal_keys(challenge_);
+  if (!seal) return fail(seal.error());
+  seal_ = *seal;
   if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
   state_ = State::proven;
 }
@@ -216,12 +220,12 @@ io::Result<void> connect_rest(const Address& address, const Call& call, Sockets&
 
 }  // namespace
 
-io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
                                 std::uint16_t stream_count, std::chrono::seconds deadline,
                                 const std::atomic<bool>& stop, const TcpOptions& options) {
   Sockets sockets(stream_count);
   if (stream_count == 0) return sockets;
-  const Call call{key, Clock::now() + deadline, stop, options};
+  const Call call{terms, Clock::now() + deadline, stop, options};
   auto winner = race(addresses, call);
   if (!winner) return winner.error();
   sockets[0] = winner->take_socket();
@@ -229,10 +233,10 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Ses
   return sockets;
 }
 
-io::Result<io::Fd> connect_further(const std::vector<Address>& addresses, const SessionKey& key,
-                                   std::uint16_t stream, std::chrono::seconds deadline,
-                                   const std::atomic<bool>& stop, const TcpOptions& options) {
-  auto winner = race(addresses, {key, Clock::now() + deadline, stop, options}, stream);
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                         std::uint16_t stream, std::chrono::seconds deadline,
+                                         const std::atomic<bool>& stop, const TcpOptions& options) {
+  auto winner = race(addresses, {terms, Clock::now() + deadline, stop, options}, stream);
   if (!winner) return winner.error();
   return winner->take_socket();
 }

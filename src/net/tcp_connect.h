@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,17 @@ struct TcpOptions {
   std::string congestion;
 };
 
+// A connection whose two sides have proven the key, and what they seal it with, if they do.
+struct ProvenSocket {
+  io::Fd fd;
+  std::optional<SealKeys> seal;
+  explicit operator bool() const { return bool(fd); }
+  int get() const { return fd.get(); }
+};
+
 // Sockets by stream index, non-blocking, TCP_NODELAY, keepalive set so that a peer that is gone while nothing
 // is sent is noticed within 25 s; while something is, see Stream::check_connection().
-using Sockets = std::vector<io::Fd>;
+using Sockets = std::vector<ProvenSocket>;
 
 // A listening socket for one job alone, IPv6 dual-stack where there is IPv6.
 class TcpListener {
@@ -35,8 +44,8 @@ class TcpListener {
   // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
   // accept_all(); on_refusal hears of each, "ADDRESS:PORT: cause".
   using OnRefusal = std::function<void(const std::string& who_and_why)>;
-  io::Result<io::Fd> accept_one(const SessionKey& key, const std::atomic<bool>& stop,
-                                const TcpOptions& options, OnRefusal on_refusal);
+  io::Result<ProvenSocket> accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,
+                                      const TcpOptions& options, OnRefusal on_refusal);
   // Accepts until every index below stream_count has an authenticated connection, then closes the listening
   // socket (on an error, too: a listener serves one job). At most kPendingMax unproven connections are held,
   // each kHandshakeTimeout at most; for a further one the oldest is closed. Refusing the new one instead
@@ -45,19 +54,19 @@ class TcpListener {
   // for one index the later one counts: the peer has given the earlier one up. `stop` is looked at every 100
   // ms. Errors: deadline passed, with what the last refused peer did wrong (connection); stopped
   // (interrupted).
-  io::Result<Sockets> accept_all(const SessionKey& key, std::uint16_t stream_count,
+  io::Result<Sockets> accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                  std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
   // The same, but goes on listening.
-  io::Result<Sockets> accept_first(const SessionKey& key, std::uint16_t stream_count,
+  io::Result<Sockets> accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
                                    std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                    const TcpOptions& options);
   // Waits without a deadline for one more proven connection, of any number below `limit`.
   struct Further {
     std::uint16_t stream = 0;
-    io::Fd socket;
+    ProvenSocket socket;
   };
-  io::Result<Further> accept_further(const SessionKey& key, std::uint16_t limit,
+  io::Result<Further> accept_further(const HandshakeTerms& terms, std::uint16_t limit,
                                      const std::atomic<bool>& stop, const TcpOptions& options);
   // Any thread: what waits for a connection ends, once `stop` is set, at once.
   void interrupt();
@@ -74,13 +83,13 @@ class TcpListener {
 // sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
 // cause (connection), with the code EPROTONOSUPPORT when one speaks another version, else ECONNREFUSED when
 // none of them sent a challenge, so that trying again may help; stopped (interrupted).
-io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const SessionKey& key,
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
                                 std::uint16_t stream_count, std::chrono::seconds deadline,
                                 const std::atomic<bool>& stop, const TcpOptions& options);
 
 // One more stream, with this number, in the same way.
-io::Result<io::Fd> connect_further(const std::vector<Address>& addresses, const SessionKey& key,
-                                   std::uint16_t stream, std::chrono::seconds deadline,
-                                   const std::atomic<bool>& stop, const TcpOptions& options);
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                         std::uint16_t stream, std::chrono::seconds deadline,
+                                         const std::atomic<bool>& stop, const TcpOptions& options);
 
 }  // namespace rdcp::net

@@ -44,16 +44,16 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
 // A connection whose peer has not yet proven itself.
 class Pending {
  public:
-  Pending(io::Fd socket, const SessionKey& key)
+  Pending(io::Fd socket, const HandshakeTerms& terms)
       : socket_(std::move(socket)),
         peer_(peer_address(socket_.get()).text()),
         deadline_(Clock::now() + kHandshakeTimeout),
-        listener_(key) {}
+        listener_(terms) {}
 
   int socket() const { return socket_.get(); }
   Clock::time_point deadline() const { return deadline_; }
   std::uint16_t stream_index() const { return listener_.stream_index(); }
-  io::Fd take_socket() { return std::move(socket_); }
+  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
   const std::string& peer() const { return peer_; }
 
   // Goes as far as the bytes that are there lead. True: proven. An error: close it.
@@ -66,6 +66,7 @@ class Pending {
   std::string peer_;  // asked for while it is there: a socket that was reset has none
   Clock::time_point deadline_;
   Listener listener_;
+  std::optional<SealKeys> seal_;
   bool challenged_ = false;
   std::array<std::byte, std::max(kHelloBytes, kProofBytes)> message_;
   std::size_t have_ = 0;
@@ -81,12 +82,18 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
   const auto proof = std::span(message_).first<kProofBytes>();
   const auto whole = receive_rest(socket_.get(), proof, have_);
   // A peer that sees by our MAC that its key is another one has nothing more to say.
+  if (!whole && !listener_.disagreement().empty()) {
+    return io::plain_error(io::ErrorKind::connection, "handshake with", "peer", listener_.disagreement());
+  }
   if (!whole && whole.error().code == 0) {
     return io::plain_error(io::ErrorKind::connection, "handshake with", "peer",
                            "closed the connection instead of proving a key: it may hold another one");
   }
   if (!whole || !*whole) return whole;
   if (auto proven = listener_.check(proof); !proven) return proven.error();
+  const auto seal = listener_.seal_keys();
+  if (!seal) return seal.error();
+  seal_ = *seal;
   return true;
 }
 
@@ -104,15 +111,15 @@ io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
 // The unproven and the proven connections of one accept_all().
 class Reception {
  public:
-  Reception(const SessionKey& key, std::uint16_t stream_count, const TcpOptions& options,
+  Reception(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
             TcpListener::OnRefusal on_refusal)
-      : key_(key), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
+      : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
   // For one connection of any number below limit.
-  Reception(const SessionKey& key, std::uint16_t limit, const TcpOptions& options)
-      : key_(key), options_(options), limit_(limit), proven_(1) {}
+  Reception(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
+      : terms_(terms), options_(options), limit_(limit), proven_(1) {}
 
   bool complete() const {
-    return std::ranges::all_of(proven_, [](const io::Fd& fd) { return bool(fd); });
+    return std::ranges::all_of(proven_, [](const ProvenSocket& socket) { return bool(socket); });
   }
   Sockets take() { return std::move(proven_); }
   std::uint16_t last_number() const { return last_number_; }
@@ -128,7 +135,7 @@ class Reception {
   void step(std::list<Pending>::iterator pending);
   void refuse(std::list<Pending>::iterator pending, const std::string& why);
 
-  const SessionKey& key_;
+  const HandshakeTerms& terms_;
   const TcpOptions& options_;
   const TcpListener::OnRefusal on_refusal_;  // may be empty
   const std::uint16_t limit_ = 0;            // of numbers; 0: as many as proven_ has room for
@@ -192,7 +199,7 @@ io::Result<void> Reception::accept_new(int listening) {
       refuse(pending_.begin(), "was closed for newer ones before it proved itself");
     }
     set_stream_options(socket.get(), options_.congestion);
-    pending_.emplace_back(std::move(socket), key_);
+    pending_.emplace_back(std::move(socket), terms_);
   }
   return {};
 }
@@ -233,25 +240,25 @@ io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::
   return TcpListener(std::move(*socket), bound);
 }
 
-io::Result<Sockets> TcpListener::accept_all(const SessionKey& key, std::uint16_t stream_count,
+io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                             std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                             const TcpOptions& options) {
-  auto sockets = accept_first(key, stream_count, deadline, stop, options);
+  auto sockets = accept_first(terms, stream_count, deadline, stop, options);
   fd_.reset();
   return sockets;
 }
 
-io::Result<Sockets> TcpListener::accept_first(const SessionKey& key, std::uint16_t stream_count,
+io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
                                               std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                               const TcpOptions& options) {
-  Reception reception(key, stream_count, options, {});
+  Reception reception(terms, stream_count, options, {});
   return receive_all(fd_.get(), port_, reception, Clock::now() + deadline, stop);
 }
 
-io::Result<TcpListener::Further> TcpListener::accept_further(const SessionKey& key, std::uint16_t limit,
+io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerms& terms, std::uint16_t limit,
                                                              const std::atomic<bool>& stop,
                                                              const TcpOptions& options) {
-  Reception reception(key, limit, options);
+  Reception reception(terms, limit, options);
   auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
   if (!sockets) return sockets.error();
   return Further{reception.last_number(), std::move(sockets->front())};
@@ -262,9 +269,9 @@ void TcpListener::interrupt() {
   ::shutdown(fd_.get(), SHUT_RDWR);
 }
 
-io::Result<io::Fd> TcpListener::accept_one(const SessionKey& key, const std::atomic<bool>& stop,
-                                           const TcpOptions& options, OnRefusal on_refusal) {
-  Reception reception(key, 1, options, std::move(on_refusal));
+io::Result<ProvenSocket> TcpListener::accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,
+                                                 const TcpOptions& options, OnRefusal on_refusal) {
+  Reception reception(terms, 1, options, std::move(on_refusal));
   auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
   if (!sockets) return sockets.error();
   return std::move(sockets->front());

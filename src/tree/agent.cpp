@@ -98,6 +98,7 @@ bool Agent::serve() {
     if (watched[0].revents == 0) return !coordinator_silent();
   }
   const auto message = control_.receive();
+  if (!message && message.error().kind == ErrorKind::digest) reporter_.fatal(message.error());
   if (!message) return false;
   if (!*message) return true;
   heard_ = SteadyClock::now();

@@ -29,7 +29,7 @@ class Agent {
  public:
   Agent(io::Fd in, io::Fd out, const AgentPlace& place)
       : place_(place),
-        control_(std::move(in), std::move(out), "the coordinator"),
+        control_(std::move(in), std::move(out), "the coordinator", place.seal),
         reporter_([this](const Problem& problem) {
           tell(problem);
           if (place_.tell) place_.tell(problem);

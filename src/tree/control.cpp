@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
+
+#include "net/little_endian.h"
 
 namespace rdcp::tree {
 
@@ -17,6 +21,13 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 5;
 constexpr std::size_t kNoiseShown = 200;
+constexpr std::size_t kSealedHeaderBytes = 4;
+// The greeting, a header and the longest message.
+constexpr std::size_t kSealedMax = kGreeting.size() + kHeaderBytes + kMessageBytesMax;
+
+std::span<std::byte> bytes_of(std::string& text) {
+  return std::as_writable_bytes(std::span(text));
+}
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& peer) {
   while (!bytes.empty()) {
@@ -32,6 +43,58 @@ Result<void> write_all(int fd, std::string_view bytes, const std::string& peer) 
 
 }  // namespace
 
+ControlChannel::ControlChannel(io::Fd in, io::Fd out, std::string peer,
+                               const std::optional<net::SealKeys>& seal)
+    : in_(std::move(in)), out_(std::move(out)), peer_(std::move(peer)) {
+  if (!seal) return;
+  auto sealer = net::Sealer::create(seal->cipher, seal->sending);
+  auto opener = net::Opener::create(seal->cipher, seal->receiving);
+  if (!sealer || !opener) {
+    no_seal_ = sealer ? opener.error() : sealer.error();
+    return;
+  }
+  sealer_ = std::move(*sealer);
+  opener_ = std::move(*opener);
+}
+
+Result<std::string> ControlChannel::sealed(std::string bytes) {
+  if (no_seal_) return *no_seal_;
+  if (!sealer_) return bytes;
+  std::string wire(kSealedHeaderBytes, '\0');
+  net::store_le(bytes_of(wire).data(), static_cast<std::uint32_t>(bytes.size()));
+  net::Tag tag;
+  auto done = sealer_->seal(net::SealPart::message, bytes_of(bytes), tag, bytes_of(wire));
+  if (done) done = sealer_->next();
+  if (!done) return done.error();
+  wire += bytes;
+  wire.append(reinterpret_cast<const char*>(tag.data()), tag.size());
+  return wire;
+}
+
+// All that is there as a whole.
+Result<void> ControlChannel::open_arrived() {
+  std::span<std::byte> rest = bytes_of(arrived_);
+  while (rest.size() >= kSealedHeaderBytes) {
+    const std::size_t length = net::load_le<std::uint32_t>(rest.data());
+    const bool too_long = length > kSealedMax;
+    if (!too_long && rest.size() < kSealedHeaderBytes + length + net::kTagBytes) break;
+    const auto fault = io::plain_error(ErrorKind::digest, "control message from", peer_,
+                                       "arrived altered, repeated or out of order: somebody meddles with the "
+                                       "connection");
+    if (too_long) return fault;
+    const std::span<std::byte> message = rest.subspan(kSealedHeaderBytes, length);
+    const auto tag = rest.subspan(kSealedHeaderBytes + length).first<net::kTagBytes>();
+    if (!opener_->open(net::SealPart::message, message, message, tag, rest.first(kSealedHeaderBytes))) {
+      return fault;
+    }
+    if (auto next = opener_->next(); !next) return next;
+    input_.append(reinterpret_cast<const char*>(message.data()), message.size());
+    rest = rest.subspan(kSealedHeaderBytes + length + net::kTagBytes);
+  }
+  arrived_.erase(0, arrived_.size() - rest.size());
+  return {};
+}
+
 Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
   Encoder header;
   header.put(type);
@@ -43,7 +106,9 @@ Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
   greeting_sent_ = true;
   bytes += header.take();
   bytes += body;
-  return write_all(out_.get(), bytes, peer_);
+  const auto wire = sealed(std::move(bytes));
+  if (!wire) return wire.error();
+  return write_all(out_.get(), *wire, peer_);
 }
 
 void ControlChannel::close_out() {
@@ -102,7 +167,12 @@ Result<std::optional<RawMessage>> ControlChannel::receive() {
     if (n == 0) return io::plain_error(ErrorKind::connection, "read from", peer_, "the agent is gone");
     input_.erase(0, consumed_);
     consumed_ = 0;
-    input_.append(bytes, static_cast<std::size_t>(n));
+    const std::string_view got(bytes, static_cast<std::size_t>(n));
+    (opener_ ? arrived_ : input_).append(got);
+    if (no_seal_) return *no_seal_;
+    if (opener_) {
+      if (auto opened = open_arrived(); !opened) return opened.error();
+    }
   }
   return take();
 }

@@ -4,6 +4,10 @@
 // The first bytes in each direction are a fixed greeting, so that noise from a login shell is told from an
 // agent; then each message is type (u8), length (u32, little-endian), fields. Integers are little-endian,
 // strings and lists have a u32 count before them.
+//
+// Where a channel is sealed (rdsend and rdrecv with --encrypt), what is written at once, the greeting with
+// the first message or a message alone, travels as its length (u32), which is authenticated with it, its
+// bytes sealed, and a tag of 16 bytes.
 #pragma once
 
 #include <chrono>
@@ -15,6 +19,7 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "net/seal.h"
 #include "tree/codec.h"
 #include "tree/message.h"
 
@@ -32,8 +37,7 @@ struct RawMessage {
 class ControlChannel {
  public:
   // peer names the other side in errors ("host:" or "coordinator").
-  ControlChannel(io::Fd in, io::Fd out, std::string peer)
-      : in_(std::move(in)), out_(std::move(out)), peer_(std::move(peer)) {}
+  ControlChannel(io::Fd in, io::Fd out, std::string peer, const std::optional<net::SealKeys>& seal = {});
 
   template <class Message>
   io::Result<void> send(Message message) {
@@ -63,6 +67,8 @@ class ControlChannel {
 
  private:
   io::Result<void> send_raw(MessageType type, std::string_view body);
+  io::Result<std::string> sealed(std::string bytes);
+  io::Result<void> open_arrived();
   io::Error garbled() const;
   io::Result<std::optional<RawMessage>> take();
 
@@ -74,6 +80,11 @@ class ControlChannel {
   bool greeted_ = false;
   std::string input_;
   std::size_t consumed_ = 0;
+  // Where the channel is sealed.
+  std::optional<io::Error> no_seal_;
+  std::optional<net::Sealer> sealer_;
+  std::optional<net::Opener> opener_;
+  std::string arrived_;  // not opened yet
 };
 
 }  // namespace rdcp::tree

@@ -8,6 +8,7 @@
 
 #include "io/file.h"
 #include "io/ring.h"
+#include "net/compress.h"
 #include "net/handshake.h"
 #include "net/rails.h"
 #include "tree/copy_settings.h"
@@ -36,7 +37,9 @@ struct StreamWish {
   std::string via;         // an address, network interface or RDMA device; empty: the best
   std::uint16_t port = 0;  // to listen on; 0: any
   net::SessionKey key{};
-  auto fields() { return std::tie(connect, transport, via, port, key); }
+  bool encrypt = false;
+  net::Compression compress = net::kCompressOff;
+  auto fields() { return std::tie(connect, transport, via, port, key, encrypt, compress); }
 };
 
 struct SourceJob {

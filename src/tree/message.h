@@ -112,13 +112,14 @@ struct Done {
   std::vector<std::string> streams;              // Stream::description(), by stream index
   std::vector<std::string> notes;  // what became of the way the data took: "RDMA was given up: ..."
   std::string ring;
+  std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams: before and after compression
   StageTimes times;
   std::vector<Loss> losses;
   std::vector<std::string> lost_streams;  // each with its cause, in words
   std::vector<std::string> warnings;      // what went wrong and was mended, or not done as was asked
   auto fields() {
-    return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes,
-                                   wire_bytes, streams, notes, ring),
+    return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes),
+                          std::tie(wire_bytes, streams, notes, ring, payload_bytes, packed_bytes),
                           times.fields(), std::tie(losses, lost_streams, warnings));
   }
 };
@@ -128,8 +129,7 @@ struct Beat {
   auto fields() { return std::tie(); }
 };
 
-// The coordinator, or an agent with a terminal of its own, is about to be stopped by it: do not miss its beat
-// until the next message (of progress, if it is an agent's).
+// Who says it is about to be stopped by its terminal: do not miss its beat until the next message.
 struct Suspend {
   static constexpr MessageType kType = MessageType::suspend;
   auto fields() { return std::tie(); }

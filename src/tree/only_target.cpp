@@ -17,6 +17,7 @@ TargetJob held_to(const OnlyTarget& only, TargetJob job) {
   if (!only.congestion.empty()) job.settings.congestion = only.congestion;
   if (only.transport != Transport::automatic) job.streams.transport = only.transport;
   if (!only.streams_as_told) {
+    job.streams.encrypt = only.encrypt;
     job.streams.connect = Connect::listen;
     job.streams.via = only.via;
   }

@@ -54,6 +54,7 @@ struct OnlyTarget {
   io::RingChoice ring = io::RingChoice::automatic;
   std::string congestion;
   std::string via;               // an address, network interface or RDMA device of this host; empty: any
+  bool encrypt = false;          // the streams; not the coordinator's to say either
   bool streams_as_told = false;  // the coordinator is no stranger: it says which side listens, and where
 };
 
@@ -67,6 +68,7 @@ struct AgentPlace {
   LocalStreams* local = nullptr;  // in the coordinator's process only
   StandardStreams standard = {};
   std::optional<net::SessionKey> key = {};  // of the streams, instead of the job's
+  std::optional<net::SealKeys> seal = {};   // of the control channel
   net::TcpListener* listener = nullptr;     // for the streams, taken over by the job; null: it opens its own
   std::optional<OnlyTarget> only = {};
   std::function<void(const Problem&)> tell =

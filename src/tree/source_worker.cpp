@@ -120,7 +120,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   source_.plan_.unsubscribe(ring_.get());
   const net::StreamCounters& sent = stream_->counters();
   const net::StreamTimes& waited = sent.times;
-  source_.counters_.wire_bytes += sent.payload_bytes + sent.frames * net::kFrameBytes;
+  source_.counters_.wire_bytes += sent.wire_bytes + sent.frames * net::kFrameBytes;
   const std::lock_guard lock(source_.mutex_);
   StageTimes& sum = source_.done_.times;
   sum.read_busy_ns += times_.read_busy_ns;
@@ -128,6 +128,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   sum.digest_ns += times_.digest_ns;
   sum.idle_ns += times_.idle_ns;
   sum.away_ns += waited.credit_ns + waited.send_ns + times_.away_ns;
+  source_.done_.payload_bytes += sent.payload_bytes;
+  source_.done_.packed_bytes += sent.wire_bytes;
   source_.done_.ring = ring_->description();
   std::vector<std::string>& streams = source_.done_.streams;
   if (streams.size() <= index_) streams.resize(index_ + 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/locked_memory.h"
+#include "net/envelope.h"
 #include "net/rdma.h"
 #include "net/tcp.h"
 #include "tree/place.h"
@@ -34,19 +35,30 @@ std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
   return port == rdma.usable.end() ? via : port->interface;
 }
 
-StreamMaker maker(bool source, io::Fd socket, const net::StreamShape& shape) {
-  auto held = std::make_shared<io::Fd>(std::move(socket));
+// A connection and what goes over it is wrapped in, until a worker takes both over.
+template <class Connection>
+struct Held {
+  Connection connection;
+  net::Envelope envelope;
+};
+
+StreamMaker maker(bool source, io::Fd socket, net::Envelope envelope, const net::StreamShape& shape) {
+  auto held = std::make_shared<Held<io::Fd>>(std::move(socket), std::move(envelope));
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_tcp_source(ring, std::move(*held), shape)
-                  : net::make_tcp_target(ring, std::move(*held), shape, arena);
+    return source ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->envelope))
+                  : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
+                                         std::move(held->envelope));
   };
 }
 
-StreamMaker maker(bool source, net::RdmaConnectionPtr connection, const net::StreamShape& shape) {
-  auto held = std::make_shared<net::RdmaConnectionPtr>(std::move(connection));
+StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::Envelope envelope,
+                  const net::StreamShape& shape) {
+  auto held = std::make_shared<Held<net::RdmaConnectionPtr>>(std::move(connection), std::move(envelope));
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_rdma_source(ring, std::move(*held), shape, arena)
-                  : net::make_rdma_target(ring, std::move(*held), shape, arena);
+    return source ? net::make_rdma_source(ring, std::move(held->connection), shape, arena,
+                                          std::move(held->envelope))
+                  : net::make_rdma_target(ring, std::move(held->connection), shape, arena,
+                                          std::move(held->envelope));
   };
 }
 
@@ -131,7 +143,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
-  const net::RdmaCall call{.key = wish_.key,
+  const net::RdmaCall call{.key = terms(),
                            .stream_count = begin.streams,
                            .target_slots = begin.target_slots,
                            .source = source,
@@ -141,29 +153,45 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   auto made = wish_.connect == Connect::listen ? accept(begin, call, tcp) : connect(begin, call, tcp);
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
-    makers.push_back(maker(source, std::move(connection), shape));
+    auto envelope = net::Envelope::create(net::seal_of(*connection), wish_.compress, source);
+    if (!envelope) return envelope.error();
+    makers.push_back(maker(source, std::move(connection), std::move(*envelope), shape));
   }
   const std::lock_guard lock(listening_);
   may_have_further_ = !made->tcp.empty() && (connects() || tcp_listener_);
   begin_ = begin;
   tcp_ = tcp;
   source_ = source;
-  for (io::Fd& socket : made->tcp) makers.push_back(maker(source, std::move(socket), shape));
+  for (net::ProvenSocket& socket : made->tcp) {
+    auto made_of = maker_of(std::move(socket), shape);
+    if (!made_of) return made_of.error();
+    makers.push_back(std::move(*made_of));
+  }
   return makers;
+}
+
+Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const {
+  auto envelope = net::Envelope::create(socket.seal, wish_.compress, source_);
+  if (!envelope) return envelope.error();
+  return maker(source_, std::move(socket.fd), std::move(*envelope), shape);
 }
 
 std::optional<FurtherStream> StreamSetup::next(std::size_t stream) {
   const net::StreamShape shape{.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
   if (!connects()) {
     constexpr std::uint16_t kLimit = StreamTable::kStreamNumbersMax;
-    auto further = tcp_listener_->accept_further(wish_.key, kLimit, stop_tcp_, tcp_);
+    auto further = tcp_listener_->accept_further(terms(), kLimit, stop_tcp_, tcp_);
     if (!further) return std::nullopt;
-    return FurtherStream{further->stream, maker(source_, std::move(further->socket), shape)};
+    auto made = maker_of(std::move(further->socket), shape);
+    if (!made) return std::nullopt;
+    return FurtherStream{further->stream, std::move(*made)};
   }
-  auto socket = net::connect_further(addresses_of(begin_), wish_.key, static_cast<std::uint16_t>(stream),
+  auto socket = net::connect_further(addresses_of(begin_), terms(), static_cast<std::uint16_t>(stream),
                                      kFurtherDeadline, stop_tcp_, tcp_);
   if (!socket) return std::nullopt;
-  return FurtherStream{stream, maker(source_, std::move(*socket), shape)};
+  auto made = maker_of(std::move(*socket), shape);
+  if (!made) return std::nullopt;
+  return FurtherStream{stream, std::move(*made)};
 }
 
 Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const net::RdmaCall& call,
@@ -180,7 +208,7 @@ Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const 
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
   auto over_tcp =
-      net::connect_all(addresses_of(begin), wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+      net::connect_all(addresses_of(begin), terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;
@@ -193,7 +221,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
   const bool over_rdma = !begin.rails.empty() && rdma_listener_;
   if (!over_rdma) {
     rdma_listener_.reset();
-    auto sockets = tcp_listener_->accept_first(wish_.key, begin.streams, kConnectDeadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_first(terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
     if (!sockets) return sockets.error();
     made.tcp = std::move(*sockets);
     return made;
@@ -223,7 +251,7 @@ Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const n
 void StreamSetup::accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline,
                                     const net::TcpOptions& tcp) {
   beside_ = std::thread([this, streams, deadline, tcp] {
-    auto sockets = tcp_listener_->accept_all(wish_.key, streams, deadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_all(terms(), streams, deadline, stop_tcp_, tcp);
     if (!sockets) return;
     over_tcp_ = std::move(*sockets);
     stop_rdma_ = true;

@@ -55,6 +55,9 @@ class StreamSetup : public FurtherStreams {
 
   void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
 
+  io::Result<StreamMaker> maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const;
+  net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
+
   const AgentPlace& place_;
   StreamWish wish_;
   // Of make(), for further streams.

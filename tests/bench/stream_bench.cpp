@@ -128,9 +128,11 @@ void measure_tcp(const Run& run) {
   auto there = must(accepted.get());
   measure(
       run,
-      [&](io::Ring& ring, io::Arena&) { return net::make_tcp_source(ring, std::move(here[0]), run.shape); },
+      [&](io::Ring& ring, io::Arena&) {
+        return net::make_tcp_source(ring, std::move(here[0].fd), run.shape);
+      },
       [&](io::Ring& ring, io::Arena& arena) {
-        return net::make_tcp_target(ring, std::move(there[0]), run.shape, arena);
+        return net::make_tcp_target(ring, std::move(there[0].fd), run.shape, arena);
       });
 }
 

@@ -67,10 +67,10 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 62, parse_rdcp, {"--", "--agent"}},
-    {"rdsend", kSendHelpText, 16, parse_rdsend, {"--"}},
-    {"rdrecv", kReceiveHelpText, 11, parse_rdrecv, {"--"}},
-    {"rdpipe", kPipelineHelpText, 20, parse_rdpipe, {"--", "--agent"}},
+    {"rdcp", kHelpText, 64, parse_rdcp, {"--", "--agent"}},
+    {"rdsend", kSendHelpText, 18, parse_rdsend, {"--"}},
+    {"rdrecv", kReceiveHelpText, 12, parse_rdrecv, {"--"}},
+    {"rdpipe", kPipelineHelpText, 22, parse_rdpipe, {"--", "--agent"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;
@@ -91,7 +91,7 @@ struct NamedOption {
   }
 };
 
-// Lines such as "  -e, --rsh CMD    ..." and "      --streams N    ...".
+// Lines such as "  -e, --rsh CMD    ...", "      --streams N    ..." and "      --compress[=HOW]    ...".
 std::vector<NamedOption> options_of_help(const Program& program) {
   std::vector<NamedOption> options;
   std::istringstream lines(program.help);
@@ -105,7 +105,7 @@ std::vector<NamedOption> options_of_help(const Program& program) {
       option.short_name = word.substr(0, 2);
       words >> word;
     }
-    option.long_name = word;
+    option.long_name = word.substr(0, word.find('['));
     option.takes_value = static_cast<bool>(words >> word);
     options.push_back(option);
   }

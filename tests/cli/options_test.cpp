@@ -221,6 +221,25 @@ TEST(Options, EmptyValueDoesNotEatTheNextWord) {
   expect_usage_error({"-i", "", "a", "b"}, "--identity: needs a value");
 }
 
+TEST(Options, EncryptionAndCompressionAreOffByDefault) {
+  EXPECT_FALSE(good({}).encrypt);
+  EXPECT_TRUE(good({"--encrypt"}).encrypt);
+  EXPECT_EQ(good({}).compress, net::kCompressOff);
+}
+
+TEST(Options, CompressionTakesItsValueBehindTheSignOnly) {
+  EXPECT_EQ(good({"--compress"}).compress, 1);  // and does not eat SRC
+  EXPECT_EQ(good({"--compress=7"}).compress, 7);
+  EXPECT_EQ(good({"--compress=auto"}).compress, net::kCompressAuto);
+  EXPECT_EQ(good({"--compress=auto", "--compress=off"}).compress, net::kCompressOff);
+  EXPECT_EQ(good({"--compress=3", "--compress"}).compress, 1);
+  for (const char* word :
+       {"--compress=0", "--compress=20", "--compress=-1", "--compress=fast", "--compress=true"}) {
+    expect_usage_error({word, "a", "b"}, "--compress");
+  }
+  expect_usage_error({"--compress=", "a", "b"}, "needs a value");
+}
+
 TEST(Options, FlagsTakeNoValue) {
   expect_usage_error({"--recursive=no", "a", "b"}, "--recursive: takes no value");
 }

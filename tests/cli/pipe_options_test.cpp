@@ -100,6 +100,14 @@ TEST(PipeOptions, TheRestIsAsInRdcp) {
   EXPECT_EQ(good("rdrecv", {"1", "k", "--cache", "bypass", "--via", "lo"}).copy.via, "lo");
 }
 
+TEST(PipeOptions, BothMayBeToldToEncryptTheSenderToCompress) {
+  EXPECT_TRUE(good("rdrecv", {"--encrypt", "1", "key"}).copy.encrypt);
+  const PipeOptions send = good("rdsend", {"--encrypt", "--compress=2", "host", "1", "key"});
+  EXPECT_TRUE(send.copy.encrypt);
+  EXPECT_EQ(send.copy.compress, 2);
+  expect_usage_error("rdrecv", {"--compress", "1", "key"}, "--compress");
+}
+
 TEST(PipeOptions, WhatMakesNoSenseIsRefused) {
   expect_usage_error("rdsend", {}, "HOST is missing");
   expect_usage_error("rdsend", {"h"}, "PORT is missing");

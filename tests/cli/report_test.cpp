@@ -44,6 +44,21 @@ TEST(Report, NoTimeIsNoInfiniteBandwidth) {
   EXPECT_TRUE(summary_lines(summary).ends_with("\nBandwidth 0.000 GB/s\n"));
 }
 
+TEST(Report, WhatWasWrappedIsTold) {
+  Summary summary = two_gigabytes();
+  summary.encrypted = true;
+  summary.compress = true;
+  summary.payload_bytes = 2'150'000'000;
+  summary.packed_bytes = 500'000'000;
+  EXPECT_NE(
+      summary_lines(summary).find("rdcp: encrypted\nrdcp: compressed 2.15 GB to 500.00 MB (4.30 : 1)\n"),
+      std::string::npos)
+      << summary_lines(summary);
+  summary.payload_bytes = summary.packed_bytes = 0;  // nothing had to be sent
+  EXPECT_NE(summary_lines(summary).find("compressed 0 B to 0 B (1.00 : 1)\n"), std::string::npos)
+      << summary_lines(summary);
+}
+
 TEST(Report, RetriedChunksAreTold) {
   Summary summary = two_gigabytes();
   summary.retried_chunks = 2;

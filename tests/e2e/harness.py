@@ -28,6 +28,8 @@ RDCP = BUILD / "rdcp"
 MEMORY = Path("/dev/shm")
 # The same tests over another transport, or with a far host that is another machine: the RDMA test VM sets these.
 TRANSPORT = os.environ.get("RDCP_TEST_TRANSPORT")
+# The same tests with options for what goes over the network, "--encrypt --compress=1" or the like.
+OPTIONS = tuple(os.environ.get("RDCP_TEST_OPTIONS", "").split())
 FAR_SSH_CONFIG = os.environ.get("RDCP_VM_SSH_CONFIG")  # knows `dest` and `other`; else an sshd of our own is both
 SHARED_FOLDER = os.environ.get("RDCP_VM_SHARED")  # which both machines have at the same path
 # Over 9p, as that folder is, the kernel cuts times to seconds (v9fs leaves s_time_gran at its default), and there are
@@ -189,7 +191,9 @@ class CopyTest(unittest.TestCase):
         words = [os.fspath(word) for word in words]
         between_hosts = any(word.startswith(("dest:", "other:")) for word in words)  # else no transport is needed
         transport = ("--transport", TRANSPORT) if TRANSPORT and between_hosts and "--transport" not in words else ()
-        return [os.fspath(word) for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *words)]
+        given = OPTIONS if between_hosts else ()
+        return [os.fspath(word)
+                for word in (RDCP, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *given, *words)]
 
     def start(self, *words, **options) -> Running:
         running = Running(self.command(*words), **{"cwd": self.disk, **options})

@@ -7,10 +7,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, MEMORY, Running, _end, make_file, wait_for
+from harness import BUILD, MEMORY, OPTIONS, Running, _end, make_file, wait_for
 
 RDSEND, RDRECV = BUILD / "rdsend", BUILD / "rdrecv"
 KEY = "a_key_for_tests"
+RECEIVER_OPTIONS = tuple(option for option in OPTIONS if option == "--encrypt")  # which both sides must be told
 
 
 class PipeTest(unittest.TestCase):
@@ -46,7 +47,7 @@ class PipeTest(unittest.TestCase):
         """rdrecv, listening, and its port. Its stderr goes to self.errors[running]."""
         errors = tempfile.NamedTemporaryFile(dir=self.folder, prefix="stderr-", delete=False)
         with errors:
-            running = self.start(RDRECV, *options, port, *key, *words, stderr=errors, **process)
+            running = self.start(RDRECV, *RECEIVER_OPTIONS, *options, port, *key, *words, stderr=errors, **process)
         running.errors = Path(errors.name)
         if port:
             return running, port
@@ -56,7 +57,7 @@ class PipeTest(unittest.TestCase):
 
     def sender(self, port: int, *words, host: str = "127.0.0.1", key: tuple = (KEY,), options: tuple = (),
                **process) -> Running:
-        return self.start(RDSEND, *options, host, port, *key, *words, **process)
+        return self.start(RDSEND, *OPTIONS, *options, host, port, *key, *words, **process)
 
     def end(self, running: Running, status: int | None, timeout: float = 60) -> str:
         """Waits for its end; what it said on stderr. Status None: any but 0."""

@@ -52,6 +52,14 @@ std::vector<Frame> full_frames() {
        .file_id = 3,
        .offset = 4,
        .digest = digest},
+      {.kind = FrameKind::data,
+       .slot = 1,
+       .length = 1000,
+       .file_id = 3,
+       .offset = 4,
+       .digest = digest,
+       .packed = 999,
+       .tag = {std::byte{1}, std::byte{2}}},
       {.kind = FrameKind::lost, .slot = 2, .offset = 0xffff},
       {.kind = FrameKind::compare, .slot = 2, .length = 7, .digest = digest},
       {.kind = FrameKind::names, .flags = kFlagAgain, .slot = 2, .length = 7, .digest = digest},
@@ -144,48 +152,60 @@ TEST_P(ForbiddenField, IsRefused) {
 }
 
 constexpr std::size_t kFlags = 5, kStatus = 6, kZero = 7, kSlot = 8, kLength = 12, kFile = 16, kOffset = 24,
-                      kDigest = 32, kExtra = 48, kReserved = 64, kReservedEnd = 87;
+                      kDigest = 32, kExtra = 48, kPacked = 64, kReserved = 68, kReservedEnd = 71, kTag = 72,
+                      kTagEnd = 87;
 
-INSTANTIATE_TEST_SUITE_P(, ForbiddenField,
-                         testing::Values(Forbidden{"FlagsOnArchive", FrameKind::archive, kFlags},
-                                         Forbidden{"FlagsOnData", FrameKind::data, kFlags},
-                                         Forbidden{"FlagsOnCommit", FrameKind::commit, kFlags},
-                                         Forbidden{"FlagsOnCopyRange", FrameKind::copy_range, kFlags},
-                                         Forbidden{"FlagsOnAbandon", FrameKind::abandon, kFlags},
-                                         Forbidden{"FlagsOnLost", FrameKind::lost, kFlags},
-                                         Forbidden{"LengthOnLost", FrameKind::lost, kLength},
-                                         Forbidden{"FileOnLost", FrameKind::lost, kFile},
-                                         Forbidden{"DigestOnLost", FrameKind::lost, kDigest},
-                                         Forbidden{"ExtraOnLost", FrameKind::lost, kExtra},
-                                         Forbidden{"FlagsOnEnd", FrameKind::end, kFlags},
-                                         Forbidden{"FlagsOnCredit", FrameKind::credit, kFlags},
-                                         Forbidden{"StatusOnData", FrameKind::data, kStatus},
-                                         Forbidden{"StatusOnEnd", FrameKind::end, kStatus},
-                                         Forbidden{"ZeroByte", FrameKind::data, kZero},
-                                         Forbidden{"ReservedFirst", FrameKind::data, kReserved},
-                                         Forbidden{"ReservedLast", FrameKind::end, kReservedEnd},
-                                         Forbidden{"SlotOnEnd", FrameKind::end, kSlot},
-                                         Forbidden{"LengthOnEnd", FrameKind::end, kLength},
-                                         Forbidden{"LengthOnCredit", FrameKind::credit, kLength},
-                                         Forbidden{"LengthOnCopyRange", FrameKind::copy_range, kLength},
-                                         Forbidden{"LengthOnAbandon", FrameKind::abandon, kLength},
-                                         Forbidden{"FileOnArchive", FrameKind::archive, kFile},
-                                         Forbidden{"FileOnEnd", FrameKind::end, kFile},
-                                         Forbidden{"FileOnCredit", FrameKind::credit, kFile},
-                                         Forbidden{"OffsetOnArchive", FrameKind::archive, kOffset},
-                                         Forbidden{"OffsetOnAbandon", FrameKind::abandon, kOffset},
-                                         Forbidden{"OffsetOnCredit", FrameKind::credit, kOffset},
-                                         Forbidden{"OffsetOnEnd", FrameKind::end, kOffset},
-                                         Forbidden{"DigestOnCopyRange", FrameKind::copy_range, kDigest},
-                                         Forbidden{"DigestOnAbandon", FrameKind::abandon, kDigest},
-                                         Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
-                                         Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
-                                         Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
-                                         Forbidden{"ExtraOnData", FrameKind::data, kExtra},
-                                         Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
-                                         Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
-                                         Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , ForbiddenField,
+    testing::Values(
+        Forbidden{"FlagsOnArchive", FrameKind::archive, kFlags},
+        Forbidden{"FlagsOnData", FrameKind::data, kFlags},
+        Forbidden{"FlagsOnCommit", FrameKind::commit, kFlags},
+        Forbidden{"FlagsOnCopyRange", FrameKind::copy_range, kFlags},
+        Forbidden{"FlagsOnAbandon", FrameKind::abandon, kFlags},
+        Forbidden{"FlagsOnLost", FrameKind::lost, kFlags},
+        Forbidden{"LengthOnLost", FrameKind::lost, kLength}, Forbidden{"FileOnLost", FrameKind::lost, kFile},
+        Forbidden{"DigestOnLost", FrameKind::lost, kDigest},
+        Forbidden{"ExtraOnLost", FrameKind::lost, kExtra}, Forbidden{"FlagsOnEnd", FrameKind::end, kFlags},
+        Forbidden{"FlagsOnCredit", FrameKind::credit, kFlags},
+        Forbidden{"StatusOnData", FrameKind::data, kStatus},
+        Forbidden{"StatusOnEnd", FrameKind::end, kStatus}, Forbidden{"ZeroByte", FrameKind::data, kZero},
+        Forbidden{"ReservedFirst", FrameKind::data, kReserved},
+        Forbidden{"ReservedLast", FrameKind::end, kReservedEnd},
+        Forbidden{"PackedOnEnd", FrameKind::end, kPacked},
+        Forbidden{"PackedOnLost", FrameKind::lost, kPacked},
+        Forbidden{"PackedOnCredit", FrameKind::credit, kPacked}, Forbidden{"TagOnEnd", FrameKind::end, kTag},
+        Forbidden{"TagOnCredit", FrameKind::credit, kTagEnd},
+        Forbidden{"TagOnCopyRange", FrameKind::copy_range, kTag},
+        Forbidden{"SlotOnEnd", FrameKind::end, kSlot}, Forbidden{"LengthOnEnd", FrameKind::end, kLength},
+        Forbidden{"LengthOnCredit", FrameKind::credit, kLength},
+        Forbidden{"LengthOnCopyRange", FrameKind::copy_range, kLength},
+        Forbidden{"LengthOnAbandon", FrameKind::abandon, kLength},
+        Forbidden{"FileOnArchive", FrameKind::archive, kFile}, Forbidden{"FileOnEnd", FrameKind::end, kFile},
+        Forbidden{"FileOnCredit", FrameKind::credit, kFile},
+        Forbidden{"OffsetOnArchive", FrameKind::archive, kOffset},
+        Forbidden{"OffsetOnAbandon", FrameKind::abandon, kOffset},
+        Forbidden{"OffsetOnCredit", FrameKind::credit, kOffset},
+        Forbidden{"OffsetOnEnd", FrameKind::end, kOffset},
+        Forbidden{"DigestOnCopyRange", FrameKind::copy_range, kDigest},
+        Forbidden{"DigestOnAbandon", FrameKind::abandon, kDigest},
+        Forbidden{"DigestOnCredit", FrameKind::credit, kDigest},
+        Forbidden{"DigestOnEnd", FrameKind::end, kDigest},
+        Forbidden{"ExtraOnArchive", FrameKind::archive, kExtra},
+        Forbidden{"ExtraOnData", FrameKind::data, kExtra},
+        Forbidden{"ExtraOnAbandon", FrameKind::abandon, kExtra},
+        Forbidden{"ExtraOnCredit", FrameKind::credit, kExtra},
+        Forbidden{"ExtraOnEnd", FrameKind::end, kExtra}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Frame, RefusesAPackedLengthThatIsNoGain) {
+  Frame frame{.kind = FrameKind::archive, .slot = 7, .length = 500, .digest = digest_with(1), .packed = 499};
+  FrameBytes bytes = encode(frame);
+  EXPECT_TRUE(decode(bytes));
+  ++reinterpret_cast<unsigned char&>(bytes[kPacked]);
+  reseal(bytes);
+  EXPECT_FALSE(decode(bytes));
+}
 
 TEST(Frame, RefusesPayloadKindsWithoutPayload) {
   for (const Frame& frame : full_frames()) {

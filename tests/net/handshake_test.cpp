@@ -100,7 +100,7 @@ TEST(Handshake, ReflectedMessagesProveNothing) {
 
   std::array<std::byte, kChallengeBytes> reflected = challenge;
   const auto proof = *connector.answer(challenge);
-  std::ranges::copy(proof, reflected.begin() + kNonceBytes);
+  std::ranges::copy(proof, reflected.end() - kMacBytes);
   EXPECT_FALSE(connector.answer(reflected));
 }
 
@@ -172,17 +172,117 @@ TEST(Handshake, NothingIsProvenWithoutAChallenge) {
   EXPECT_FALSE(listener.check(*connector_mac(kKey, guessed)));
 }
 
+// Of a connection whose two sides said this.
+struct Agreed {
+  std::optional<SealKeys> connector;
+  std::optional<SealKeys> listener;
+};
+std::optional<Agreed> agree(const HandshakeTerms& connecting, const HandshakeTerms& listening) {
+  const Connector connector(connecting, 0);
+  Listener listener(listening);
+  const auto challenge = listener.challenge(connector.hello(), 1);
+  if (!challenge) return std::nullopt;
+  const auto proof = connector.answer(*challenge);
+  if (!proof || !listener.check(*proof)) return std::nullopt;
+  return Agreed{*connector.seal_keys(*challenge), *listener.seal_keys()};
+}
+
+TEST(Handshake, BothSidesSealWithTheSameFreshKeys) {
+  const HandshakeTerms sealing(kKey, true);
+  const auto one = agree(sealing, sealing);
+  const auto other = agree(sealing, sealing);
+  ASSERT_TRUE(one && other && one->connector && one->listener);
+  EXPECT_EQ(one->connector->sending, one->listener->receiving);
+  EXPECT_EQ(one->connector->receiving, one->listener->sending);
+  EXPECT_NE(one->connector->sending, one->connector->receiving);
+  EXPECT_NE(one->connector->sending, other->connector->sending);
+  EXPECT_EQ(one->connector->cipher, one->listener->cipher);
+}
+
+TEST(Handshake, NothingIsSealedWhereNobodyAsked) {
+  const auto agreed = agree(kKey, kKey);
+  ASSERT_TRUE(agreed);
+  EXPECT_FALSE(agreed->connector || agreed->listener);
+}
+
+TEST(Handshake, WhoWantsToSealRefusesWhoDoesNot) {
+  const Connector plain(kKey, 0);
+  const Connector sealing({kKey, true}, 0);
+  Listener plain_listener(kKey);
+  Listener sealing_listener({kKey, true});
+
+  const auto to_plain = sealing.answer(*plain_listener.challenge(sealing.hello(), 1));
+  ASSERT_FALSE(to_plain);
+  EXPECT_NE(to_plain.error().message().find("does not encrypt, and this side was told --encrypt"),
+            std::string::npos);
+  EXPECT_EQ(plain_listener.disagreement(), "was told --encrypt, and this side was not");
+
+  const auto to_sealing = plain.answer(*sealing_listener.challenge(plain.hello(), 1));
+  ASSERT_FALSE(to_sealing);
+  EXPECT_NE(to_sealing.error().message().find("was told --encrypt"), std::string::npos);
+  EXPECT_EQ(sealing_listener.disagreement(), "does not encrypt, and this side was told --encrypt");
+}
+
+// A peer that holds the key and proves it all the same gets no further.
+TEST(Handshake, ADisagreementOutlivesAProof) {
+  const Connector plain(kKey, 0);
+  Listener listener({kKey, true});
+  const auto challenge = *listener.challenge(plain.hello(), 1);
+  Transcript transcript;
+  transcript.listener_sealing = std::to_integer<std::uint8_t>(challenge[kNonceBytes + kSaltBytes]);
+  const auto hello = plain.hello();
+  std::ranges::copy(std::span(hello).last<kNonceBytes>(), transcript.connector_nonce.begin());
+  std::ranges::copy(std::span(challenge).first<kNonceBytes>(), transcript.listener_nonce.begin());
+  EXPECT_FALSE(listener.check(*connector_mac(kKey, transcript)));
+}
+
+// On the way, the wish to seal is taken out of either message, or put in.
+TEST(Handshake, NobodyOnTheWayCanTalkTheSidesOutOfSealing) {
+  constexpr std::size_t kSealingAt = 7;  // the two highest bits
+  constexpr std::size_t kListenerSealingAt = kNonceBytes + kSaltBytes;
+  for (const bool seals : {false, true}) {
+    const Connector connector({kKey, seals}, 0);
+    for (const std::uint8_t other : {0, 1, 2}) {
+      Listener listener({kKey, seals});
+      auto hello = connector.hello();
+      const auto changed = static_cast<std::byte>(other << 6);
+      const bool same = hello[kSealingAt] == changed;
+      hello[kSealingAt] = changed;
+      auto challenge = *listener.challenge(hello, 1);
+      EXPECT_EQ(connector.answer(challenge).ok(), same) << int{other};
+      challenge[kListenerSealingAt] ^= std::byte{1};
+      EXPECT_FALSE(connector.answer(challenge)) << int{other};
+    }
+  }
+}
+
+TEST(Handshake, AKeyMayBeMadeOfTheListenersSalt) {
+  HandshakeTerms listening(kKey);
+  std::ranges::fill(listening.salt, std::byte{7});
+  HandshakeTerms connecting;
+  connecting.key_of = [&](const Salt& salt) -> io::Result<SessionKey> {
+    EXPECT_EQ(salt, listening.salt);
+    return kKey;
+  };
+  EXPECT_TRUE(agree(connecting, listening));
+  connecting.key_of = [&](const Salt&) -> io::Result<SessionKey> { return key_of(1); };
+  EXPECT_FALSE(agree(connecting, listening));
+}
+
 // Made with Python's hmac module from the description in handshake.h.
 TEST(Handshake, MacsAreAsDocumented) {
   Transcript transcript;
   transcript.version = 1;
   transcript.stream_index = 0x0203;
+  transcript.connector_sealing = 1;
+  transcript.listener_sealing = 2;
+  std::ranges::fill(transcript.salt, std::byte{0xcc});
   std::ranges::fill(transcript.connector_nonce, std::byte{0xaa});
   std::ranges::fill(transcript.listener_nonce, std::byte{0xbb});
   EXPECT_EQ(hex(*listener_mac(kKey, transcript)),
-            "fe328bee368c8d7cc70f72d8799300e7e8054e18100b959d50719a0d12f13e87");
+            "76dc4cfb7fcaa1f50021c8b8e35a2e9ab51d2e23d0db7d72dd8b79317165a6d3");
   EXPECT_EQ(hex(*connector_mac(kKey, transcript)),
-            "bc09173101958d5de7ad2318f80af8f8c37fd3625bde6469916e96f8abf2a850");
+            "c6e5fb9b139c8d6608f87b03d49abdf2cd5091456901aecc28e9196dbfa31cda");
 }
 
 }  // namespace

@@ -53,8 +53,11 @@ struct RdmaJob {
   std::uint16_t streams = 1;
   std::uint32_t slots = 3;
   std::chrono::seconds deadline{20};
+  bool seals = false;
 
-  RdmaCall call(bool source) const { return {key, streams, slots, source, deadline, stop}; }
+  RdmaCall call(bool source) const {
+    return {HandshakeTerms(key, seals), streams, slots, source, deadline, stop};
+  }
 };
 
 struct RdmaPair {

@@ -16,11 +16,14 @@ constexpr std::size_t kSourceLoops = 4;
 struct Variant {
   WhichPort port;
   io::RingChoice ring;
+  bool seals = false;
+  Compression compression = kCompressOff;
 };
 
 std::string variant_name(const testing::TestParamInfo<Variant>& variant) {
   return name_of(variant.param.port) +
-         (variant.param.ring == io::RingChoice::io_uring ? "IoUring" : "ThreadPool");
+         (variant.param.ring == io::RingChoice::io_uring ? "IoUring" : "ThreadPool") +
+         (variant.param.seals ? "Sealed" : "") + (variant.param.compression != kCompressOff ? "Packed" : "");
 }
 
 class RdmaStreamTest : public testing::TestWithParam<Variant> {
@@ -31,13 +34,22 @@ class RdmaStreamTest : public testing::TestWithParam<Variant> {
     ring_ = test_ring(GetParam().ring);
     if (!ring_) GTEST_SKIP() << "no such ring on this machine";
     job_.slots = kShape.target_slots;
+    job_.seals = GetParam().seals;
     RdmaPair pair = make_rdma_pair(*port_, job_);
     ASSERT_EQ(pair.source.size(), 1u);
-    source_stream_ = make_rdma_source(*ring_, std::move(pair.source[0]), kShape, source_arena_);
-    target_stream_ = make_rdma_target(*ring_, std::move(pair.target[0]), kShape, arena_);
+    Envelope source_envelope = envelope_of(*pair.source[0], true);
+    Envelope target_envelope = envelope_of(*pair.target[0], false);
+    source_stream_ = make_rdma_source(*ring_, std::move(pair.source[0]), kShape, source_arena_,
+                                      std::move(source_envelope));
+    target_stream_ =
+        make_rdma_target(*ring_, std::move(pair.target[0]), kShape, arena_, std::move(target_envelope));
     source_.emplace(SourceSide{*source_stream_, {}});
     source_->arena = &source_arena_;
     target_.emplace(TargetSide{*target_stream_, arena_});
+  }
+  static Envelope envelope_of(const RdmaConnection& connection, bool source) {
+    EXPECT_EQ(seal_of(connection).has_value(), GetParam().seals);
+    return Envelope::create(seal_of(connection), GetParam().compression, source).value();
   }
   void start(std::vector<std::size_t> lengths) {
     source_->lengths = std::move(lengths);
@@ -76,7 +88,10 @@ INSTANTIATE_TEST_SUITE_P(Port, RdmaStreamTest,
                          testing::Values(Variant{WhichPort::ipv4, io::RingChoice::io_uring},
                                          Variant{WhichPort::ipv4, io::RingChoice::thread_pool},
                                          Variant{WhichPort::ipv6, io::RingChoice::io_uring},
-                                         Variant{WhichPort::second_device, io::RingChoice::io_uring}),
+                                         Variant{WhichPort::second_device, io::RingChoice::io_uring},
+                                         Variant{WhichPort::ipv4, io::RingChoice::io_uring, true},
+                                         Variant{WhichPort::ipv4, io::RingChoice::io_uring, true, 1},
+                                         Variant{WhichPort::ipv6, io::RingChoice::io_uring, false, 1}),
                          variant_name);
 
 TEST_P(RdmaStreamTest, ChunksOfEverySizeArriveWhole) {

@@ -79,7 +79,7 @@ class Rails(VmCopyTest):
         done = running.finish(60)
         self.assertEqual(done.status, EXIT_DATA, done)
         self.assertNotIn("large", os.listdir(self.target))
-        self.assert_no_litter(self.target)
+        self.assert_no_litter(self.target, cut_short=True)
         self.assert_nothing_lives(running)
 
     def test_the_peer_is_killed(self):

@@ -30,6 +30,107 @@ struct ControlTest : testing::Test {
   std::optional<ControlChannel> theirs;
 };
 
+net::SealKeys keys(bool near) {
+  net::SealKeys keys;
+  (near ? keys.sending : keys.receiving).fill(std::byte{1});
+  (near ? keys.receiving : keys.sending).fill(std::byte{2});
+  return keys;
+}
+
+// A sealed channel, and what it wrote.
+struct SealedControlTest : testing::Test {
+  SealedControlTest() {
+    for (auto* pair : {&out, &in}) {
+      int ends[2];
+      EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+      (*pair)[0].reset(ends[0]);
+      (*pair)[1].reset(ends[1]);
+    }
+    sender.emplace(io::Fd(), std::move(out[1]), "a", keys(true));
+    receiver.emplace(std::move(in[0]), io::Fd(), "b", keys(false));
+  }
+  std::string written() {
+    char bytes[4096];
+    const ssize_t n = ::read(out[0].get(), bytes, sizeof bytes);
+    return {bytes, n > 0 ? static_cast<std::size_t>(n) : 0};
+  }
+  void arrive(std::string_view bytes) {
+    ASSERT_EQ(::write(in[1].get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  io::Result<RawMessage> next() { return receiver->wait(Steady::now() + seconds(5)); }
+
+  std::array<io::Fd, 2> out;
+  std::array<io::Fd, 2> in;
+  std::optional<ControlChannel> sender;
+  std::optional<ControlChannel> receiver;
+};
+
+TEST_F(SealedControlTest, MessagesArriveAndShowNothing) {
+  TargetJob job;
+  job.path = "a secret name";
+  ASSERT_TRUE(sender->send(job));
+  ASSERT_TRUE(sender->send(Ping()));
+  const std::string bytes = written();
+  EXPECT_EQ(bytes.find("secret"), std::string::npos);
+  EXPECT_EQ(bytes.find("rdcp control"), std::string::npos);
+  arrive(bytes.substr(0, 7));  // in pieces
+  arrive(bytes.substr(7));
+  const auto first = next();
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(receiver->decode<TargetJob>(*first)->path, job.path);
+  const auto second = next();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->type, MessageType::ping);
+}
+
+TEST_F(SealedControlTest, EveryChangedBitIsNoticed) {
+  ASSERT_TRUE(sender->send(Ping()));
+  const std::string bytes = written();
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string changed = bytes;
+    changed[bit / 8] ^= static_cast<char>(1u << (bit % 8));
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ControlChannel channel(io::Fd(ends[0]), io::Fd(), "b", keys(false));
+    const io::Fd to(ends[1]);
+    ASSERT_EQ(::write(to.get(), changed.data(), changed.size()), static_cast<ssize_t>(changed.size()));
+    const auto got = channel.receive();
+    if (got && bit < 32) {  // a length that is not all there yet
+      EXPECT_FALSE(*got) << bit;
+    } else {
+      ASSERT_FALSE(got) << bit;
+      EXPECT_EQ(got.error().kind, io::ErrorKind::digest) << bit;
+    }
+  }
+}
+
+TEST_F(SealedControlTest, RepeatedAndReorderedMessagesAreNoticed) {
+  ASSERT_TRUE(sender->send(Ping()));
+  const std::string first = written();
+  ASSERT_TRUE(sender->send(Beat()));
+  const std::string second = written();
+  arrive(first);
+  ASSERT_TRUE(next());
+  arrive(first);
+  const auto again = next();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, io::ErrorKind::digest);
+
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ControlChannel other(io::Fd(ends[0]), io::Fd(), "b", keys(false));
+  const io::Fd to(ends[1]);
+  ASSERT_EQ(::write(to.get(), second.data(), second.size()), static_cast<ssize_t>(second.size()));
+  EXPECT_FALSE(other.wait(Steady::now() + seconds(5)));
+}
+
+TEST_F(SealedControlTest, PlainMessagesAreRefused) {
+  arrive(std::string(kGreeting) + std::string("\2\0\0\0\0", 5));
+  const auto got = next();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind, io::ErrorKind::digest);
+}
+
 std::string greeted(std::string_view rest) {
   return std::string(kGreeting) + std::string(rest);
 }

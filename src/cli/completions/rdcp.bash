@@ -69,6 +69,8 @@ _rdcp() {
             _rdcp_complete_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null)"
             return
             ;;
+        --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
+            _rdcp_complete_words "auto off 1 3 9 19" && return ;;
         --ring) _rdcp_complete_words "auto io_uring threads" && return ;;
     esac
 
@@ -81,7 +83,7 @@ _rdcp() {
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
+            --encrypt --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring"
     else
         _rdcp_complete_location
     fi

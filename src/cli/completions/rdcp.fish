@@ -71,6 +71,8 @@ complete -c rdcp -l rdcp-path -x -d 'name or path of rdcp on the remote host'
 
 complete -c rdcp -l streams -x -a '1 2 4 8 16 32 64' -d 'parallel connections'
 complete -c rdcp -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size of a chunk'
+complete -c rdcp -l encrypt -d 'encrypt what goes over the network'
+complete -c rdcp -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdcp -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
 complete -c rdcp -l retry-time -x -a '0 10 60 600' -d 'seconds to try to get a lost connection back'
 complete -c rdcp -l via -x -a '(__rdcp_interfaces)' -d 'address or network interface for the data'

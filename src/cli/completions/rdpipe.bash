@@ -34,6 +34,7 @@ _rdpipe() {
         --rdcp-path) return ;;
         --transport) words="auto tcp rdma" ;;
         --cache) words="auto keep bypass" ;;
+        --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] && words="auto off 1 3 9 19" ;;
         --ring) words="auto io_uring threads" ;;
         --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
         --congestion) words=$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null) ;;
@@ -44,7 +45,7 @@ _rdpipe() {
     if [[ -z $words && $cur == -* ]]; then
         words="-n --dryrun -p --port -H --hostname -v --verbose -q --quiet -h --help -V --version
             -e --rsh -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -15,6 +15,8 @@ complete -c rdsend -l streams -x -a '1 2 4 8 16 32 64' -d 'parallel connections'
 complete -c rdsend -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size of a chunk'
 complete -c rdsend -l bwlimit -x -a '100MB 500MB 1GB' -d 'most bytes per second'
 
+complete -c rdsend -l encrypt -d 'encrypt what goes over the network'
+complete -c rdsend -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdsend -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
 complete -c rdsend -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'address, interface or RDMA device'
 complete -c rdsend -l cache -x -a 'auto keep bypass' -d 'use of the page cache'

@@ -1,0 +1,115 @@
+// Authenticated encryption of one direction of a connection: what was altered, repeated, left out or put in
+// another order on the way does not open.
+//
+// The keys of a connection, one for each direction, are
+//
+//   HKDF-SHA256(key: the session key, salt: connector's nonce | listener's nonce, info: "rdcp seal" |
+//   version u16 | stream index u16 | cipher u8 | direction u8), 32 bytes
+//
+// where direction is 0 from the connector to the listener and 1 back. Both nonces are fresh, so no connection
+// has keys that another one had. What is sealed in one direction is numbered from 0; its nonce is its part
+// (u32) and its number (u64). Integers are little-endian.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "io/result.h"
+
+struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
+
+namespace rdcp::net {
+
+enum class Cipher : std::uint8_t { aes_256_gcm = 1, chacha20_poly1305 = 2 };
+
+// Whether this processor has instructions for AES and GCM. Without them ChaCha20-Poly1305 is faster, and
+// takes the same time whatever the bytes are.
+bool has_fast_aes();
+
+inline constexpr std::size_t kTagBytes = 16;
+using Tag = std::array<std::byte, kTagBytes>;
+using SealKey = std::array<std::byte, 32>;
+
+// What is sealed under one number: a frame and its payload, or a control message.
+enum class SealPart : std::uint32_t { frame = 0, payload = 1, message = 2 };
+
+// How much is sealed with one key: far from what AES-GCM bears for chunks of 16 MiB.
+inline constexpr std::uint64_t kSealsMax = std::uint64_t{1} << 32;
+
+// What a connection is sealed with, as one of its two sides has it.
+struct SealKeys {
+  Cipher cipher = Cipher::aes_256_gcm;
+  SealKey sending{};
+  SealKey receiving{};
+};
+
+// What a key is derived from, apart from the session key.
+struct SealContext {
+  std::span<const std::byte> connector_nonce;
+  std::span<const std::byte> listener_nonce;
+  std::uint16_t version = 0;
+  std::uint16_t stream_index = 0;
+  Cipher cipher = Cipher::aes_256_gcm;
+};
+// Error (connection): OpenSSL refuses, as it may in a restricted configuration.
+io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, const SealContext& context,
+                                      bool connector);
+
+// Common to both directions. Movable; for one thread at a time.
+class SealState {
+ public:
+  // On to the next number. Error (connection): there have been kSealsMax.
+  io::Result<void> next();
+  std::uint64_t number() const { return number_; }
+
+ protected:
+  struct Free {
+    void operator()(evp_cipher_ctx_st* context) const;
+  };
+  using Context = std::unique_ptr<evp_cipher_ctx_st, Free>;
+
+  SealState(Context context, std::uint64_t number) : context_(std::move(context)), number_(number) {}
+  static io::Result<Context> make_context(Cipher cipher, const SealKey& key, bool encrypts);
+  bool begin(SealPart part, std::span<const std::byte> associated);
+
+  Context context_;
+  std::uint64_t number_;
+};
+
+class Sealer : public SealState {
+ public:
+  // number: for tests of its limit. Error (connection): OpenSSL refuses.
+  static io::Result<Sealer> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0);
+  // From `bytes` to `to`, which are the same or do not overlap, under the present number; `associated` is
+  // authenticated with it. Error (connection): the part was sealed under this number before, or OpenSSL
+  // refuses.
+  io::Result<void> seal(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+                        std::span<std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
+  // In place.
+  io::Result<void> seal(SealPart part, std::span<std::byte> bytes, std::span<std::byte, kTagBytes> tag,
+                        std::span<const std::byte> associated = {}) {
+    return seal(part, bytes, bytes, tag, associated);
+  }
+  io::Result<void> next();
+
+ private:
+  using SealState::SealState;
+  std::uint32_t parts_sealed_ = 0;
+};
+
+class Opener : public SealState {
+ public:
+  static io::Result<Opener> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0);
+  // From `bytes` to `to`, which are the same or do not overlap. False: it is not what was sealed under this
+  // number as this part; `to` then holds what nobody may use.
+  bool open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+            std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
+
+ private:
+  using SealState::SealState;
+};
+
+}  // namespace rdcp::net

@@ -1,0 +1,70 @@
+"""Somebody between two ends of TCP connections: keeps what goes by, and changes it where he is told to."""
+
+import socket
+import threading
+
+
+class Meddler:
+    """Listens on self.port of 127.0.0.1 and passes all connections on to `port` there.
+
+    change: (connection, to_listener, at): that byte of the connection with this index (in the order in which they
+    come) in that direction gets another last bit. seen: all bytes of all connections, both ways."""
+
+    def __init__(self, port: int, change: tuple | None = None):
+        self.to, self.change = port, change
+        self.changed = False
+        self._seen, self._lock = [], threading.Lock()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._listening.close()
+
+    @property
+    def seen(self) -> bytes:
+        with self._lock:
+            return b"".join(bytes(part) for part in self._seen)
+
+    def _accept(self):
+        index = 0
+        while True:
+            try:
+                near, _ = self._listening.accept()
+                far = socket.create_connection(("127.0.0.1", self.to))
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(near, far, index), daemon=True).start()
+            index += 1
+
+    def _serve(self, near, far, index: int):
+        threads = []
+        for from_, to, to_listener in ((near, far, True), (far, near, False)):
+            with self._lock:
+                self._seen.append(bytearray())
+                seen = self._seen[-1]
+            threads.append(threading.Thread(target=self._carry, args=(from_, to, index, to_listener, seen), daemon=True))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+        near.close()
+        far.close()
+
+    def _carry(self, from_, to, index: int, to_listener: bool, seen: bytearray):
+        try:
+            while data := from_.recv(1 << 16):
+                if self.change and self.change[:2] == (index, to_listener):
+                    at = self.change[2] - len(seen)
+                    if 0 <= at < len(data):
+                        data = data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+                        self.changed = True
+                with self._lock:
+                    seen += data
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            for end in (from_, to):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass

@@ -1,0 +1,182 @@
+"""--encrypt: nothing shows on the wire, nothing that was changed there gets through, and nobody is talked out of it."""
+
+import os
+import socket
+import threading
+import unittest
+
+from harness import CHUNK, EXIT_DIGEST, EXIT_HOST, CopyTest, needs_root
+from meddler import Meddler
+from pipes import PipeTest
+from test_corruption import Corruption
+
+NAME = "a-name-that-nobody-may-see"
+CONTENT = b"content that nobody may see either; "
+
+
+class Listener:
+    """All that goes over the loopback device while it lives, as root may see it."""
+
+    def __enter__(self):
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL
+        self._socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        self._socket.bind(("lo", 0))
+        self._socket.settimeout(0.2)
+        self._over = False
+        self._parts = []
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+        return self
+
+    def _listen(self):
+        while True:
+            try:
+                self._parts.append(self._socket.recv(1 << 17))
+            except TimeoutError:
+                if self._over:
+                    return
+
+    def __exit__(self, *_):
+        self._over = True
+        self._thread.join()
+        self._socket.close()
+        self.seen = b"".join(self._parts)
+
+
+class Copies(CopyTest):
+    def tree(self):
+        tree = self.source / NAME
+        tree.mkdir()
+        for name in ("small", "large"):
+            (tree / f"{NAME}-{name}").write_bytes(CONTENT * (10 if name == "small" else 20000))
+        return tree
+
+    def listen(self, *options):
+        with Listener() as listener:
+            self.copy("-r", "--transport", "tcp", *options, self.tree_, f"dest:{self.target}/{len(options)}")
+            self.copy("-r", "--transport", "tcp", *options, f"dest:{self.tree_}", f"{self.target}/back{len(options)}")
+        self.assert_same_tree(self.tree_, self.target / str(len(options)))
+        return listener.seen
+
+    @needs_root
+    def test_neither_names_nor_content_show(self):
+        if os.environ.get("RDCP_TEST_TRANSPORT"):
+            self.skipTest("listens to TCP")
+        self.tree_ = self.tree()
+        plain = self.listen()
+        self.assertIn(NAME.encode(), plain)
+        self.assertIn(CONTENT, plain)
+        for options in (("--encrypt",), ("--encrypt", "--compress=1")):
+            sealed = self.listen(*options)
+            self.assertGreater(len(sealed), 10_000)
+            for text in (NAME.encode(), CONTENT, b"RDFR", b"ustar"):
+                self.assertNotIn(text, sealed, options)
+
+    def test_it_is_said(self):
+        self.tree_ = self.tree()
+        done = self.copy("-r", "-v", "--encrypt", "--compress", self.tree_, f"dest:{self.target}")
+        self.assertIn("rdcp: encrypted\n", done.err)
+        self.assertRegex(done.err, r"rdcp: compressed 7\d\d\.\d+ kB to [\d.]+ k?B \([\d.]+ : 1\)")
+
+
+class Changed(Corruption):
+    """What Corruption does, to encrypted copies."""
+
+    def command(self, *words) -> list[str]:
+        return super().command("--encrypt", *words)
+
+    def test_a_flipped_bit_is_sent_again(self):  # here it ends the copy
+        self.require_shim()
+        for options in ((), ("--streams", "1"), ("--compress=1",)):
+            self.log.unlink(missing_ok=True)
+            done = self.fails(EXIT_DIGEST, "-r", "--chunk-size", "64K", *options, self.tree, f"dest:{self.target}",
+                              env=self.environment(1), says=("altered",))
+            self.assertEqual(self.flips(), 1)
+            self.assertEqual(len(done.err.splitlines()), 1, done.err)
+            self.assertFalse((self.target / "tree/large").exists())
+            self.assert_no_litter(self.target)
+
+    def test_a_flipped_bit_on_the_way_here(self):
+        self.require_shim()
+        done = self.fails(EXIT_DIGEST, "-r", "--chunk-size", "64K", "--rdcp-path", self.agent(1),
+                          f"dest:{self.tree}", self.target / "back", says=("altered",))
+        self.assertEqual(len(done.err.splitlines()), 1, done.err)
+
+    def test_bad_memory_ends_the_run(self):
+        self.require_shim()
+        old = self.make_file(self.target / "large", 10, seed=99)
+        before = old.read_bytes()
+        self.fails(EXIT_DIGEST, "--chunk-size", "64K", self.tree / "large", f"dest:{self.target}",
+                   env=self.environment(-1))
+        self.assertEqual(old.read_bytes(), before)
+        self.assert_no_litter(self.target)
+
+
+class Pipes(PipeTest):
+    def through(self, options: tuple, change: tuple | None = None, receive_options: tuple | None = None):
+        """Sends self.content through somebody in between. Both ends' statuses, and him."""
+        self.source = self.folder / NAME
+        self.source.write_bytes(CONTENT * 20000)
+        target = self.folder / "target"
+        target.write_bytes(b"old")
+        receive_options = receive_options if receive_options is not None else options[:1]
+        receiver, port = self.receiver("target", options=receive_options)
+        meddler = Meddler(port, change)
+        self.addCleanup(meddler.close)
+        sender = self.sender(meddler.port, self.source, options=(*options, "--transport", "tcp", "--chunk-size", "64K"))
+        _, error = sender.process.communicate(timeout=60)
+        self.error = error.decode()
+        if self.error and sender.process.returncode == EXIT_HOST:
+            receiver.kill()
+        receiver.process.wait(timeout=60)
+        self.receiver_error = receiver.errors.read_text()
+        self.found = target.read_bytes()
+        return sender.process.returncode, receiver.process.returncode, meddler
+
+    def test_nothing_shows(self):
+        *statuses, meddler = self.through((), receive_options=())
+        self.assertEqual(statuses, [0, 0], self.error)
+        self.assertIn(CONTENT, meddler.seen)
+        self.assertIn(b"rdcp control", meddler.seen)
+        for options in (("--encrypt",), ("--encrypt", "--compress=3")):
+            *statuses, meddler = self.through(options)
+            self.assertEqual(statuses, [0, 0], self.error)
+            self.assertEqual(self.found, self.source.read_bytes())
+            for text in (CONTENT, NAME.encode(), b"rdcp control", b"RDFR", b"tcp"):
+                self.assertNotIn(text, meddler.seen)
+
+    def test_a_changed_byte_gets_nowhere(self):
+        # The first connection is control, the others are streams; handshakes are 40 + 32 and 88 bytes long.
+        changes = [(connection, to_listener, at) for connection in (0, 1) for to_listener in (True, False)
+                   for at in (72, 76, 88, 95, 120, 300)]
+        for change in [*changes, (1, True, 5000), (1, True, 70_000)]:
+            with self.subTest(change):
+                sent, received, meddler = self.through(("--encrypt", "--streams", "1"), change,
+                                                       receive_options=("--encrypt",))
+                if not meddler.changed:
+                    continue
+                said = self.error + self.receiver_error
+                if sent == 0:  # its last word was changed, when all was there and checked
+                    self.assertEqual(self.found, self.source.read_bytes())
+                else:
+                    self.assertEqual(self.found, b"old")
+                in_handshake = change[2] < (72 if change[1] else 88)
+                if not in_handshake:
+                    self.assertIn(EXIT_DIGEST, (sent, received), said)
+                    self.assertIn("altered", said)
+
+    def test_both_ends_must_be_told(self):
+        for here, there in (((), ("--encrypt",)), (("--encrypt",), ())):
+            sent, _, meddler = self.through(here, receive_options=there)
+            self.assertEqual(sent, EXIT_HOST, self.error)
+            self.assertIn("--encrypt", self.error)
+            self.assertNotIn("another KEY", self.error)
+            self.assertIn("--encrypt", self.receiver_error)
+            self.assertEqual(self.found, b"old")
+            self.assertNotIn(CONTENT, meddler.seen)
+
+
+del Corruption  # is run in its own module
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+"""--compress over a link of 1 Gbit/s (tc tbf on a veth pair): what goes over it, counted by the link itself."""
+
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import CHUNK, MIB, RDCP, CopyTest, needs_root
+
+from bench_machine import second_network, slow_link  # in scripts/lib, as harness has it
+from sshd import LocalSshd
+
+
+def link_is_to_be_had() -> bool:
+    try:
+        with second_network() as (_, inside), slow_link(inside, "1gbit"):
+            return True
+    except (OSError, subprocess.CalledProcessError):
+        return False
+
+
+@needs_root
+class SlowLink(CopyTest):
+    @classmethod
+    def setUpClass(cls):
+        if not link_is_to_be_had():
+            raise unittest.SkipTest("no network namespaces or no tbf here")
+        folder = Path(tempfile.mkdtemp(prefix="rdcp-slow-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        address, cls.inside = cls.enterClassContext(second_network())
+        cls.enterClassContext(slow_link(cls.inside, "1gbit"))
+        cls.sshd = cls.enterClassContext(LocalSshd(folder, address, port=2222, inside=cls.inside))
+
+    def link_bytes(self) -> int:
+        """What has arrived on the other side."""
+        words = [*self.inside, "sh", "-c", "cat /sys/class/net/rdcpf*/statistics/rx_bytes"]
+        return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+    def text(self, size: int) -> Path:
+        """Half of it repeats."""
+        path = self.make_file(self.source / "text", size // 2)
+        with open(path, "ab") as file:
+            file.write(b"the quick brown fox jumps over the lazy dog\n" * (size // 2 // 44))
+        # By pieces, so that every chunk has something of both.
+        noise, words = path.read_bytes()[:size // 2], path.read_bytes()[size // 2:]
+        piece = CHUNK // 2
+        path.write_bytes(b"".join(noise[i:i + piece] + words[i:i + piece] for i in range(0, size // 2, piece)))
+        return path
+
+    def sent(self, file: Path, *options) -> tuple[int, str]:
+        before = self.link_bytes()
+        done = self.copy("-v", "--transport", "tcp", *options, file, f"dest:{self.target}/copy")
+        self.assert_same_file(file, self.target / "copy")
+        return self.link_bytes() - before, done.err
+
+    def test_a_link_carries_what_was_compressed(self):
+        file = self.text(48 * MIB)
+        size = file.stat().st_size
+        plain, said = self.sent(file)
+        self.assertGreater(plain, size)
+        self.assertNotIn("compressed", said)
+        for options in (("--compress=1",), ("--compress=1", "--encrypt")):
+            packed, said = self.sent(file, *options)
+            self.assertLess(packed, 0.62 * plain, said)
+            self.assertRegex(said, r"compressed .* \((1\.[89]|2\.0)\d? : 1\)")
+
+    def test_auto_notices_that_the_link_is_slow(self):
+        file = self.text(160 * MIB)
+        plain, _ = self.sent(file)
+        packed, said = self.sent(file, "--compress=auto")
+        self.assertLess(packed, 0.75 * plain, said)
+
+    def test_auto_leaves_noise_alone(self):
+        file = self.make_file(self.source / "noise", 64 * MIB)
+        plain, _ = self.sent(file)
+        packed, said = self.sent(file, "--compress=auto")
+        self.assertLess(packed, 1.02 * plain, said)
+        self.assertRegex(said, r"compressed .* \(1\.00 : 1\)")
+
+
+class FastLink(CopyTest):
+    def test_auto_does_not_compress_what_goes_as_fast(self):
+        file = self.source / "zeros"
+        file.write_bytes(b"the quick brown fox jumps over the lazy dog\n" * (256 * MIB // 44))
+        done = self.copy("-v", "--transport", "tcp", "--compress=auto", file, f"dest:{self.target}")
+        said = next(line for line in done.err.splitlines() if "compressed" in line)
+        self.assertRegex(said, r"\(1\.\d\d : 1\)")
+
+
+if __name__ == "__main__":
+    unittest.main()
