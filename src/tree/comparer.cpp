@@ -219,7 +219,7 @@ Result<Verdict> Comparer::compare_hard_link(const Question& question, const Foun
   }
   Change told = change;
   told.code[0] = 'h';
-  if (told.code.find_first_not_of('.', 2) == std::string::npos) told.code.replace(2, 9, 9, ' ');
+  told.code.replace(2, 9, 9, ' ');  // its metadata are those of its first name, which has its own line
   if (sync_.tells()) changes.push_back(std::move(told));
   return Verdict::different;
 }

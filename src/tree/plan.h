@@ -51,8 +51,7 @@ class Plan {
   // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was
   // stopped. worker: who asks, any address of its own.
   Next take(Work& work, const void* worker);
-  // All work that was taken comes back through exactly one of these, or give_back(). True: that was all of
-  // it.
+  // All work that was taken comes back through one of these, or give_back(). True: that was all of it.
   bool settle_batch(Batch& batch);
   // All of work.batch has been compared. False: it is left here until all batches before it are compared,
   // too; so nothing changes at the target beneath a directory before that has been compared itself.

@@ -1,5 +1,6 @@
 // Mirrors between a real Source and a real Target: what is compared, what is sent, and what streams that
 // break in the middle do to either.
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -24,6 +25,8 @@ class SyncTest : public testing::Test {
     write_file(scratch / "from/a/large", test_bytes(300'000, 7));
     fs::create_symlink("a/large", scratch / "from/link");
     fs::create_hard_link(scratch / "from/a/large", scratch / "from/a/b/again");
+    // The target is made within the same tick of the clock.
+    fs::last_write_time(scratch / "from", fs::last_write_time(scratch / "from") - std::chrono::hours(1));
   }
 
   CopyCase mirror() {
