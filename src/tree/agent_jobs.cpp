@@ -97,6 +97,7 @@ void Agent::copy(const Begin& begin) {
     reporter_.fatal(streams.error());
     return;
   }
+  if (settings_.retry_seconds == 0) setup_->close();
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
   if (source_) source_->copy(*streams, shape, setup_->further());
   if (target_) target_->copy(*streams, shape, setup_->further());

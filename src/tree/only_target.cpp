@@ -10,6 +10,7 @@ TargetJob held_to(const OnlyTarget& only, TargetJob job) {
   job.settings.delta = false;
   job.settings.inplace = false;
   job.settings.resume = false;
+  job.settings.retry_seconds = 0;
   job.settings.keep_owner = false;
   job.settings.keep_xattrs = false;
   if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;

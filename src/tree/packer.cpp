@@ -14,6 +14,10 @@ namespace {
 // How often a file that changes under our hands is read anew before it is copied as it was caught.
 constexpr int kReadTries = 3;
 
+// libarchive loses the directory of a sparse entry whose path does not fit into a ustar header, to which it
+// adds a component of its own. Such a file goes alone.
+constexpr std::size_t kSparsePathMax = 80;
+
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -260,6 +264,10 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.path = item.entry_path();
   entry_.size = bytes;
   note_holes(fd.get(), status);
+  if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) {
+    hand_back(item);
+    return Outcome::skipped;
+  }
   const auto read = read_xattrs(fd.get(), false, policy_, names_, entry_);
   if (!read) reporter_.problem(read.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));

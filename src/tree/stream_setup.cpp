@@ -83,6 +83,12 @@ void StreamSetup::stop() {
   if (may_have_further_ && tcp_listener_) tcp_listener_->interrupt();
 }
 
+void StreamSetup::close() {
+  const std::lock_guard lock(listening_);
+  may_have_further_ = false;
+  tcp_listener_.reset();
+}
+
 Result<Reach> StreamSetup::open(const StreamWish& wish) {
   wish_ = wish;
   if (place_.key) wish_.key = *place_.key;

@@ -37,6 +37,8 @@ class StreamSetup : public FurtherStreams {
   // After make(): where further streams come from, over TCP as the first ones; null: there are none to be
   // had.
   FurtherStreams* further() { return may_have_further_ ? this : nullptr; }
+  // After make(): no further streams are wanted, so nobody is listened for.
+  void close();
   bool connects() const override { return wish_.connect == Connect::connect; }
   std::optional<FurtherStream> next(std::size_t stream) override;
   // After make(), in words: rails that were lost, RDMA that was given up.

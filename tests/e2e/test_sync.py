@@ -62,8 +62,12 @@ class Oracle(CopyTest):
             dry = self.sync("-n", *options, source, target)
             self.assertEqual((0, ""), (dry[0], dry[2]), where)
             run = self.sync("--itemize-changes", *options, source, target)
-            self.assertEqual(dry, run, where)
-            if wanted is not None and not has_links(source, target):
+            # Which of several names of a file is met first is a matter of the walk's threads.
+            links = has_links(source, target)
+            self.assertEqual(dry[0], run[0], where)
+            if not links:
+                self.assertEqual(dry, run, where)
+            if wanted is not None and not links:
                 self.assertEqual(comparable(wanted), comparable(run[1]), where)
             self.assert_mirrored(source, target, where)
             self.assertEqual((0, [], ""), self.sync("--itemize-changes", *options, source, target), where)

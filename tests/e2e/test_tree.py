@@ -44,6 +44,18 @@ class EveryKind(CopyTest):
     def test_sparse(self):
         self.check("sparse")
 
+    def test_sparse_behind_a_long_name(self):
+        """Paths around the lengths that headers of tar have room for."""
+        source, target = self.source / "long", self.target / "long"
+        for length in (60, 70, 80, 90, 99, 101, 150, 156, 200, 254):
+            folder = source / ("x" * length)
+            folder.mkdir(parents=True)
+            with open(folder / "b", "wb") as file:
+                file.truncate(60_000)
+        self.copy("-r", f"{source}/", target)
+        self.assertEqual(sorted(path.relative_to(source) for path in source.rglob("*")),
+                         sorted(path.relative_to(target) for path in target.rglob("*")))
+
     def test_specials(self):
         self.check("specials")
 
