@@ -100,9 +100,10 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   std::vector<io::Task> tasks;
   for (std::uint32_t i = 0; i < depth_; ++i) tasks.push_back(slot_loop(arena->slot(i)));
   running_slots_ = depth_;
+  // Before the first look at the plan: what changes after that look must not be missed.
+  std::uint64_t seen = source_.plan_.changes();
   for (io::Task& task : tasks) task.start();
 
-  std::uint64_t seen = source_.plan_.changes();
   const auto driven = drive(*ring_, *stream_, tasks, [&] {
     const std::uint64_t changes = source_.plan_.changes();
     if (changes != seen || source_.plan_.stopped()) idle_->wake_all();
