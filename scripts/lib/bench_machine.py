@@ -79,7 +79,9 @@ def second_network():
         run(*inside, "ip", "link", "set", "lo", "up")
         yield far_address.split("/")[0], inside
     finally:
-        run("ip", "netns", "delete", name)  # the veth pair goes with it
+        # Would go with the namespace, but some time later: the next one could not have its name.
+        subprocess.run(["ip", "link", "delete", near], check=False)
+        run("ip", "netns", "delete", name)
 
 
 @contextlib.contextmanager
