@@ -77,26 +77,4 @@ Digest FileDigest::value() const {
   return to_digest({static_cast<std::uint64_t>(sum_), static_cast<std::uint64_t>(sum_ >> 64)});
 }
 
-struct ContentDigest::State {
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> xxh3{XXH3_createState(), &XXH3_freeState};
-};
-
-ContentDigest::ContentDigest() : state_(std::make_unique<State>()) {
-  reset();
-}
-
-ContentDigest::~ContentDigest() = default;
-
-void ContentDigest::reset() {
-  XXH3_128bits_reset(state_->xxh3.get());
-}
-
-void ContentDigest::add(std::span<const std::byte> bytes) {
-  xxh3_128_add(*state_->xxh3, bytes);
-}
-
-Digest ContentDigest::value() const {
-  return to_digest(XXH3_128bits_digest(state_->xxh3.get()));
-}
-
 }  // namespace rdcp::io

@@ -50,18 +50,4 @@ class FileDigest {
   unsigned __int128 sum_ = 0;
 };
 
-// Of bytes that come piece by piece, in order; value() is digest_of() all of them. Reusable.
-class ContentDigest {
- public:
-  ContentDigest();
-  ~ContentDigest();
-  void reset();
-  void add(std::span<const std::byte> bytes);
-  Digest value() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
 }  // namespace rdcp::io

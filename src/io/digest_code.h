@@ -10,10 +10,8 @@
 namespace rdcp::io {
 
 XXH128_hash_t xxh3_128(std::span<const std::byte> bytes);
+// The state is aligned as XXH3_createState() does.
 void xxh3_128_update(XXH3_state_t& state, std::span<const std::byte> bytes);
 XXH64_hash_t xxh3_64(std::span<const std::byte> bytes);
-
-// The state is aligned as XXH3_createState() does.
-void xxh3_128_add(XXH3_state_t& state, std::span<const std::byte> bytes);
 
 }  // namespace rdcp::io

@@ -18,8 +18,4 @@ XXH64_hash_t xxh3_64(std::span<const std::byte> bytes) {
   return XXH3_64bits_dispatch(bytes.data(), bytes.size());
 }
 
-void xxh3_128_add(XXH3_state_t& state, std::span<const std::byte> bytes) {
-  XXH3_128bits_update_dispatch(&state, bytes.data(), bytes.size());
-}
-
 }  // namespace rdcp::io

@@ -182,10 +182,9 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
   const io::RingFile file = aligned ? io::choose_source(fd, found.size, job_.cache) : io::RingFile{.fd = fd};
   if (!file.direct && end - item.offset > buffer.size()) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   const std::uint64_t unit = item.unit == 0 ? kToTheEnd : item.unit;
-  io::ContentDigest digest;
+  io::RunningDigest digest;
   std::uint64_t at = item.offset;
   do {
-    digest.reset();
     std::uint64_t done = 0;
     if (!digest_range(file, at, std::min(unit, end - at), buffer, digest, done)) {
       found.state = SumState::unreadable;
@@ -193,7 +192,7 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
       return;
     }
     if (done == 0 && at < end) return;  // it became shorter
-    found.digests.push_back(digest.value().bytes);
+    found.digests.push_back(digest.finish().bytes);
     at += done;
     if (done == 0) return;
   } while (at < end && found.digests.size() < kSumsMax);
@@ -201,7 +200,7 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
 
 // False with errno: it cannot be read. done: as much as was there.
 bool Checker::digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
-                           std::span<std::byte> buffer, io::ContentDigest& digest, std::uint64_t& done) {
+                           std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done) {
   while (done < length) {
     if (stopped_) return errno = ECANCELED, false;
     const std::uint64_t left = length - done;

@@ -49,7 +49,7 @@ class Checker {
   SumFound look(const SumItem& item, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
   bool digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
-                    std::span<std::byte> buffer, io::ContentDigest& digest, std::uint64_t& done);
+                    std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done);
 
   const ListJob job_;
   Reporter& reporter_;

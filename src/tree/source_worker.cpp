@@ -147,7 +147,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
   Chunk chunk;
   net::Verdicts verdicts;
-  io::ContentDigest content;  // of a large file, read once more in order, if it is to be told
+  io::RunningDigest content;  // of a large file, read once more in order, if it is to be told
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
@@ -189,7 +189,6 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       } else if (tries == 0) {
         const bool sums = source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
                           !work.file->item.directory->root->opened;
-        content.reset();
         for (std::uint64_t at = 0; sums && at < work.file->end;) {
           io::RingFile file = work.file->file;
           file.beside = std::exchange(file.resident, false) || file.beside;  // other slots go on meanwhile
@@ -201,7 +200,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
           at += bytes;
         }
         chunk = prepare(work, slot);
-        if (sums) chunk.packed = sums_of(*work.file, content.value());
+        if (sums) chunk.packed = sums_of(*work.file, content.finish());
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
