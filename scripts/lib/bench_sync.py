@@ -10,16 +10,17 @@ import time
 from pathlib import Path
 
 from sshd import LocalSshd
-from trees import make_node_modules
+from trees import make_model_cache, make_node_modules
 
 # What is measured, with rsync's options and ours, and how many times faster we mean to be.
 CASES = {"nothing to do": ([], [], 2.0), "1 % changed": ([], [], 1.5), "checksum": (["-c"], ["-c"], 2.0)}
 
 
 class SyncBench:
-    def __init__(self, rdcp: Path, folder: Path, ssh: LocalSshd):
+    def __init__(self, rdcp: Path, folder: Path, source: Path, ssh: LocalSshd):
         self.rdcp, self.ssh = rdcp, ssh
-        self.source, self.targets = folder / "source", {name: folder / name for name in ("rdcp", "rsync")}
+        self.source = source
+        self.targets = {name: folder / f"{source.name}-{name}" for name in ("rdcp", "rsync")}
         self.chance = random.Random(5)
 
     def command(self, tool: str, case: str) -> list:
@@ -39,8 +40,14 @@ class SyncBench:
             with open(path, "ab") as file:
                 file.write(b"changed")
 
-    def measure(self, runs: int, files: list[Path]):
-        for case, (_, _, wanted) in CASES.items():
+    def measure(self, cases: list[str], runs: int):
+        """What stands in self.source, against copies of it that rsync has made."""
+        for target in self.targets.values():
+            subprocess.run(["rsync", "-a", f"{self.source}/", f"{target}/"], check=True)
+        files = [Path(top, name) for top, _, names in os.walk(self.source) for name in names]
+        files = [path for path in files if path.is_file() and not path.is_symlink()]
+        for case in cases:
+            wanted = CASES[case][2]
             samples: dict[str, list[float]] = {"rdcp": [], "rsync": [], "ssh": []}
             for run in range(runs + 1):
                 if case == "1 % changed":
@@ -50,7 +57,7 @@ class SyncBench:
                 samples["ssh"].append(self.seconds([*self.ssh.ssh(), "dest", "true"]))
             median = {name: statistics.median(values[1:]) for name, values in samples.items()}  # the first one warms
             net = {name: median[name] - median["ssh"] for name in ("rdcp", "rsync")}
-            print(f"{case:14} rdcp {median['rdcp']:.3f} s, rsync {median['rsync']:.3f}, ssh true {median['ssh']:.3f}; "
+            print(f"{self.source.name}, {case:14} rdcp {median['rdcp']:.3f} s, rsync {median['rsync']:.3f}, ssh true {median['ssh']:.3f}; "
                   f"net {net['rdcp']:.3f} against {net['rsync']:.3f}: {net['rsync'] / max(net['rdcp'], 1e-3):.2f} x "
                   f"(wanted {wanted})", flush=True)
 
@@ -81,13 +88,10 @@ def run_sync(rdcp: Path, where: str, runs: int, files: int, many: int):
         folder = Path(name)
         (folder / "ssh").mkdir()
         with LocalSshd(folder / "ssh") as ssh:
-            bench = SyncBench(rdcp, folder, ssh)
-            make_node_modules(folder, files).rename(bench.source)
-            paths = [Path(top, name) for top, _, names in os.walk(bench.source) for name in names]
-            paths = [path for path in paths if path.is_file() and not path.is_symlink()]
-            for tool, target in bench.targets.items():
-                subprocess.run(["rsync", "-a", f"{bench.source}/", f"{target}/"], check=True)
-            bench.measure(runs, paths)
-            few, lots = bench.memory_kib(10_000), bench.memory_kib(many)
+            small = SyncBench(rdcp, folder, make_node_modules(folder, files).rename(folder / "small"), ssh)
+            small.measure(list(CASES), runs)
+            model = SyncBench(rdcp, folder, make_model_cache(folder).rename(folder / "model"), ssh)
+            model.measure(["checksum"], runs)
+            few, lots = small.memory_kib(10_000), small.memory_kib(many)
             print(f"memory with nothing to do: {few} KiB for 10,000 files, {lots} for {many}: {lots / few:.2f} x "
                   "(wanted at most 1.10)")

@@ -123,7 +123,7 @@ tree::CopySettings Coordinator::settings() const {
           .numeric_ids = options_.numeric_ids,
           .delta = delta,
           .inplace = options_.inplace,
-          .checksum = sync.checksum,
+          .checksum = sync.checksum && !sync.tells(),  // a line is told before a file is opened
           .congestion = options_.congestion,
           .verify = options_.verify,
           .resume = options_.resume,

@@ -130,6 +130,9 @@ class Ring {
   // that is too small (io_uring charges registered buffers to RLIMIT_MEMLOCK, io_uring_register(2)) is no
   // error: the ring goes on without, and description() says which limit to raise.
   virtual void register_arena(std::span<std::byte> arena) = 0;
+  // The same, once a read or write wants it: all of its pages are made then, which a run that moves no file's
+  // bytes need not pay for. Before Linux 5.13, where registering waits for what is under way, it is done now.
+  virtual void offer_arena(std::span<std::byte> arena) { register_arena(arena); }
   // Puts fd into the registered-file table; -1 when there is none or it is full. The file stays open in the
   // table until detach(), whatever becomes of fd.
   virtual int attach(int fd) = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace rdcp::io {
 namespace {
@@ -125,6 +126,15 @@ void Uring::register_arena(std::span<std::byte> arena) {
   }
 }
 
+void Uring::offer_arena(std::span<std::byte> arena) {
+  const bool any_time = (ring_.features & IORING_FEAT_RSRC_TAGS) != 0;  // Linux 5.13
+  if (any_time) {
+    offered_arena_ = arena;
+  } else {
+    register_arena(arena);
+  }
+}
+
 // The registered buffer that holds all of `data`, or -1.
 int Uring::buffer_index(const std::byte* data, std::size_t bytes) const {
   const auto start = reinterpret_cast<std::uintptr_t>(data);
@@ -188,11 +198,12 @@ void Uring::prepare(io_uring_sqe* sqe, Operation& operation) {
   begin(operation);
 }
 
-void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) const {
+void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) {
   const int fd = operation.file().fd;
   std::byte* data = operation.rest();
   const auto bytes = static_cast<unsigned>(std::min(operation.rest_bytes(), kLargestTransferBytes));
   const std::uint64_t offset = operation.rest_offset();
+  if (offset != kNoOffset && !offered_arena_.empty()) register_arena(std::exchange(offered_arena_, {}));
   // Registered buffers spare the pinning for direct I/O; not every pipe-like file takes them.
   const int buffer = offset == kNoOffset ? -1 : buffer_index(data, bytes);
   const bool read = operation.kind() == Operation::Kind::read;

@@ -22,6 +22,7 @@ class Uring final : public Ring {
 
   std::string description() const override;
   void register_arena(std::span<std::byte> arena) override;
+  void offer_arena(std::span<std::byte> arena) override;
   int attach(int fd) override;
   void detach(int index) override;
 
@@ -36,7 +37,7 @@ class Uring final : public Ring {
 
   Result<void> fill_queue();
   void prepare(io_uring_sqe* sqe, Operation& operation);
-  void prepare_transfer(io_uring_sqe* sqe, const Operation& operation) const;
+  void prepare_transfer(io_uring_sqe* sqe, const Operation& operation);
   int buffer_index(const std::byte* data, std::size_t bytes) const;
   void reap();
   void begin(Operation& operation);
@@ -50,6 +51,7 @@ class Uring final : public Ring {
   std::vector<Operation*> under_way_;   // each one's note() is its place here; to cancel them at the end
   std::vector<int> free_file_indexes_;  // of the registered-file table
   std::span<std::byte> arena_;          // empty: not registered
+  std::span<std::byte> offered_arena_;  // to be registered
   std::string arena_refusal_;
 };
 

@@ -7,9 +7,15 @@
 
 namespace rdcp::tree {
 
-Asker::Asker(const SyncSettings& sync, const MetadataPolicy& policy, Plan& plan, NameTable& names,
-             ReplacedFiles& replaced, Reporter& reporter)
-    : sync_(sync), policy_(policy), plan_(plan), names_(names), replaced_(replaced), reporter_(reporter) {}
+Asker::Asker(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy, Plan& plan,
+             NameTable& names, ReplacedFiles& replaced, Reporter& reporter)
+    : sync_(sync),
+      digest_max_(digest_max),
+      policy_(policy),
+      plan_(plan),
+      names_(names),
+      replaced_(replaced),
+      reporter_(reporter) {}
 
 std::size_t Asker::ask(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);
@@ -52,10 +58,8 @@ bool Asker::make_question(const Item& item) {
   fill_from_stat(item.status, policy_, names_, entry);
   entry.path = item.entry_path();
   entry.link_target = item.link_target;
-  const int directory = held(*item.directory->root).open(item.directory->local_path);
-  if (directory < 0) return false;
-  if (may_have_xattrs(directory, item.name.c_str(), policy_)) {
-    const io::Fd fd(::openat(directory, item.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!item.plain) {
+    const io::Fd fd = open(item, O_PATH);
     if (!fd || !read_xattrs(fd.get(), true, policy_, names_, entry)) return false;
     question_.xattrs = digest_of_xattrs(entry);
   }
@@ -66,14 +70,21 @@ bool Asker::make_question(const Item& item) {
     question_.first_changes = replaced_.has(item.status);
     return true;
   }
-  return !sync_.checksum || entry.type != EntryType::file || digest_content(item, directory);
+  const bool digested = sync_.checksum && entry.type == EntryType::file;
+  return !digested || is_compared_open(item.status, digest_max_) || digest_content(item);
 }
 
-bool Asker::digest_content(const Item& item, int directory) {
-  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const io::Fd fd(::openat(directory, item.name.c_str(), kFlags));
+io::Fd Asker::open(const Item& item, int flags) {
+  const int directory = held(*item.directory->root).open(item.directory->local_path);
+  if (directory < 0) return {};
+  return io::Fd(::openat(directory, item.name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool Asker::digest_content(const Item& item) {
+  const io::Fd fd = open(item, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return false;
-  question_.content = digest_of_file(fd.get(), buffer_, [this] { return !plan_.stopped(); });
+  question_.content =
+      digest_of_file(fd.get(), question_.entry.size, buffer_, [this] { return !plan_.stopped(); });
   return question_.content.has_value();
 }
 

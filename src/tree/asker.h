@@ -42,8 +42,14 @@ class ReplacedFiles {
 // One per worker; not thread-safe.
 class Asker {
  public:
-  Asker(const SyncSettings& sync, const MetadataPolicy& policy, Plan& plan, NameTable& names,
-        ReplacedFiles& replaced, Reporter& reporter);
+  // digest_max: larger files are asked about without their content (--checksum); it is compared when they are
+  // open, by both sides at once.
+  Asker(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy, Plan& plan,
+        NameTable& names, ReplacedFiles& replaced, Reporter& reporter);
+  // Another name of such a file must not be changed with it.
+  static bool is_compared_open(const struct stat& status, std::uint64_t digest_max) {
+    return static_cast<std::uint64_t>(status.st_size) > digest_max && status.st_nlink == 1;
+  }
 
   // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until. 0:
   // none of them is a question.
@@ -57,10 +63,12 @@ class Asker {
   bool make_question(const Item& item);
   void add_file_facts(const Item& item, int directory);
   void take_one(Item& item, Verdict verdict);
-  bool digest_content(const Item& item, int directory);
+  io::Fd open(const Item& item, int flags);
+  bool digest_content(const Item& item);
   HeldPath& held(const Root& root);
 
   const SyncSettings sync_;
+  const std::uint64_t digest_max_;
   const MetadataPolicy policy_;
   Plan& plan_;
   NameTable& names_;

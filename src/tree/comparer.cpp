@@ -233,7 +233,7 @@ Result<bool> Comparer::has_content(const Question& question, const Found& found)
     constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     const io::Fd fd(::openat(found.directory, found.name.c_str(), kFlags));
     if (!fd) return false;
-    const auto here = digest_of_file(fd.get(), buffer_, going);
+    const auto here = digest_of_file(fd.get(), entry.size, buffer_, going);
     return here && *here == *question.content;
   }
   return sync_.size_only || same_time(entry.mtime, found.status);

@@ -7,7 +7,7 @@
 
 namespace rdcp::tree {
 
-std::optional<io::Digest> digest_of_file(int fd, std::vector<std::byte>& buffer,
+std::optional<io::Digest> digest_of_file(int fd, std::uint64_t size, std::vector<std::byte>& buffer,
                                          const std::function<bool()>& going) {
   constexpr std::size_t kBlockBytes = 256 << 10;
   buffer.resize(kBlockBytes);
@@ -20,8 +20,8 @@ std::optional<io::Digest> digest_of_file(int fd, std::vector<std::byte>& buffer,
           ::pread(fd, buffer.data() + filled, kBlockBytes - filled, static_cast<off_t>(offset + filled));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return std::nullopt;
-      if (n == 0) break;
       filled += static_cast<std::size_t>(n);
+      if (n == 0 || (offset + filled == size && filled < kBlockBytes)) break;
     }
     if (filled > 0) digest.add(offset, filled, io::digest_of(std::span(buffer).first(filled)));
     offset += filled;

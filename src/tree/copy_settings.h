@@ -21,7 +21,7 @@ struct CopySettings {
   bool numeric_ids = false;
   bool delta = false;               // of a large file only what its old one at the target lacks is sent
   bool inplace = false;             // it is written into the old one itself
-  bool checksum = false;            // content decides what is equal
+  bool checksum = false;            // of large files: content decides what is equal, span by span
   std::string congestion;           // TCP congestion control; empty: the system's
   bool verify = false;              // the target reads back what it has written
   bool resume = true;               // go on with what an earlier run has left of a large file

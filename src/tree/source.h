@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -80,6 +81,9 @@ class Source {
   PathFacts open_directory(const std::string& path);
   PathFacts open_special(const std::string& path, bool block);
   void add_opened(const Root& root);
+  std::uint64_t digest_max() const {
+    return job_.settings.checksum ? small_file_max_ : std::numeric_limits<std::uint64_t>::max();
+  }
 
   const SourceJob job_;
   Reporter& reporter_;

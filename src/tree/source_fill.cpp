@@ -159,7 +159,9 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
   const bool regular = !file->item.directory->root->opened;
-  if (source_.job_.settings.checksum && regular && !file->was_compared) file->compare = Compare::content;
+  const bool unknown =
+      !file->was_compared && Asker::is_compared_open(file->item.status, source_.digest_max());
+  if (source_.job_.settings.checksum && regular && unknown) file->compare = Compare::content;
   if (file->compare != Compare::no) frame.flags |= net::kFlagCompare;
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;

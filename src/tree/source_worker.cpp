@@ -48,8 +48,8 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
       depth_(source.shape_.target_slots),
       packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
               source.names_, source.reporter_),
-      asker_(source.job_.settings.sync, source.policy_, source.plan_, source.names_, source.replaced_,
-             source.reporter_) {
+      asker_(source.job_.settings.sync, source.digest_max(), source.policy_, source.plan_, source.names_,
+             source.replaced_, source.reporter_) {
   if (source_.sums_ != nullptr) packer_.want_sums();
 }
 
@@ -93,7 +93,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   source_.plan_.subscribe(ring_.get());
   // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
-  ring_->register_arena(arena->all());
+  ring_->offer_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   idle_ = std::make_unique<io::WaitList>(*ring_);
   stream_->start();

@@ -115,7 +115,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   ring_ = std::move(*ring);
   // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
-  ring_->register_arena(arena->all());
+  ring_->offer_arena(arena->all());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   turns_ = std::make_unique<io::WaitList>(*ring_);
   if (tree_ != nullptr && target_.job_.settings.verify) {

@@ -150,7 +150,7 @@ void Walker::Thread::list_some(Level& level) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
     at += raw->length;
     if (is_dot(raw->name) || is_left_by_a_run(raw->name) || is_named(level, raw->name)) continue;
-    add_entry(level, raw->name);
+    add_entry(level, raw->name, raw->type);
   }
 }
 
@@ -172,11 +172,14 @@ void Walker::Thread::enter(const DirectoryRef& directory) {
   append(std::move(item));
 }
 
-void Walker::Thread::add_entry(Level& level, const char* name) {
+// type: as getdents64(2) tells it. Of a directory no more is needed here, it is looked at when it is open.
+void Walker::Thread::add_entry(Level& level, const char* name, unsigned char type) {
   Item item;
   item.directory = level.directory;
   item.name = name;
-  if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (type == DT_DIR && !walker_.choice_.selection.one_file_system) {
+    item.status.st_mode = S_IFDIR;
+  } else if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
     walker_.reporter_.problem(io::errno_error("stat", item.subject()));
     return;
   }
@@ -211,6 +214,10 @@ void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::
     }
     item.link_target.assign(target, static_cast<std::size_t>(length));
   }
+  // Here and not where it is compared: the directory is open, and the kernel has just looked the name up.
+  if (walker_.limits_.compares) {
+    item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.policy_);
+  }
   add_item(std::move(item));
 }
 
@@ -233,7 +240,7 @@ void Walker::Thread::add_single(const Root& root) {
   Level level(std::make_shared<Directory>());
   level.directory->root = &root;
   level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
-  add_entry(level, root.name.c_str());
+  add_entry(level, root.name.c_str(), DT_UNKNOWN);
 }
 
 Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,

@@ -51,7 +51,7 @@ class Walker::Thread {
   void name_some(Level& level);
   bool is_named(const Level& level, const char* name) const;
   bool hides(const Item& item) const;  // by its name or its size
-  void add_entry(Level& level, const char* name);
+  void add_entry(Level& level, const char* name, unsigned char type);
   void add_named(Level& level, NamedPaths::Group group);
   bool look_up(const Root& root, std::size_t named, struct stat& status) const;
   bool leads_to_wanted(const Root& root, const NamedPaths::Range& names) const;

@@ -36,6 +36,7 @@ struct Item {
   const Root* link_root = nullptr;
   bool skipped = false;  // there is nothing (more) to send; if it could not be packed, that has been told
   bool asked = false;    // it is on the page under way
+  bool plain = false;    // it surely had no xattrs and no ACL when the walker saw it
   Verdict verdict = Verdict::different;
 
   // The directory that waits for this item.

@@ -268,7 +268,7 @@ TEST_P(RingTest, ReadsAndWritesPastThePageCache) {
     GTEST_SKIP() << "no filesystem that takes O_DIRECT";
   Result<Arena> arena = Arena::create(2, 1 << 20);
   ASSERT_TRUE(arena.ok());
-  ring_->register_arena(arena->all());
+  ring_->offer_arena(arena->all());  // registered by the first write
   const std::vector<std::byte> bytes = test_bytes(arena->slot_bytes());
   std::ranges::copy(bytes, arena->slot(0).begin());
   const RingFile direct = {.fd = file.get(), .direct = true};
