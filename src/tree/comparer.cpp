@@ -108,6 +108,17 @@ Result<Verdict> Comparer::compare(const Question& question, std::vector<Change>&
   return compare_other(question, *found, changes);
 }
 
+bool Comparer::has_metadata_of(const Entry& entry) {
+  Question question;
+  question.entry = entry;
+  question.xattrs = digest_of_xattrs(entry);
+  const auto found = find(entry.path);
+  if (!found || !*found || type_of((*found)->status.st_mode) != entry.type) return false;
+  question.entry.size = static_cast<std::uint64_t>((*found)->status.st_size);
+  const auto differences = metadata_differences(question, **found);
+  return differences && !differences->any();
+}
+
 // By --existing, --ignore-existing and --update.
 bool Comparer::is_left_alone(const Question& question, const std::optional<Found>& found) const {
   if (!found) return sync_.existing;

@@ -30,6 +30,9 @@ class Comparer {
   // what stands there cannot be looked at.
   io::Result<Verdict> compare(const Question& question, std::vector<Change>& changes);
 
+  // True when something of this type stands there, of whatever size, and has this metadata already.
+  bool has_metadata_of(const Entry& entry);
+
   // An Entry::path as it stands in a Change: DST itself is ".".
   std::string below_destination(std::string_view path) const;
 

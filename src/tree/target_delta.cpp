@@ -78,12 +78,16 @@ io::Fd TargetWorker::find_like(const TargetFile& file, const Entry& entry) {
   return path ? tree_->open_old(*path, O_RDONLY) : io::Fd();
 }
 
-// A file that is compared needs one of its size; nothing is made.
-AckStatus TargetWorker::open_to_compare(TargetFile& file) {
+// A file that is compared needs one of its size; nothing is made. One with other names is no use if its
+// metadata are to change: those names may be files of their own at the source, or not be of this copy at all.
+AckStatus TargetWorker::open_to_compare(TargetFile& file, const Entry& entry) {
   auto old = std::make_unique<OldFile>();
   if (tree_ != nullptr) old->fd = tree_->open_old(file.path, O_RDONLY);
   const bool fits = old->fd && ::fstat(old->fd.get(), &old->status) == 0 && old->size() == file.size;
   if (!fits || block_bytes_for(shape_.slot_bytes) == 0) return AckStatus::unsupported;
+  if (old->status.st_nlink > 1 && (comparer_ == nullptr || !comparer_->has_metadata_of(entry))) {
+    return AckStatus::unsupported;
+  }
   old->file = io::choose_source(old->fd.get(), old->size(), target_.job_.settings.cache);
   file.old = std::move(old);
   file.compares = true;

@@ -50,7 +50,7 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
   } else {
     file->subject = tree_->subject(entry.path);
     if ((frame.flags & net::kFlagCompare) != 0) {
-      const AckStatus status = open_to_compare(*file);
+      const AckStatus status = open_to_compare(*file, entry);
       if (status != AckStatus::has_basis || target_.files_.add(file)) return status;
       protocol_error("a file opened twice, or too many files open");
       return AckStatus::refused;

@@ -51,7 +51,7 @@ class TargetWorker {
   io::Result<bool> open_overwritten(TargetFile& file);
   std::unique_ptr<OldFile> find_old(const TargetFile& file, const Entry& entry);
   io::Fd find_like(const TargetFile& file, const Entry& entry);
-  net::AckStatus open_to_compare(TargetFile& file);
+  net::AckStatus open_to_compare(TargetFile& file, const Entry& entry);
   io::Result<void> keep_equal(const TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
   io::Step<net::AckStatus> probe_blocks(const net::Frame& frame, const Probe& probe, TargetFileRef file,

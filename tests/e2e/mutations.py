@@ -18,6 +18,7 @@ class Tree:
 
     def __init__(self, root: Path, rng: random.Random):
         self.root, self.rng = root, rng
+        self.had = {}  # the times that files have had, by their names
 
     def directories(self) -> list[Path]:
         found = [self.root]
@@ -72,9 +73,14 @@ class Tree:
             path.write_bytes(self.rng.randbytes(size))
 
     def set_time(self, path: Path):
-        seconds = self.rng.choice([YEAR_1931, YEAR_2100, BASE_TIME, BASE_TIME + self.rng.randrange(10**6)])
-        nanoseconds = self.rng.choice([0, 1, 999_999_999, self.rng.randrange(10**9)])
-        os.utime(path, ns=(0, seconds * 10**9 + nanoseconds), follow_symlinks=False)
+        """A file that was edited and has an earlier time again would be equal, as far as times and sizes tell."""
+        while True:
+            seconds = self.rng.choice([YEAR_1931, YEAR_2100, BASE_TIME, BASE_TIME + self.rng.randrange(10**6)])
+            time = seconds * 10**9 + self.rng.choice([0, 1, 999_999_999, self.rng.randrange(10**9)])
+            if not is_file(path) or time not in self.had.get(path.name, ()):
+                break
+        self.had.setdefault(path.name, set()).add(time)
+        os.utime(path, ns=(0, time), follow_symlinks=False)
 
     def pick(self, wanted) -> Path | None:
         fitting = [path for path in self.entries() if wanted(path)]
