@@ -25,13 +25,14 @@ constexpr unsigned kReadersMin = 4;
 constexpr unsigned kReadersMax = 16;
 
 void fill_facts(const struct stat& status, SumFound& found) {
-  Entry entry;
-  NameTable names;
-  fill_from_stat(status, {.owner = false, .xattrs = false, .numeric_ids = true}, names, entry);
-  found.type = entry.type;
-  found.size = entry.type == EntryType::file ? entry.size : 0;
-  found.mtime = entry.mtime.seconds;
-  found.mtime_ns = entry.mtime.nanoseconds;
+  found.type = type_of(status.st_mode);
+  found.size = found.type == EntryType::file ? static_cast<std::uint64_t>(status.st_size) : 0;
+  found.mtime = status.st_mtim.tv_sec;
+  found.mtime_ns = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
+}
+
+std::optional<LookedAt::Reader> reader_of(const std::optional<LookedAt>& top) {
+  return top ? std::optional<LookedAt::Reader>(std::in_place, *top) : std::nullopt;
 }
 
 }  // namespace
@@ -137,18 +138,19 @@ void Checker::read_sums() {
     lock.unlock();
     SumTold told;
     told.id = ask.id;
-    for (const SumItem& item : ask.items) told.found.push_back(look(item, arena->slot(0)));
+    std::optional<LookedAt::Reader> reader = reader_of(top_);
+    for (const SumItem& item : ask.items) told.found.push_back(look(item, reader, arena->slot(0)));
     sinks_.told(told);
   }
 }
 
-SumFound Checker::look(const SumItem& item, std::span<std::byte> buffer) {
+SumFound Checker::look(const SumItem& item, std::optional<LookedAt::Reader>& reader,
+                       std::span<std::byte> buffer) {
   SumFound found;
-  // Held before it is opened: to open a device or a FIFO may do something.
-  const io::Fd held = top_ ? top_->open_entry(item.path, O_PATH | O_NOFOLLOW) : io::Fd();
+  // Before it is opened: to open a device or a FIFO may do something.
   struct stat status {};
-  if (!held || ::fstat(held.get(), &status) != 0) {
-    const bool missing = !top_ || errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+  if (!reader || !reader->stat(item.path, status)) {
+    const bool missing = !reader || errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
     found.state = missing ? SumState::missing : SumState::unreadable;
     if (!missing) reporter_.problem(io::errno_error("open", top_->subject(item.path)));
     return found;
@@ -156,14 +158,11 @@ SumFound Checker::look(const SumItem& item, std::span<std::byte> buffer) {
   fill_facts(status, found);
   if (item.length == 0) return found;
   if (found.type == EntryType::symlink) {
-    char target[PATH_MAX];
-    const ssize_t length = ::readlinkat(held.get(), "", target, sizeof target);
-    if (length >= 0) {
-      const std::span bytes(target, static_cast<std::size_t>(length));
-      found.digests.push_back(io::digest_of(std::as_bytes(bytes)).bytes);
+    if (const auto target = reader->link_target(item.path)) {
+      found.digests.push_back(io::digest_of(std::as_bytes(std::span(*target))).bytes);
     }
   } else if (found.type == EntryType::file) {
-    const io::Fd fd = top_->open_entry(item.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    const io::Fd fd = reader->open(item.path);
     if (fd && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
       fill_facts(status, found);
       digest_file(item, fd.get(), buffer, found);
@@ -179,7 +178,9 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
   if (item.offset > found.size) return;
   const std::uint64_t end = item.offset + std::min(item.length, found.size - item.offset);
   const bool aligned = item.offset % io::kPageBytes == 0 && item.unit % io::kPageBytes == 0;
-  const io::RingFile file = aligned ? io::choose_source(fd, found.size, job_.cache) : io::RingFile{.fd = fd};
+  const bool small = found.size <= kCachedBytes && job_.cache != io::CacheMode::bypass;
+  const io::RingFile file =
+      aligned && !small ? io::choose_source(fd, found.size, job_.cache) : io::RingFile{.fd = fd};
   if (!file.direct && end - item.offset > buffer.size()) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   const std::uint64_t unit = item.unit == 0 ? kToTheEnd : item.unit;
   io::RunningDigest digest;

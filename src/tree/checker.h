@@ -46,7 +46,7 @@ class Checker {
   void leave();
   void read_sums();
   bool may_list();
-  SumFound look(const SumItem& item, std::span<std::byte> buffer);
+  SumFound look(const SumItem& item, std::optional<LookedAt::Reader>& reader, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
   bool digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
                     std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done);

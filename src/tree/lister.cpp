@@ -113,6 +113,43 @@ io::Fd LookedAt::open_entry(std::string_view path, int flags) const {
   return {};
 }
 
+int LookedAt::Reader::find(std::string_view path, std::string& name) {
+  if (path.empty() || !top_.name.empty()) {
+    name = top_.name.empty() ? "." : top_.name;
+    errno = ENOTDIR;
+    return path.empty() ? top_.directory.get() : -1;
+  }
+  const SplitPath split = split_path(path);
+  name = split.name;
+  if (name == "..") {  // the parent's look-up is open_beneath()'s, this is ours
+    errno = EXDEV;
+    return -1;
+  }
+  return held_.open(split.parent);
+}
+
+bool LookedAt::Reader::stat(std::string_view path, struct stat& status) {
+  std::string name;
+  const int directory = find(path, name);
+  return directory >= 0 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::optional<std::string> LookedAt::Reader::link_target(std::string_view path) {
+  std::string name;
+  const int directory = find(path, name);
+  char target[PATH_MAX];
+  const ssize_t length = directory < 0 ? -1 : ::readlinkat(directory, name.c_str(), target, sizeof target);
+  if (length < 0) return std::nullopt;
+  return std::string(target, static_cast<std::size_t>(length));
+}
+
+io::Fd LookedAt::Reader::open(std::string_view path) {
+  std::string name;
+  const int directory = find(path, name);
+  if (directory < 0) return {};
+  return open_quietly(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
 Lister::Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter)
     : top_(top),
       attributes_(job.attributes),

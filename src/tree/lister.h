@@ -2,6 +2,8 @@
 // depth.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "io/fd.h"
 #include "tree/check_job.h"
+#include "tree/held_path.h"
 #include "tree/names.h"
 #include "tree/reporter.h"
 
@@ -26,6 +29,27 @@ struct LookedAt {
   std::string subject(std::string_view path) const;
   // Opens path without changing its access time where we may. See open_beneath().
   io::Fd open_entry(std::string_view path, int flags) const;
+
+  class Reader;
+};
+
+// Looks at one path after the other; fast where they come directory by directory. Not thread-safe.
+class LookedAt::Reader {
+ public:
+  explicit Reader(const LookedAt& top) : top_(top), held_(top.directory.get()) {}  // top outlives it
+
+  // False with errno. A symlink is not followed.
+  bool stat(std::string_view path, struct stat& status);
+  std::optional<std::string> link_target(std::string_view path);
+  // For reading; not what it might wait for. As open_entry().
+  io::Fd open(std::string_view path);
+
+ private:
+  // Where path stands: a directory, -1 with errno if there is none, and the name in it.
+  int find(std::string_view path, std::string& name);
+
+  const LookedAt& top_;
+  HeldPath held_;
 };
 
 // Not thread-safe. Nothing is changed: not even access times, where the files are ours.
