@@ -1,8 +1,9 @@
 """What verification costs: --check against rsync -naic and sha256sum, both sides warm; --verify against the plain copy to
-disk. Medians; the tools take turns; net is less the time of `ssh true`."""
+disk; and what is left to do after a copy that was killed at 99 %. Medians; the tools take turns; net is less the time of `ssh true`."""
 
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import time
@@ -12,6 +13,9 @@ from trees import make_file, make_node_modules
 
 WANTED = {"rsync -naic": 3.0, "2 x sha256sum": 5.0}
 VERIFY_WANTED = 1.6
+RESUME_WANTED = 0.15
+JOURNAL_HEADER, JOURNAL_RECORD = 512, 48  # bytes, see src/tree/journal.h
+CHUNK = 1 << 20
 
 
 def _seconds(command: list, **options) -> float:
@@ -64,6 +68,51 @@ def measure_verify(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
           f"(wanted {VERIFY_WANTED}: {'reached' if ratio <= VERIFY_WANTED else 'NOT reached'})")
 
 
+def measure_resume(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
+    """One large file to the host `dest`, killed on the way; then the same command once more. Net of `ssh true`."""
+    size = source.stat().st_size
+    target = folder / "resumed"
+    command = [os.fspath(word) for word in (rdcp, "-F", ssh.config, "--rdcp-path", rdcp, source, f"dest:{target}/")]
+
+    def prepare():
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        subprocess.run(["sync", "-f", folder], check=True)
+
+    def whole() -> float:
+        prepare()
+        return _seconds(command)
+
+    def rest() -> float:
+        while True:
+            prepare()
+            with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as running:
+                while running.poll() is None and not _is_recorded(target, int(size * 0.99)):
+                    time.sleep(0.0005)
+                os.killpg(running.pid, signal.SIGKILL)
+            if not (target / source.name).exists():
+                break  # else it was too late
+        while subprocess.run(["pgrep", "-f", f"{rdcp} --agent"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            time.sleep(0.01)
+        return _seconds(command)
+
+    medians = _medians({"whole": whole, "rest": rest,
+                        "ssh true": lambda: _seconds([*ssh.ssh(), "dest", "true"])}, runs)
+    net = {name: medians[name] - medians["ssh true"] for name in ("whole", "rest")}
+    ratio = net["rest"] / net["whole"]
+    print(f"  whole {net['whole']:.2f} s, the rest after 99 % {net['rest']:.3f} s: {ratio:.1%} "
+          f"(wanted {RESUME_WANTED:.0%}: {'reached' if ratio <= RESUME_WANTED else 'NOT reached'})")
+
+
+def _is_recorded(target: Path, wanted: int) -> bool:
+    for path in target.glob(".rdcp-*.journal"):
+        try:
+            return (path.stat().st_size - JOURNAL_HEADER) // JOURNAL_RECORD * CHUNK >= wanted
+        except FileNotFoundError:
+            return False
+    return False
+
+
 def run_check_bench(folder: Path, ssh, options):
     big, small = folder / "big", folder / "small"
     big.mkdir()
@@ -81,3 +130,5 @@ def run_check_bench(folder: Path, ssh, options):
         shutil.rmtree(target)
         print(f"verify, {name}, to disk:")
         measure_verify(source, folder, options.rdcp, ssh, options.runs)
+    print("resume, big, to disk:")
+    measure_resume(big / "big.bin", folder, options.rdcp, ssh, options.runs)
