@@ -210,13 +210,19 @@ void Coordinator::measure_round_trip() {
   (void)far.control().send(tree::Ping()).ok();
 }
 
+bool Coordinator::wraps() const {
+  return parties_.source_connects != Connect::in_process &&
+         (options_.encrypt || options_.compress != net::kCompressOff);
+}
+
 io::Result<DataPath> Coordinator::choose_path(bool in_order) const {
   DataPathWish wish;
   wish.transport = options_.transport;
   wish.via = options_.via;
   wish.streams = options_.streams;
   wish.chunk_bytes = settings().chunk_bytes;
-  wish.one_stream = in_order;
+  // A second one only makes bytes wait for each other, unless there is work for another processor.
+  wish.one_stream = in_order && !wraps();
   wish.cpus = std::min(source_->hello->cpus, target_->hello->cpus);
   if (round_trip_ != Clock::duration::max()) wish.round_trip = round_trip_;
   const DataPathEnd source{source_->name(), source_->source_ready->reach};
@@ -306,8 +312,8 @@ Summary Coordinator::summary() const {
   }
   result.payload_bytes = source.payload_bytes;
   result.packed_bytes = source.packed_bytes;
-  result.encrypted = options_.encrypt && parties_.source_connects != Connect::in_process;
-  result.compress = parties_.source_connects != Connect::in_process && options_.compress != net::kCompressOff;
+  result.encrypted = wraps() && options_.encrypt;
+  result.compress = wraps() && options_.compress != net::kCompressOff;
   result.ring =
       source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);

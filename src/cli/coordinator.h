@@ -62,6 +62,8 @@ class Coordinator {
   void measure_round_trip();
   tree::CopySettings settings() const;
   Parties parties_of_locations();
+  // True when what goes over the network is compressed or encrypted.
+  bool wraps() const;
   io::Result<DataPath> choose_path(bool in_order) const;
   Summary summary() const;
   void abort_agents();

@@ -24,7 +24,8 @@ What to tell
 How to move the data
       --encrypt          encrypt and authenticate all; both ends must be told
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
-      --streams N        parallel connections from FILE to FILE, 1 to 64
+      --streams N        parallel connections, 1 to 64; 1 for pipes, unless
+                         --encrypt or --compress gives them work
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
       --via ADDR         address, network interface or RDMA device, for RDMA
@@ -99,7 +100,8 @@ How to reach the hosts
 How to move the data
       --encrypt          encrypt and authenticate what goes over the network
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
-      --streams N        parallel connections from FILE to FILE, 1 to 64
+      --streams N        parallel connections, 1 to 64; 1 for pipes, unless
+                         --encrypt or --compress gives them work
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --bwlimit RATE     at most RATE bytes per second and stream
       --transport NAME   auto, tcp or rdma

@@ -126,6 +126,14 @@ void StreamTable::wake_all() {
   wake_workers();
 }
 
+void StreamTable::wake_others(std::size_t stream) {
+  const std::lock_guard lock(mutex_);
+  changes_.fetch_add(1, std::memory_order_release);
+  for (std::size_t other = 0; other < streams_.size(); ++other) {
+    if (other != stream && streams_[other].ring != nullptr) streams_[other].ring->wake();
+  }
+}
+
 void StreamTable::subscribe(std::size_t stream, io::Ring* ring) {
   const std::lock_guard lock(mutex_);
   streams_[stream].ring = ring;

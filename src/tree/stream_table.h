@@ -53,6 +53,8 @@ class StreamTable {
   bool overdue() const;
   // Something that slots of several workers wait for has changed.
   void wake_all();
+  // The same, where this stream's own slots know already.
+  void wake_others(std::size_t stream);
   // Target's workers: their ring is woken when changes() is another.
   void subscribe(std::size_t stream, io::Ring* ring);
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }

@@ -45,9 +45,10 @@ struct TargetFile {
   }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
 
-  // An in-place target without positions takes chunks in their order; it has one worker only.
+  // An in-place target without positions takes chunks in their order, whichever stream they come by: they
+  // wait for their turn in their slots.
   bool ordered = false;
-  std::uint64_t next_offset = 0;
+  std::atomic<std::uint64_t> next_offset{0};
 
   // Null: nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }

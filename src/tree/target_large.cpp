@@ -165,7 +165,7 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
   if (Journal* journal = file.journal()) journal->add(frame.offset, frame.length, frame.digest);
   if (file.ordered) {
     file.next_offset += frame.length;
-    turns_->wake_all();
+    next_turn();
   }
   target_.bytes_ += frame.length;
   return AckStatus::done;
@@ -180,8 +180,14 @@ bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result,
     // A full disk gets its room back.
     if (code == ENOSPC || code == EDQUOT) file.drop_part();
   }
-  turns_->wake_all();
+  next_turn();
   return true;
+}
+
+// Of an ordered file: on this stream or another.
+void TargetWorker::next_turn() {
+  turns_->wake_all();
+  target_.streams_.wake_others(index_);
 }
 
 // Local copies only, where the source's descriptor is one of ours: clone the blocks, else let the kernel copy

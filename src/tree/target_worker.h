@@ -75,6 +75,7 @@ class TargetWorker {
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
+  void next_turn();
   io::RingFile read_back_of(TargetFile& file);
   net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
                        std::span<const std::byte> bytes);

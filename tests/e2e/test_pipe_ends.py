@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, KIB, MIB, Running, wait_for
+from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, KIB, MIB, OPTIONS, Running, wait_for
 from pipes import KEY, RDRECV, RDSEND, PipeTest
 
 SMALL = ("--chunk-size", "64K")  # so that "several chunks" stays small
@@ -63,10 +63,14 @@ class Bytes(PipeTest):
         self.assertIn("5 streams", self.said[0])
 
     def test_bytes_in_order_go_over_one_stream(self):
-        source = self.make_file("source", 4 * MIB)
-        found = self.send(source, file_in=True, file_out=False, options=("-v", "--streams", "5"))
+        """Over several where there is work for several processors."""
+        source = self.make_file("source", 40 * MIB)
+        found = self.send(source, file_in=False, file_out=False, options=("-v", "--streams", "5"))
         self.assert_same_bytes(source, found)
-        self.assertIn("1 stream over", self.said[0])
+        self.assertIn("5 streams" if OPTIONS else "1 stream over", self.said[0])
+        found = self.send(source, file_in=False, file_out=False, options=("-v", "--streams", "3", "--compress"))
+        self.assert_same_bytes(source, found)
+        self.assertIn("3 streams", self.said[0])
 
     def test_stdin_is_read_from_where_it_stands(self):
         source = self.make_file("source", 3 * MIB)

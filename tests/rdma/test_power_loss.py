@@ -33,7 +33,7 @@ modprobe {kind}
 mkdir -p /run/disk && mount -t {kind} /dev/vdb /run/disk || exit 9
 copy() {{ {rdcp} -e {shell} --rdcp-path {rdcp} --chunk-size 64K "$@"; }}
 copy --fsync -r {tree} h:/run/disk/flushed || exit 8
-copy --fsync -r --bwlimit 20MiB {tree} h:/run/disk/flushing &
+copy --fsync -r --bwlimit 5MiB {tree} h:/run/disk/flushing &
 copy --bwlimit 4MiB {big} h:/run/disk/big &
 while true; do
   size=$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)
@@ -55,6 +55,7 @@ for path in $(cd /run/disk/flushing 2>/dev/null && find . -type f -name 'file*')
 done
 [ ! -e /run/disk/big ] || exit 5
 ls -A /run/disk
+ls /run/disk/.rdcp-*.run >/dev/null || exit 10  # a copy that was over would be none that is gone on with
 {rdcp} -v -e {shell} --rdcp-path {rdcp} --chunk-size 64K {big} h:/run/disk/big || exit 6
 cmp {big} /run/disk/big || exit 7
 {rdcp} -e {shell} --rdcp-path {rdcp} -r {tree} h:/run/disk/flushing || exit 6

@@ -1,4 +1,7 @@
 // Source and target together, over memory streams that can be tampered with.
+#include <fcntl.h>
+
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -153,6 +156,35 @@ TEST_F(CopyTest, ADamagedChunkOutOfAPipeIsSentAgain) {
   EXPECT_EQ(heard.text(), "");
   EXPECT_GT(result.source.resent_chunks, 0u);
   EXPECT_TRUE(content_of(scratch / "to") == content);
+}
+
+// By whichever stream they come, bytes are written in their order.
+TEST_F(CopyTest, APipeIntoAPipeOverSeveralStreams) {
+  for (const char* name : {"in", "out"}) ASSERT_EQ(::mkfifo((scratch / name).c_str(), 0600), 0);
+  for (std::uint16_t streams = 1; streams <= 4; ++streams) {
+    SCOPED_TRACE(streams);
+    const std::string content = test_bytes(3'000'000 + streams, streams);
+    const io::Fd out(::open((scratch / "out").c_str(), O_RDWR | O_CLOEXEC));  // waits for nobody
+    std::string found(content.size(), '\0');
+    std::thread writing([&] { write_file(scratch / "in", content); });
+    std::thread reading([&] {
+      std::size_t at = 0;
+      ssize_t n = 1;
+      while (n > 0 && at < found.size()) {
+        n = ::read(out.get(), found.data() + at, found.size() - at);
+        at += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      }
+    });
+    CopyCase copy = copy_of("in", "out");
+    copy.recursive = false;
+    copy.streams = streams;
+    const CopyResult result = run_copy(copy, heard);
+    writing.join();
+    reading.join();
+    EXPECT_TRUE(result.complete());
+    EXPECT_EQ(heard.text(), "");
+    EXPECT_TRUE(found == content);
+  }
 }
 
 TEST_F(CopyTest, AChunkThatIsAlwaysDamagedEndsTheRun) {
