@@ -70,6 +70,7 @@ int Coordinator::run() {
     outcome_ = summary();
     if (!options_.quiet) print(warning_lines(*outcome_));
     if (options_.verbose) print(summary_lines(*outcome_));
+    if (options_.json && !options_.sync.dry_run) print_lines(summary_json(*outcome_));
   }
   for (AgentLink* link : {source_.get(), target_.get()}) {
     if (link == nullptr) continue;

@@ -73,7 +73,7 @@ What to tell
   -q, --quiet            nothing unless something fails
       --progress         a progress line even where stderr is no terminal
       --doctor           what stands in the way of fast copies, here and on HOST
-      --json             what --doctor, --check and --sync find, as JSON
+      --json             the result as JSON, on standard output
   -h, --help             this text
       --version          the version
 

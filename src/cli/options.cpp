@@ -58,9 +58,7 @@ Result<void> check_check(const Options& options) {
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
-  if (options.json && !options.doctor && !options.check && !options.sync.enabled) {
-    return refuse("--json", "goes with --doctor, --check and --sync only");
-  }
+  if (options.json && options.clean) return refuse("--json", "does not go with --clean");
   if (auto checked = check_check(options); !checked) return checked;
   return check_host_options(options);
 }
@@ -79,6 +77,7 @@ Result<void> check_streams(const Options& options) {
   if (!options.manifest_file.empty() || !options.sums_file.empty()) {
     return refuse("--manifest and --sums", "are of files and trees, not of streams");
   }
+  if (options.json && to_stdout) return refuse("--json", "prints where the bytes are to go, too");
   if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
   if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
   if (options.recursive) return refuse("'-'", "is one file, no tree for -r");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/human.h"
 
@@ -32,14 +33,18 @@ std::string means_line(const Summary& summary) {
 }
 
 // Frames, handshakes and what TCP adds are not counted.
+double ratio_of(const Summary& summary) {
+  const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
+  return raw / static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
+}
+
 std::string wrapping_lines(const Summary& summary) {
   std::string lines;
   if (summary.encrypted) lines += summary.program + ": encrypted\n";
   if (!summary.compress) return lines;
-  const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
-  const auto wire = static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
-  lines += fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
-                       format_bytes(summary.payload_bytes), format_bytes(summary.packed_bytes), raw / wire);
+  lines +=
+      fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
+                  format_bytes(summary.payload_bytes), format_bytes(summary.packed_bytes), ratio_of(summary));
   return lines;
 }
 
@@ -61,6 +66,32 @@ std::string warning_lines(const Summary& summary) {
                          io::printable(loss.cause));
   }
   return lines;
+}
+
+std::string summary_json(const Summary& summary) {
+  using nlohmann::ordered_json;
+  ordered_json json = {{"files", summary.files},           {"directories", summary.directories},
+                       {"others", summary.others},         {"bytes", summary.bytes},
+                       {"seconds", summary.seconds},       {"kept_bytes", summary.kept_bytes},
+                       {"sent_bytes", summary.wire_bytes}, {"resent_chunks", summary.retried_chunks},
+                       {"streams", summary.ways},          {"encrypted", summary.encrypted},
+                       {"compressed", summary.compress}};
+  if (summary.compress) {
+    json["raw_bytes"] = summary.payload_bytes;
+    json["packed_bytes"] = summary.packed_bytes;
+    json["ratio"] = ratio_of(summary);
+  }
+  json["limited_by"] = summary.limited_by;
+  json["warnings"] = summary.warnings;
+  json["not_kept"] = ordered_json::array();
+  for (const Loss& loss : summary.losses) {
+    if (loss.count == 0) continue;
+    json["not_kept"].push_back({{"what", loss.kind},
+                                {"entries", loss.count},
+                                {"first_path", loss.first_path},
+                                {"cause", loss.cause}});
+  }
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string summary_lines(const Summary& summary) {

@@ -47,6 +47,9 @@ std::string error_line(const io::Error& error, std::string_view program = "rdcp"
 // -q when nothing failed.
 std::string warning_lines(const Summary& summary);
 
+// The same and more for programs, with --json: an object on one line. Text that is no UTF-8 has U+FFFD.
+std::string summary_json(const Summary& summary);
+
 // What -v prints: the summary, and last of all "Bandwidth 5.127 GB/s" (10^9 bytes) on a line of its own.
 std::string summary_lines(const Summary& summary);
 

@@ -330,7 +330,9 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
   expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
-  expect_usage_error({"--json", "a", "b"}, "goes with --doctor, --check and --sync only");
+  EXPECT_TRUE(parse({"--json", "a", "b"}).options.json);
+  expect_usage_error({"--json", "a", "-"}, "prints where the bytes are to go, too");
+  expect_usage_error({"--json", "--clean", "a"}, "does not go with --clean");
 }
 
 TEST(Options, RulesKeepTheirCommonOrder) {

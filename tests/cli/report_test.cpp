@@ -1,8 +1,10 @@
 #include "cli/report.h"
 
 #include <gtest/gtest.h>
-
 #include <signal.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/exit_status.h"
 
@@ -36,6 +38,26 @@ TEST(Report, SummaryLeavesOutWhatWasNot) {
   summary.files = 1;
   summary.seconds = 0.25;
   EXPECT_EQ(summary_lines(summary), "rdcp: copied 1 file, 0 B in 0.250 s\nBandwidth 0.000 GB/s\n");
+}
+
+TEST(Report, TheSummaryForPrograms) {
+  Summary summary = two_gigabytes();
+  summary.compress = true;
+  summary.payload_bytes = 2'000;
+  summary.packed_bytes = 500;
+  summary.wire_bytes = 700;
+  summary.losses = {{"owner or group", 2, "a\xff", "Operation not permitted"}, {"xattrs", 0, "", ""}};
+  const std::string text = summary_json(summary);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["files"], 5678);
+  EXPECT_EQ(json["bytes"], 2'147'483'648);
+  EXPECT_EQ(json["streams"], (nlohmann::json{"tcp", "tcp"}));
+  EXPECT_EQ(json["sent_bytes"], 700);
+  EXPECT_EQ(json["ratio"], 4.0);
+  EXPECT_EQ(json["encrypted"], false);
+  EXPECT_EQ(json["not_kept"].size(), 1u);
+  EXPECT_EQ(json["not_kept"][0]["first_path"], "a\xef\xbf\xbd");
 }
 
 TEST(Report, NoTimeIsNoInfiniteBandwidth) {

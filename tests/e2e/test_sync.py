@@ -243,6 +243,13 @@ class Mirrors(CopyTest):
 
     def test_json_lines(self):
         (self.source / "l").symlink_to("a")
+        (self.source / "text").write_text("text " * 100_000)
+        lines = [json.loads(line) for line in
+                 self.sync("--itemize-changes", "--json", "--compress", self.source, f"dest:{self.memory / 'copy'}")]
+        self.assertIn({"change": "cL+++++++++", "path": "l", "target": "a"}, lines)
+        self.assertLessEqual({"files": 4, "directories": 2, "others": 1, "kept_bytes": 0}.items(), lines[-1].items())
+        self.assertGreater(lines[-1]["ratio"], 10)
+        self.assertLess(lines[-1]["sent_bytes"], 100_000)
         changes = [json.loads(line) for line in self.sync("-n", "--json", self.source, self.target)]
         self.assertIn({"change": "cL+++++++++", "path": "l", "target": "a"}, changes)
 
