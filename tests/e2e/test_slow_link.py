@@ -1,4 +1,4 @@
-"""--compress over a link of 1 Gbit/s (tc tbf on a veth pair): what goes over it, counted by the link itself."""
+"""--compress over links of 1 and 10 Gbit/s (tc tbf on a veth pair): what goes over them, counted by the links themselves."""
 
 import shutil
 import subprocess
@@ -20,8 +20,9 @@ def link_is_to_be_had() -> bool:
         return False
 
 
-@needs_root
-class SlowLink(CopyTest):
+class Link:
+    RATE = ""
+
     @classmethod
     def setUpClass(cls):
         if not link_is_to_be_had():
@@ -29,7 +30,7 @@ class SlowLink(CopyTest):
         folder = Path(tempfile.mkdtemp(prefix="rdcp-slow-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         address, cls.inside = cls.enterClassContext(second_network())
-        cls.enterClassContext(slow_link(cls.inside, "1gbit"))
+        cls.enterClassContext(slow_link(cls.inside, cls.RATE))
         cls.sshd = cls.enterClassContext(LocalSshd(folder, address, port=2222, inside=cls.inside))
 
     def link_bytes(self) -> int:
@@ -65,18 +66,28 @@ class SlowLink(CopyTest):
             self.assertLess(packed, 0.62 * plain, said)
             self.assertRegex(said, r"compressed .* \((1\.[89]|2\.0)\d? : 1\)")
 
-    def test_auto_notices_that_the_link_is_slow(self):
-        file = self.text(160 * MIB)
-        plain, _ = self.sent(file)
-        packed, said = self.sent(file, "--compress=auto")
-        self.assertLess(packed, 0.75 * plain, said)
-
     def test_auto_leaves_noise_alone(self):
         file = self.make_file(self.source / "noise", 64 * MIB)
         plain, _ = self.sent(file)
         packed, said = self.sent(file, "--compress=auto")
         self.assertLess(packed, 1.02 * plain, said)
         self.assertRegex(said, r"compressed .* \(1\.00 : 1\)")
+
+
+@needs_root
+class OneGigabit(Link, CopyTest):
+    RATE = "1gbit"
+
+    def test_auto_notices_that_the_link_is_slow(self):
+        file = self.text(160 * MIB)
+        plain, _ = self.sent(file)
+        packed, said = self.sent(file, "--compress=auto")
+        self.assertLess(packed, 0.75 * plain, said)
+
+
+@needs_root
+class TenGigabits(Link, CopyTest):
+    RATE = "10gbit"
 
 
 class FastLink(CopyTest):
