@@ -222,9 +222,11 @@ io::Result<DataPath> Coordinator::choose_path(bool in_order) const {
   wish.via = options_.via;
   wish.streams = options_.streams;
   wish.chunk_bytes = settings().chunk_bytes;
-  // A second one only makes bytes wait for each other, unless there is work for another processor.
-  wish.one_stream = in_order && !wraps();
   wish.cpus = std::min(source_->hello->cpus, target_->hello->cpus);
+  // A second one only makes bytes wait for each other, unless there is work for another processor, and one to
+  // spare: who writes into the pipe and who reads from it want theirs, too.
+  wish.one_stream = in_order && !wraps();
+  if (in_order && wish.streams == 0) wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
   if (round_trip_ != Clock::duration::max()) wish.round_trip = round_trip_;
   const DataPathEnd source{source_->name(), source_->source_ready->reach};
   const DataPathEnd target{target_->name(), target_->target_ready->reach};

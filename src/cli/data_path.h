@@ -12,6 +12,8 @@
 
 namespace rdcp::cli {
 
+inline constexpr unsigned kOrderedStreamsMax = 8;  // of bytes in order, unless the user asks for more
+
 // What the user and the hosts ask for.
 struct DataPathWish {
   tree::Transport transport = tree::Transport::automatic;

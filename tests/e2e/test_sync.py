@@ -11,7 +11,7 @@ from pathlib import Path
 from harness import CopyTest
 from mutations import Tree
 
-SEQUENCES = int(os.environ.get("RDCP_TEST_SEQUENCES", "40"))
+SEQUENCES = int(os.environ.get("RDCP_TEST_SEQUENCES", "100"))
 STEPS = 6
 SEED = int(os.environ.get("RDCP_TEST_SEED", "20261120"))
 
