@@ -17,7 +17,7 @@ from trees import MIB, Noise  # noqa: E402
 
 RDCP = Path(os.environ.get("RDCP_BUILD_DIR", REPO / "build" / "release")).resolve() / "rdcp"
 TIMEOUT = 400.0
-RECORDS = 100  # chunks of the large file that are recorded when the power goes
+RECORDS = 300  # chunks of the large file that are recorded when the power goes
 
 # A remote shell that stays on this host.
 SHELL = """#!/bin/sh
@@ -34,11 +34,11 @@ mkdir -p /run/disk && mount -t {kind} /dev/vdb /run/disk || exit 9
 copy() {{ {rdcp} -e {shell} --rdcp-path {rdcp} --chunk-size 64K "$@"; }}
 copy --fsync -r {tree} h:/run/disk/flushed || exit 8
 copy --fsync -r --bwlimit 5MiB {tree} h:/run/disk/flushing &
-copy --bwlimit 4MiB {big} h:/run/disk/big &
-while true; do
-  size=$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)
-  [ "$size" -ge $((512 + 48 * {records})) ] && break
-done
+copy --bwlimit 6MiB {big} h:/run/disk/big &
+recorded() {{ [ "$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)" -ge $((512 + 48 * $1)) ]; }}
+until recorded $(({records} / 2)); do :; done
+sync -f /run/disk  # so that something is on the disk, and something is not
+until recorded {records}; do :; done
 echo POWER IS LOST
 sleep 1000
 """
