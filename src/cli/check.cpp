@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdio>
 
 #include "cli/check_party.h"
 #include "cli/differences.h"
@@ -11,6 +10,7 @@
 #include "cli/human.h"
 #include "cli/list_check.h"
 #include "cli/pair_check.h"
+#include "cli/process.h"
 #include "cli/report.h"
 
 namespace rdcp::cli {
@@ -24,17 +24,15 @@ int run_check(const Options& options, int signal_fd) {
   const bool whole = with_list ? ListCheck(options, party, differences, counts).run()
                                : PairCheck(options, party, differences, counts).run();
   if (const auto finished = differences.finish(); !finished) {
-    std::fputs(error_line(finished.error(), options.program).c_str(), stderr);
+    write_to_stderr(error_line(finished.error(), options.program));
     party.raise(kExitFiles);
   }
   if (differences.count() > 0) party.raise(kExitFiles);
   if (options.verbose && whole) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    std::fputs(fmt::format("{}: compared {}, {} on each side, in {:.3f} s: {}\n", options.program,
-                           plural(counts.entries, "entry", "entries"), format_bytes(counts.bytes), seconds,
-                           plural(differences.count(), "difference", "differences"))
-                   .c_str(),
-               stderr);
+    write_to_stderr(fmt::format("{}: compared {}, {} on each side, in {:.3f} s: {}\n", options.program,
+                                plural(counts.entries, "entry", "entries"), format_bytes(counts.bytes),
+                                seconds, plural(differences.count(), "difference", "differences")));
   }
   return party.status();
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/exit_status.h"
+#include "cli/process.h"
 #include "cli/report.h"
 
 namespace rdcp::cli {
@@ -149,7 +150,7 @@ bool CheckParty::hear(std::size_t which, bool readable) {
   AgentLink& link = *links_[which];
   const auto received = readable ? link.receive() : io::Result<void>();
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
-    std::fputs((options_.program + ": " + problem.text + "\n").c_str(), stderr);
+    write_to_stderr(options_.program + ": " + problem.text + "\n");
     raise(exit_status(problem.kind));
     over_ = over_ || problem.ends_run;
   }
@@ -186,7 +187,7 @@ void CheckParty::send_beats() {
 }
 
 void CheckParty::fail(const io::Error& error) {
-  std::fputs(error_line(error, options_.program).c_str(), stderr);
+  write_to_stderr(error_line(error, options_.program));
   raise(exit_status(error.kind));
   over_ = true;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/human.h"
+#include "cli/process.h"
 #include "cli/report.h"
 #include "cli/visit.h"
 
@@ -63,7 +64,7 @@ int Cleaning::run() {
   if (visit_.signal() != 0) {
     status_ = kExitSignalBase + visit_.signal();
   } else if (!asked) {
-    std::fputs(error_line(asked.error()).c_str(), stderr);
+    write_to_stderr(error_line(asked.error()));
     status_ = exit_status(asked.error().kind);
   }
   visit_.end(asked.ok());
@@ -91,7 +92,7 @@ io::Result<void> Cleaning::ask() {
 
 io::Result<void> Cleaning::take_words() {
   for (const tree::Problem& problem : std::exchange(visit_.link().problems, {})) {
-    std::fprintf(stderr, "rdcp: %s\n", problem.text.c_str());
+    write_to_stderr("rdcp: " + problem.text + "\n");
     status_ = std::max(status_, exit_status(problem.kind));
   }
   for (const tree::Leftover& leftover : std::exchange(visit_.link().leftovers, {})) {

@@ -9,6 +9,7 @@
 #include "cli/doctor_report.h"
 #include "cli/exit_status.h"
 #include "cli/measure_paths.h"
+#include "cli/process.h"
 #include "cli/report.h"
 #include "cli/version.h"
 #include "cli/visit.h"
@@ -117,7 +118,7 @@ int run_doctor(const Options& options, int signal_fd) {
   const std::string report = options.json ? report_json(hosts, paths) : report_text(hosts);
   const bool printed = std::fwrite(report.data(), 1, report.size(), stdout) == report.size();
   if (std::fflush(stdout) != 0 || !printed) {
-    std::fputs(error_line(io::errno_error("write", "standard output")).c_str(), stderr);
+    write_to_stderr(error_line(io::errno_error("write", "standard output")));
     return kExitFiles;
   }
   if (!reached) return kExitUnreachable;

@@ -55,7 +55,7 @@ Mirrors
                          leave what is equal alone (size and time); SRC and
                          SRC/ mean the same, a mirror never nests; implies -r
   -n, --dry-run          only print what --sync (or --clean) would do
-      --itemize-changes  a line for each change, as rsync -i prints it
+      --itemize-changes  a line for each change, as rsync has it; -i with --sync
   -c, --checksum         compare contents, not times
       --size-only        files of one size are equal
   -I, --ignore-times     send files even if size and time are equal

@@ -140,6 +140,14 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   return check_streams(options);
 }
 
+// Among the options. -i is scp's in a copy and rsync's in a mirror, so what it is has to be known before.
+bool has_word(int argc, const char* const* argv, string_view option) {
+  for (int i = 1; i < argc && string_view(argv[i]) != "--"; ++i) {
+    if (argv[i] == option) return true;
+  }
+  return false;
+}
+
 Result<void> read_command_line(CommandLine& line, int argc, const char* const* argv, Options& options) {
   if (auto parsed = line.parse(argc, argv); !parsed) return parsed;
   if (auto checked = check_together(options); !checked) return checked;
@@ -157,16 +165,17 @@ bool runs_ssh(const Options& options) {
 
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
+  const bool mirror = has_word(argc, argv, "--sync");
   parsed.options.retry_seconds = kRetrySeconds;
   CommandLine line;
   HelpFlags asked;
   add_help_options(line, asked);
   add_copy_options(line, parsed.options);
   add_selection_options(line, parsed.options.selection_words);
-  add_sync_options(line, parsed.options);
+  add_sync_options(line, parsed.options, mirror ? "-i,--itemize-changes" : "--itemize-changes");
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
-  add_host_options(line, parsed.options);
+  add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
   });

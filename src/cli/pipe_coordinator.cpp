@@ -13,6 +13,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/human.h"
+#include "cli/process.h"
 
 namespace rdcp::cli {
 
@@ -88,7 +89,7 @@ int PipeCoordinator::run(bool have_input) {
     auto addresses = net::resolve(options_.hostname, 0);
     if (!addresses) {
       fail(addresses.error());
-      std::fputs(failure_.c_str(), stderr);
+      write_to_stderr(failure_);
       return status_;
     }
     own_address_ = addresses->front();
@@ -97,7 +98,7 @@ int PipeCoordinator::run(bool have_input) {
     run_stage(stage);
     if (status_ != 0) break;
   }
-  if (!failure_.empty()) std::fputs(failure_.c_str(), stderr);
+  if (!failure_.empty()) write_to_stderr(failure_);
   if (status_ == 0 && output_gone_) status_ = kSigpipeStatus;
   if (options_.copy.verbose && status_ == 0) print_summary();
   return status_;
@@ -347,7 +348,7 @@ void PipeCoordinator::print_summary() const {
   for (const std::string& line : hop_lines_) text += "rdpipe: " + io::printable(line) + "\n";
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   text += fmt::format("Bandwidth {:.3f} GB/s\n", static_cast<double>(bytes_most_) / seconds / 1e9);
-  std::fputs(text.c_str(), stderr);
+  write_to_stderr(text);
 }
 
 std::string describe_pipeline(const PipelineOptions& options, bool have_input) {

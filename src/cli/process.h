@@ -14,8 +14,8 @@ int signals_as_descriptor(Suspend suspend);
 // Room for many files and for memory that one thread allocates and another frees.
 void raise_limits();
 
-// All of it, also where ssh, which shares the descriptor, has made it non-blocking: then a full pipe would
-// swallow lines.
+// All of it, also where ssh, which shares the descriptor, has made it non-blocking: then stdio would drop
+// what a full pipe does not take.
 void write_to_stderr(std::string_view text);
 
 }  // namespace rdcp::cli

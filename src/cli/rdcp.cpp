@@ -51,7 +51,7 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
   auto listed = sums ? rdcp::io::Result<void>() : sums.error();
   if (sums && status <= rdcp::cli::kExitFiles) listed = sums->finish();
   if (listed) return status;
-  std::fputs(rdcp::cli::error_line(listed.error()).c_str(), stderr);
+  rdcp::cli::write_to_stderr(rdcp::cli::error_line(listed.error()));
   return std::max(status, rdcp::cli::kExitFiles);
 }
 
@@ -60,7 +60,7 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 int main(int argc, char** argv) {
   rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
   std::fputs(parsed.text_out.c_str(), stdout);
-  std::fputs(parsed.text_err.c_str(), stderr);
+  rdcp::cli::write_to_stderr(parsed.text_err);
   if (parsed.exit_status) return *parsed.exit_status;
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {
-    std::fprintf(stderr, "rdcp: %s\n", loaded.error().message().c_str());
+    rdcp::cli::write_to_stderr("rdcp: " + loaded.error().message() + "\n");
     return rdcp::cli::kExitUsage;
   }
   if (parsed.options.check) return rdcp::cli::run_check(parsed.options, signal_fd);

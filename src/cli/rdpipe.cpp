@@ -38,7 +38,7 @@ void fill_closed_descriptors() {
 int main(int argc, char** argv) {
   const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(argc, argv);
   std::fputs(parsed.text_out.c_str(), stdout);
-  std::fputs(parsed.text_err.c_str(), stderr);
+  rdcp::cli::write_to_stderr(parsed.text_err);
   if (parsed.exit_status) return *parsed.exit_status;
   rdcp::cli::raise_limits();
   if (parsed.options.agent) return run_agent();

@@ -1,6 +1,7 @@
 #include "cli/receive.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@ using io::ErrorKind;
 using io::Result;
 
 void say(const std::string& text) {
-  std::fputs(("rdrecv: " + text + "\n").c_str(), stderr);
+  write_to_stderr("rdrecv: " + text + "\n");
 }
 
 int fail(const io::Error& error) {
@@ -67,7 +68,7 @@ Result<net::TcpListener> listen(const PipeOptions& options) {
     error.kind = ErrorKind::unreachable;
     return error;
   }
-  if (options.port == 0) std::fprintf(stderr, "port %u\n", unsigned{listener->port()});
+  if (options.port == 0) write_to_stderr(fmt::format("port {}\n", listener->port()));
   return listener;
 }
 
@@ -126,7 +127,7 @@ void print_summary(const tree::AgentEnd& end) {
   summary.ring = end.done->ring;
   summary.notes = end.done->notes;
   for (const std::string& lost : end.done->lost_streams) summary.warnings.push_back(lost);
-  std::fputs((warning_lines(summary) + summary_lines(summary)).c_str(), stderr);
+  write_to_stderr(warning_lines(summary) + summary_lines(summary));
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+
+#include "cli/process.h"
 
 namespace rdcp::cli {
 
@@ -16,7 +17,7 @@ namespace {
 void print_lines(const std::string& prefix, std::string& text, bool all) {
   for (std::size_t end; (end = text.find('\n')) != text.npos || (all && !text.empty());) {
     const std::string line = prefix + text.substr(0, end) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    write_to_stderr(line);
     text.erase(0, end == text.npos ? end : end + 1);
   }
 }

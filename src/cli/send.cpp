@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <thread>
 
@@ -27,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTryAgain{100};
 
 int fail(const io::Error& error) {
-  std::fputs(error_line(error, "rdsend").c_str(), stderr);
+  write_to_stderr(error_line(error, "rdsend"));
   return exit_status(error.kind);
 }
 

@@ -104,7 +104,7 @@ Result<void> check_tell_options(const Options& options) {
   return {};
 }
 
-void add_host_options(CommandLine& line, Options& options) {
+void add_host_options(CommandLine& line, Options& options, const char* identity_names) {
   const auto append = [](std::vector<string>& to) {
     return [&to](const string& word) {
       to.push_back(word);
@@ -112,7 +112,7 @@ void add_host_options(CommandLine& line, Options& options) {
     };
   };
   line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
-  line.values("-i,--identity", append(options.identity_files));
+  line.values(identity_names, append(options.identity_files));
   line.value("-F,--ssh-config", keep(options.ssh_config));
   line.values("-o,--ssh-option", append(options.ssh_options));
   line.value("--rdcp-path", keep(options.rdcp_path));

@@ -31,8 +31,9 @@ void add_tell_options(CommandLine& line, Options& options);
 void add_progress_option(CommandLine& line, Options& options);
 // Errors (usage): -q with -v or --progress.
 io::Result<void> check_tell_options(const Options& options);
-// How other hosts are reached: --rsh, --rdcp-path, and ssh's own -i, -F, -o.
-void add_host_options(CommandLine& line, Options& options);
+// How other hosts are reached: --rsh, --rdcp-path, and ssh's own --identity, -F, -o. identity_names: without
+// "-i" where that letter is another option's.
+void add_host_options(CommandLine& line, Options& options, const char* identity_names = "-i,--identity");
 // Error (usage): ssh's options where --rsh is not ssh.
 io::Result<void> check_host_options(const Options& options);
 // What the coordinator alone decides: --streams, --chunk-size, --bwlimit.

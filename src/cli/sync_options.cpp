@@ -10,7 +10,7 @@ namespace rdcp::cli {
 using io::Result;
 using std::string;
 
-void add_sync_options(CommandLine& line, Options& options) {
+void add_sync_options(CommandLine& line, Options& options, const char* itemize_names) {
   tree::SyncSettings& sync = options.sync;
   const auto note = [&options](const char* name) { options.sync_option = name; };
   const auto flag = [&](const char* names, const char* name, bool& to) {
@@ -21,7 +21,7 @@ void add_sync_options(CommandLine& line, Options& options) {
   };
   line.flag("--sync", [&] { sync.enabled = sync.mirror = true; });
   flag("-n,--dry-run", "--dry-run", sync.dry_run);
-  flag("--itemize-changes", "--itemize-changes", sync.itemize);
+  flag(itemize_names, "--itemize-changes", sync.itemize);
   flag("-c,--checksum", "--checksum", sync.checksum);
   flag("--size-only", "--size-only", sync.size_only);
   flag("-I,--ignore-times", "--ignore-times", sync.ignore_times);
@@ -55,7 +55,11 @@ Result<void> check_sync_options(Options& options) {
   const auto is_stream = [](const Location& location) {
     return location.kind == Location::Kind::standard_stream;
   };
-  if (options.sources.size() != 1) return refuse("--sync", "takes one SRC");
+  if (options.sources.size() != 1) {
+    return refuse("--sync", sync.itemize
+                                ? "takes one SRC; -i is --itemize-changes here, a key is --identity's"
+                                : "takes one SRC");
+  }
   if (is_stream(options.sources.front()) || is_stream(options.destination)) {
     return refuse("--sync", "compares files, and '-' is a stream");
   }

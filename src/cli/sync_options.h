@@ -7,7 +7,8 @@
 
 namespace rdcp::cli {
 
-void add_sync_options(CommandLine& line, Options& options);
+// itemize_names: those of --itemize-changes, "-i,..." where that letter is not ssh's.
+void add_sync_options(CommandLine& line, Options& options, const char* itemize_names);
 // After the operands are known. Without --sync none of its options makes sense.
 io::Result<void> check_sync_options(Options& options);
 

@@ -127,6 +127,19 @@ TEST(Options, ValuesMayBeAttachedOrFollow) {
   EXPECT_EQ(good({"-oUser=x"}).ssh_options, (std::vector<std::string>{"User=x"}));
 }
 
+// scp has -i for a key, rsync for the changes, and each is what its users write.
+TEST(Options, ShortIIsSshsInACopyAndRsyncsInAMirror) {
+  const std::vector<std::string> key{"key"};
+  EXPECT_EQ(good_remote({"-i", "key"}).identity_files, key);
+  for (const Options& mirror : {good_remote({"--sync", "-i"}), good_remote({"-ni", "--sync"})}) {
+    EXPECT_TRUE(mirror.sync.itemize);
+    EXPECT_TRUE(mirror.identity_files.empty());
+  }
+  EXPECT_EQ(good_remote({"--sync", "--identity", "key"}).identity_files, key);
+  expect_usage_error({"--sync", "-i", "key", "a", "host:b"}, "a key is --identity's");
+  expect_usage_error({"-i", "key", "--", "a"}, "DST is missing");
+}
+
 TEST(Options, LastValueCounts) {
   EXPECT_EQ(good({"--streams=4", "--streams", "8"}).streams, 8u);
 }

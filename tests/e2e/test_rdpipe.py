@@ -1,6 +1,7 @@
 """rdpipe: commands on several hosts (aliases of one sshd), and the streams between them."""
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import select
@@ -8,6 +9,8 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
+import termios
 import threading
 import time
 import unittest
@@ -18,6 +21,11 @@ from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, R
 
 RDPIPE = BUILD / "rdpipe"
 BIG = int(os.environ.get("RDCP_PIPE_GIB", 0)) * 1024 * MIB or 512 * MIB
+
+
+def waiting(pipe: int) -> int:
+    """Bytes that are in it."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 class PipelineTest(CopyTest):
@@ -154,6 +162,19 @@ class Streams(PipelineTest):
         done = self.pipe("-v", "dest:echo a >&2", "other:printf b >&2")
         self.assertIn("dest: a\n", done.err)
         self.assertIn("other: b\n", done.err)
+
+    def test_standard_error_that_is_full_loses_no_line(self):
+        """ssh makes a stderr that it shares non-blocking; whoever writes there has to wait all the same."""
+        ours, theirs = os.pipe()
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(theirs, False)
+        running = self.start("-v", "dest:seq 20000 >&2", stderr=theirs)
+        os.close(theirs)
+        with open(ours, "rb") as lines:
+            self.assertTrue(wait_for(lambda: waiting(ours) > 4000, 20), "it does not fill the pipe")
+            numbers = [line[6:].decode() for line in lines.read().splitlines() if line.startswith(b"dest: ")]
+        self.assertEqual(running.process.wait(60), 0)
+        self.assertEqual(numbers, [str(number) for number in range(1, 20001)])
 
     def test_standard_input_is_read_from_where_it_stands(self):
         path = self.disk / "file"

@@ -107,7 +107,7 @@ class Mirrors(CopyTest):
             self.assert_same_tree(self.source, self.target)
 
     def test_over_ssh_in_both_directions(self):
-        self.assertIn("<f+++++++++ a", self.sync("--itemize-changes", self.source, f"dest:{self.target}"))
+        self.assertIn("<f+++++++++ a", self.sync("-i", self.source, f"dest:{self.target}"))
         self.assert_same_tree(self.source, self.target)
         self.assertEqual([], self.sync("--itemize-changes", "--delete", self.source, f"dest:{self.target}"))
         (self.target / "a").write_text("new")
