@@ -16,8 +16,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, RDCP, TRANSPORT, CopyTest, Running,
-                     is_root, session_of, wait_for)
+from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, OPTIONS, RDCP, TRANSPORT, CopyTest,
+                     Running, is_root, session_of, wait_for)
 
 RDPIPE = BUILD / "rdpipe"
 BIG = int(os.environ.get("RDCP_PIPE_GIB", 0)) * 1024 * MIB or 512 * MIB
@@ -33,7 +33,8 @@ class PipelineTest(CopyTest):
 
     def command(self, *words) -> list[str]:
         transport = ("--transport", TRANSPORT) if TRANSPORT else ()
-        return [os.fspath(word) for word in (RDPIPE, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport, *words)]
+        return [os.fspath(word) for word in (RDPIPE, "-F", self.sshd.config, "--rdcp-path", RDCP, *transport,
+                                                *OPTIONS, *words)]
 
     def pipe(self, *words, stdin: bytes | None = b"", status: int = 0, timeout: float = 60, **options):
         done = self.rdcp(*words, stdin=stdin, timeout=timeout, **options)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness import CHUNK, EXIT_DATA, MIB, RDCP, CopyTest, Finished, Running, needs_root, remote_agents, session_of, wait_for
 
-ROUNDS = int(os.environ.get("RDCP_RESUME_ROUNDS", "6"))
+BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "25"))  # to copies, and as many to mirrors
 SEED = int(os.environ.get("RDCP_RESUME_SEED", str(time.time_ns() % 10**6)))
 SIZE = 24 * MIB + 12345  # of a file that has a part
 JOURNAL_HEADER, JOURNAL_RECORD = 512, 48
@@ -197,7 +197,7 @@ class OneFile(Resuming):
 
     def test_local(self):
         """Within one process, where the kernel copies: whatever it got to, the rest follows."""
-        for _ in range(ROUNDS):
+        for _ in range(6):
             running = self.start(self.big, self.copied)
             wait_for(lambda: journals(self.target) or running.process.poll() is not None, 10, 0.0005)
             running.process.kill()
@@ -361,15 +361,17 @@ class Trees(Resuming):
         return running.process.returncode != 0
 
     def rounds(self, *options):
-        for number in range(ROUNDS):
+        left = BLOWS
+        while left > 0:
             victim = self.chance.choice(("agent", "coordinator", "ssh"))
             source, target = self.chance.choice((("", "dest:"), ("dest:", ""), ("dest:", "other:")))
             words = ("-r", *options, f"{source}{self.tree}/", f"{target}{self.landing}")
             shutil.rmtree(self.target)
             self.landing.mkdir(parents=True)
             self.old = self.make_file(self.landing / "file-10", 5 * CHUNK, seed=999)
-            points = [self.chance.randrange(self.total // 2) for _ in range(self.chance.randrange(1, 3))]
-            with self.subTest(number=number, victim=victim, source=source, target=target, points=points):
+            points = [self.chance.randrange(self.total // 2) for _ in range(min(left, self.chance.randrange(1, 3)))]
+            left -= len(points)
+            with self.subTest(left=left, victim=victim, source=source, target=target, points=points):
                 old, new = digest(self.old), digest(self.tree / "file-10")
                 with Watcher(self.old) as seen:
                     cut_short = all(self.blow(words, victim, after) for after in points)
