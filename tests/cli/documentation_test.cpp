@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path source_file(const std::string& name) {
-  return fs::path(__FILE__).parent_path().parent_path().parent_path() / "src" / "cli" / name;
+  return fs::path(RDCP_SOURCE_DIR) / "src" / "cli" / name;
 }
 
 std::string text_of(const std::string& name) {
