@@ -12,6 +12,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "turns.h"
+
 enum { kSocketsMax = 64 };
 static const size_t kPayloadMin = 16384; /* frames and handshakes are smaller */
 
@@ -27,13 +29,6 @@ static long setting(const char *name) {
   return value != NULL ? atol(value) : 0;
 }
 
-static void write_log(void) {
-  const char *log = getenv("RDCP_CUT_LOG");
-  int fd = log != NULL ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
-  if (fd < 0 || write(fd, "cut\n", 4) != 4) abort();
-  close(fd);
-}
-
 static void cut(int fd) {
   struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
   struct sock_fprog program = {1, &drop};
@@ -42,7 +37,7 @@ static void cut(int fd) {
   } else {
     shutdown(fd, SHUT_RDWR);
   }
-  write_log();
+  write_log("RDCP_CUT_LOG", "cut\n");
 }
 
 static void count_call(int fd, const struct msghdr *message) {

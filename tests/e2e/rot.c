@@ -8,32 +8,15 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "turns.h"
+
 static const off_t kFlipAt = 100;
-
-static atomic_long turns_taken;
-
-static _Bool take_turn(void) {
-  const char* times = getenv("RDCP_ROT_TIMES");
-  long most = times != NULL ? atol(times) : 0;
-  if (most < 0) return 1;
-  if (atomic_fetch_add(&turns_taken, 1) < most) return 1;
-  atomic_fetch_sub(&turns_taken, 1);
-  return 0;
-}
-
-static void write_log(void) {
-  const char* log = getenv("RDCP_ROT_LOG");
-  int fd = log != NULL ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
-  if (fd < 0 || write(fd, "rotten\n", 7) != 7) abort();
-  close(fd);
-}
 
 /* Where byte `at` of the file lies on its filesystem. */
 static off_t place_on_disk(int fd, off_t at) {
@@ -59,7 +42,7 @@ static void flip(int fd, off_t at) {
   byte ^= 1;
   if (next(image, &byte, 1, place) != 1) abort();
   close(image);
-  write_log();
+  write_log("RDCP_ROT_LOG", "rotten\n");
 }
 
 static ssize_t write_and_rot(const char* name, int fd, const void* bytes, size_t count, off_t offset) {
@@ -67,7 +50,7 @@ static ssize_t write_and_rot(const char* name, int fd, const void* bytes, size_t
       (ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, name);
   ssize_t written = next(fd, bytes, count, offset);
   struct stat status;
-  if (written > (ssize_t)kFlipAt && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && take_turn()) {
+  if (written > (ssize_t)kFlipAt && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && take_turn("RDCP_ROT_TIMES")) {
     flip(fd, offset + kFlipAt);
   }
   return written;
