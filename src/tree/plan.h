@@ -106,7 +106,6 @@ class Plan {
   void judge_chunks(LargeFile& file, bool any);
   void return_chunks(LargeFile& file);
   void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
-  bool refine(Work& work);
   void open_again(LargeFileRef file);
   void make_active(const LargeFileRef& file);
   bool settle_part(Work& work);

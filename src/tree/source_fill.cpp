@@ -161,8 +161,8 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   const bool regular = !file->item.directory->root->opened;
   const bool unknown =
       !file->was_compared && Asker::is_compared_open(file->item.status, source_.digest_max());
-  if (source_.job_.settings.checksum && regular && unknown) file->compare = Compare::content;
-  if (file->compare != Compare::no) frame.flags |= net::kFlagCompare;
+  if (source_.job_.settings.checksum && regular && unknown) file->compares = true;
+  if (file->compares) frame.flags |= net::kFlagCompare;
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);

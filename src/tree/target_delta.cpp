@@ -35,22 +35,6 @@ bool clone_range(OldFile& old, int to, const io::Extent& extent) {
   return true;
 }
 
-// The smaller the blocks, the later it comes and the more exact it is.
-void note_difference(TargetFile& file, const Probe& probe, std::uint64_t offset,
-                     const net::Verdicts& verdicts) {
-  for (std::size_t i = 0; i < probe.count(); ++i) {
-    if (verdicts.at(i) == kPresent) continue;
-    const std::uint64_t found = offset + probe.block(i).offset;
-    const std::lock_guard lock(file.mutex);
-    const bool inside = file.difference_block > probe.size();
-    if (inside || found < file.first_difference) {
-      file.first_difference = found;
-      file.difference_block = probe.size();
-    }
-    return;
-  }
-}
-
 }  // namespace
 
 // Null: there is none that would help.
@@ -118,7 +102,7 @@ TargetFileRef TargetWorker::find_for_span(const net::Frame& frame, const Probe& 
   const bool blocks = probe.form() == Probe::Form::blocks;
   const bool aligned = frame.offset % io::kPageBytes == 0 && probe.size() % io::kPageBytes == 0;
   const std::uint64_t least = block_bytes_for(shape_.slot_bytes);
-  if (!inside || least == 0 || (blocks && (probe.size() > least || (!aligned && !file->compares)))) {
+  if (!inside || least == 0 || (blocks && (probe.size() > least || !aligned))) {
     protocol_error("a question outside its file");
     return nullptr;
   }
@@ -197,7 +181,6 @@ io::Step<AckStatus> TargetWorker::probe_blocks(const net::Frame& frame, const Pr
       }
     }
   }
-  if (file->compares) note_difference(*file, probe, frame.offset, verdicts);
   co_return giving_up() ? AckStatus::refused : AckStatus::done;
 }
 
