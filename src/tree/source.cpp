@@ -219,7 +219,10 @@ void Source::start_walk() {
   for (const Root& root : roots_) {
     if (root.opened && !choice_.filter.hides(root.filter_path, false)) add_opened(root);
   }
-  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, kWalkThreadsMax));
+  // Of a file's names the one that is met first is told as the file, and the others as links to it: one
+  // thread meets them in the same order each time, so that a dry run tells what the run tells.
+  const unsigned most = job_.settings.sync.tells() ? 1 : kWalkThreadsMax;
+  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, most));
 }
 
 void Source::set_landings(const std::vector<std::string>& landings) {
