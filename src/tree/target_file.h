@@ -80,7 +80,8 @@ struct TargetFile {
   }
 
   std::mutex mutex;                  // of what follows
-  std::optional<ReadBackFile> back;  // once a chunk was to be read back
+  std::optional<ReadBackFile> back;  // once something was to be read back
+  bool takes_chunks = false;         // a slot writes old chunks, and reads them back with what is beside them
   io::FileDigest digest;
   bool failed = false;
 };
