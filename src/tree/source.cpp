@@ -214,6 +214,8 @@ void Source::start_walk() {
     const Root& root = roots_.front();
     names_walk_ = std::make_unique<NamesWalk>(root, choice_, job_.settings.sync.force, reporter_);
     plan_.set_last_work([this](Work& work) { return names_walk_->take(work.names); });
+    const SyncSettings& sync = job_.settings.sync;
+    if (sync.tells() && sync.max_delete != SyncSettings{}.max_delete) plan_.last_in_turn();
   }
   walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {

@@ -324,8 +324,8 @@ bool SourceWorker::settle_names(Work& work, const Chunk& chunk, AckStatus status
     }
   }
   if (!refused && (names.compared < names.sums.size() || !names.differing.empty())) return true;
+  source_.plan_.settle_last(names);
   work = {};
-  source_.plan_.settle_last();
   return false;
 }
 

@@ -195,10 +195,10 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         if (target_.refusing()) status = AckStatus::refused;
         break;
       case FrameKind::compare:
-        status = compare(slot.first(frame.length), verdicts);
+        status = compare(frame, slot.first(frame.length), verdicts);
         break;
       case FrameKind::names:
-        status = prune(slot.first(frame.length), verdicts);
+        status = prune(frame, slot.first(frame.length), verdicts);
         break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));

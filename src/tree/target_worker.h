@@ -38,8 +38,8 @@ class TargetWorker {
   std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
-  net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
-  net::AckStatus prune(std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus compare(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus prune(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
   bool may_change();
   bool write_some(CheckedArchive& archive);
   net::AckStatus name_written(CheckedArchive& archive);
