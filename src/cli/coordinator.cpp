@@ -113,8 +113,7 @@ bool Coordinator::start_agents() {
 tree::CopySettings Coordinator::settings() const {
   tree::SyncSettings sync = options_.sync;
   sync.enabled |= goes_on_;
-  // What is taken over from an old file was not written now, so --verify would not have read it back.
-  const bool delta = (sync.enabled || options_.inplace) && !options_.whole_file && !options_.verify;
+  const bool delta = (sync.enabled || options_.inplace) && !options_.whole_file;
   return {.chunk_bytes =
               options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
           .cache = options_.cache,

@@ -62,7 +62,6 @@ constexpr unsigned uses(FrameKind kind) {
       return kUsesSlot | kUsesStatus | kUsesVerdicts;
     case FrameKind::compare:
     case FrameKind::names:
-      return kUsesSlot | kUsesPayload | kMayBeAgain;
     case FrameKind::probe:
       return kUsesSlot | kUsesPayload | kUsesFile | kUsesOffset | kMayBeAgain;
     case FrameKind::ask:

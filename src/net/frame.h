@@ -17,15 +17,16 @@
 //    commit      slot length digest file_id offset extra flags
 //    copy_range  slot file_id offset extra
 //    abandon     slot file_id flags
-//    compare     slot length digest flags
-//    names       slot length digest flags
+//    compare     slot length digest file_id offset flags
+//    names       slot length digest file_id offset flags
 //    probe       slot length digest file_id offset flags
 //    ask         slot file_id offset extra
 //    end
 //    credit      slot status verdicts (with status done)
 //    lost        slot offset
 //
-// Verdicts stand where digest and extra stand.
+// Verdicts stand where digest and extra stand. Pages are no file's: file_id is their turn, offset the lowest
+// turn of which pages may still come; so lines are told in one order, whichever page is answered first.
 //
 // What has a payload may say that it is packed (as many bytes travel, fewer than `length`, and unpack to it),
 // and, on a sealed stream, has the payload's tag. Digest and length are those of the payload unpacked.

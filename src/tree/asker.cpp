@@ -111,7 +111,8 @@ void Asker::take_one(Item& item, Verdict verdict) {
   } else {
     if (verdict == Verdict::different) {
       directory.to_finish = !sync_.dry_run;
-      if (item.status.st_nlink > 1) replaced_.add(item.status);
+      // A link that is missing says nothing of the others.
+      if (item.status.st_nlink > 1 && item.kind != Item::Kind::hard_link) replaced_.add(item.status);
     } else if (S_ISREG(item.status.st_mode)) {
       const bool linked = item.kind == Item::Kind::hard_link;
       plan_.discount(1, linked ? 0 : static_cast<std::uint64_t>(item.status.st_size));

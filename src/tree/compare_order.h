@@ -16,7 +16,15 @@ namespace rdcp::tree {
 class CompareOrder {
  public:
   void number(Batch& batch) { batch.serial = next_serial_++; }
-  void begin(const Batch& batch) { comparing_.push_back(batch.serial); }
+  void begin(const Batch& batch) { begin(batch.serial); }
+  // Names come behind all batches.
+  void begin(NamesBatch& names) {
+    names.serial = next_serial_++;
+    begin(names.serial);
+  }
+  void end(const NamesBatch& names) { std::erase(comparing_, names.serial); }
+  // The lowest serial of what may still be asked about.
+  std::uint64_t first() const { return comparing_.empty() ? begun_ + 1 : std::ranges::min(comparing_); }
   // The batch has been compared. False: it is kept here, because an earlier one has not.
   bool end(Batch& batch) {
     std::erase(comparing_, batch.serial);
@@ -42,7 +50,13 @@ class CompareOrder {
     return std::ranges::none_of(comparing_, [&](std::uint64_t serial) { return serial < batch.serial; });
   }
 
+  void begin(std::uint64_t serial) {
+    comparing_.push_back(serial);
+    begun_ = serial;
+  }
+
   std::uint64_t next_serial_ = 1;
+  std::uint64_t begun_ = 0;               // they begin in their order
   std::vector<std::uint64_t> comparing_;  // taken and not compared yet
   std::deque<Batch> waiting_;
   std::size_t waiting_items_ = 0;

@@ -36,6 +36,7 @@ struct NamesBatch {
   std::vector<SummedDirectory> sums;
   std::vector<std::string> paths;  // of each, beneath its root
   const Root* root = nullptr;
+  std::uint64_t serial = 0;
   std::size_t compared = 0;  // the first whose sum the target has not been asked about
   std::size_t asked_until = 0;
   std::vector<std::size_t> differing;  // those whose names it is still to be told

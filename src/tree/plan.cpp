@@ -160,9 +160,7 @@ std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
 bool Plan::file_over(Work& work) {
   const LargeFile& file = *work.file;
   if (!file.exhausted || file.outstanding > 0 || !file.returned.empty()) return false;
-  if (refine(work)) return true;
-  const bool drops = file.failed || file.differs() || file.compare == Compare::to_the_byte;
-  work.kind = drops ? Work::Kind::abandon : Work::Kind::commit;
+  work.kind = file.failed || file.differs ? Work::Kind::abandon : Work::Kind::commit;
   return true;
 }
 
@@ -251,7 +249,7 @@ void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
     file->block_bytes = block_bytes_for(extent_bytes_);
     if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
-  } else if (--open_files_; answer.cannot_compare && file->compare == Compare::content) {
+  } else if (--open_files_; answer.cannot_compare && file->compares) {
     open_again(file);
   } else {
     child_settled(file->item.waits());
@@ -307,7 +305,7 @@ void Plan::settle_file(const LargeFileRef& file) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   --open_files_;
-  if (file->compare == Compare::content && file->differs() && !file->failed) {
+  if (file->compares && file->differs && !file->failed) {
     open_again(file);
   } else {
     child_settled(file->item.waits());

@@ -35,6 +35,7 @@ class Plan {
   void compare_first() { compare_first_ = true; }
   // Before the walk: what is done when all else is settled, as long as take(work) says that there is some.
   void set_last_work(std::function<bool(Work& work)> take) { take_last_ = std::move(take); }
+  void last_in_turn() { last_in_turn_ = true; }  // one after the other: a limit makes one depend on others
 
   // Walker. False: the run was stopped.
   bool add(Batch batch);  // of a sync: to be compared
@@ -56,7 +57,8 @@ class Plan {
   // All of work.batch has been compared. False: it is left here until all batches before it are compared,
   // too; so nothing changes at the target beneath a directory before that has been compared itself.
   bool settle_compare(Work& work);
-  void settle_last();
+  void settle_last(const NamesBatch& names);
+  std::uint64_t first_serial() const;  // the lowest of which pages may still be sent
   void opened(const LargeFileRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
   void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
@@ -106,7 +108,6 @@ class Plan {
   void judge_chunks(LargeFile& file, bool any);
   void return_chunks(LargeFile& file);
   void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
-  bool refine(Work& work);
   void open_again(LargeFileRef file);
   void make_active(const LargeFileRef& file);
   bool settle_part(Work& work);
@@ -127,7 +128,7 @@ class Plan {
   std::condition_variable room_;
   std::deque<Batch> batches_;
   std::size_t queued_items_ = 0;  // in batches_
-  bool compare_first_ = false;
+  bool compare_first_ = false, last_in_turn_ = false;
   std::function<bool(Work&)> take_last_;
   std::size_t last_in_flight_ = 0;
   CompareOrder order_;
@@ -140,8 +141,7 @@ class Plan {
   std::size_t open_files_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t waiting_takers_ = 0;
-  bool prefer_batch_ = false;
-  bool walk_over_ = false;
+  bool prefer_batch_ = false, walk_over_ = false;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> changes_{0};
   PlanTotals totals_;

@@ -57,7 +57,7 @@ std::uint64_t chunk_average(const LargeFile& file) {
 
 std::optional<io::Extent> Plan::next_span(LargeFile& file) {
   // What differs ends the comparison of a file that is only compared.
-  if (file.differs()) return std::nullopt;
+  if (file.differs) return std::nullopt;
   if (file.spans == Spans::chunks) return next_chunks(file);
   const auto span = file.extents->next(span_bytes(file));
   if (!span) return span;
@@ -99,7 +99,7 @@ bool Plan::settle_span(Work& work, bool failed, std::span<const ProbedPiece> pie
     file.reading = false;
     file.spans = any ? Spans::probe : Spans::none;
   }
-  if (!file.failed && file.compare == Compare::no) {
+  if (!file.failed && !file.compares) {
     if (work.spans == Spans::probe) pieces = keep_moved(file, pieces);
     take_answers(file, pieces);
     if (work.spans == Spans::chunks) judge_chunks(file, any);
@@ -195,37 +195,15 @@ void Plan::take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces)
       if (piece.digest) file.digest.add(piece.extent.offset, piece.extent.length, *piece.digest);
       continue;
     }
-    file.first_difference = std::min(file.first_difference, piece.extent.offset);
+    file.differs = true;
   }
-  // It has become equal between two looks: the block is as exact as can be said.
-  if (!file.refining || pieces.empty() || file.differs()) return;
-  file.first_difference = pieces.front().extent.offset;
-  file.block_bytes = 1;
-}
-
-// With the mutex held, when nothing of the file is out. The block that differs is compared once more by
-// smaller ones, until it is one byte.
-bool Plan::refine(Work& work) {
-  LargeFile& file = *work.file;
-  if (file.compare != Compare::to_the_byte || !file.differs() || file.failed || file.block_bytes == 1)
-    return false;
-  const std::uint64_t length = std::min(file.block_bytes, file.size - file.first_difference);
-  work.kind = Work::Kind::span;
-  work.spans = Spans::probe;
-  work.extent = {file.first_difference, length};
-  file.block_bytes = std::max<std::uint64_t>(file.block_bytes / kSpanPiecesMax, 1);
-  file.first_difference = LargeFile::kNoDifference;
-  file.refining = true;
-  ++file.spans_out;
-  ++file.outstanding;
-  return true;
 }
 
 // With the mutex held. Its content differs, so it is sent as if it had never been compared.
 void Plan::open_again(LargeFileRef file) {
-  file->compare = Compare::no;
+  file->compares = false;
   file->was_compared = true;
-  file->first_difference = LargeFile::kNoDifference;
+  file->differs = false;
   file->id = 0;
   file->spans = Spans::none;
   file->exhausted = false;

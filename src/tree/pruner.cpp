@@ -126,6 +126,7 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
     if (!listed) break;
     more = extra.size() > kAtOnce && !sync_.dry_run;
     if (extra.empty()) break;
+    std::ranges::sort(extra);  // what the run has put beside them may have changed the listing's order
     const bool granted = !sync_.dry_run && grant_owner_access(directory);
     for (const std::string& name : extra) remove(directory, name, join_path(names.path, name), changes);
     if (granted) (void)::fchmod(directory, before.st_mode & 07777);

@@ -214,12 +214,17 @@ void Source::start_walk() {
     const Root& root = roots_.front();
     names_walk_ = std::make_unique<NamesWalk>(root, choice_, job_.settings.sync.force, reporter_);
     plan_.set_last_work([this](Work& work) { return names_walk_->take(work.names); });
+    const SyncSettings& sync = job_.settings.sync;
+    if (sync.tells() && sync.max_delete != SyncSettings{}.max_delete) plan_.last_in_turn();
   }
   walker_ = std::make_unique<Walker>(plan_, roots_, choice_, limits, policy_, names_, reporter_);
   for (const Root& root : roots_) {
     if (root.opened && !choice_.filter.hides(root.filter_path, false)) add_opened(root);
   }
-  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, kWalkThreadsMax));
+  // Of a file's names the one that is met first is told as the file, and the others as links to it: one
+  // thread meets them in the same order each time, so that a dry run tells what the run tells.
+  const unsigned most = job_.settings.sync.tells() ? 1 : kWalkThreadsMax;
+  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, most));
 }
 
 void Source::set_landings(const std::vector<std::string>& landings) {

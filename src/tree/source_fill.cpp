@@ -70,8 +70,15 @@ SourceWorker::Chunk SourceWorker::with_digest(net::Frame frame, std::span<std::b
 SourceWorker::Chunk SourceWorker::ask(Work& work, std::span<std::byte> slot) {
   const std::size_t length = asker_.ask(work.batch, slot);
   if (length == 0) return Chunk(Chunk::State::nothing);
+  return page(FrameKind::compare, work.batch.serial, slot, length);
+}
+
+SourceWorker::Chunk SourceWorker::page(FrameKind kind, std::uint64_t serial, std::span<std::byte> slot,
+                                       std::size_t length) {
   net::Frame frame;
-  frame.kind = FrameKind::compare;
+  frame.kind = kind;
+  frame.file_id = serial;
+  frame.offset = source_.plan_.first_serial();
   return with_digest(frame, slot, length);
 }
 
@@ -91,9 +98,7 @@ SourceWorker::Chunk SourceWorker::list_names(Work& work, std::span<std::byte> sl
     length = source_.names_walk_->write_names(names, slot);
   }
   if (length == 0) return Chunk(Chunk::State::nothing);
-  net::Frame frame;
-  frame.kind = FrameKind::names;
-  return with_digest(frame, slot, length);
+  return page(FrameKind::names, names.serial, slot, length);
 }
 
 SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> slot) {
@@ -161,8 +166,8 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   const bool regular = !file->item.directory->root->opened;
   const bool unknown =
       !file->was_compared && Asker::is_compared_open(file->item.status, source_.digest_max());
-  if (source_.job_.settings.checksum && regular && unknown) file->compare = Compare::content;
-  if (file->compare != Compare::no) frame.flags |= net::kFlagCompare;
+  if (source_.job_.settings.checksum && regular && unknown) file->compares = true;
+  if (file->compares) frame.flags |= net::kFlagCompare;
   file->end = file->size;
   frame.offset = file->byte_stream ? kUnknownSize : file->size;
   const std::size_t length = packer_.pack_header(*file, slot);

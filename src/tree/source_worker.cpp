@@ -324,8 +324,8 @@ bool SourceWorker::settle_names(Work& work, const Chunk& chunk, AckStatus status
     }
   }
   if (!refused && (names.compared < names.sums.size() || !names.differing.empty())) return true;
+  source_.plan_.settle_last(names);
   work = {};
-  source_.plan_.settle_last();
   return false;
 }
 
@@ -369,7 +369,7 @@ void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status
     ++source_.counters_.files;
     source_.counters_.bytes -= file.surplus;
     if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
-  } else if (file.differs()) {  // what was equal will be taken over, if it is sent
+  } else if (file.differs) {  // what was equal will be taken over, if it is sent
     source_.counters_.bytes -= file.kept_bytes;
     source_.counters_.kept_bytes -= file.kept_bytes;
   }

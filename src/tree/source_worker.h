@@ -45,6 +45,7 @@ class SourceWorker {
   Chunk pack_batch(Work& work, std::span<std::byte> slot);
   Chunk ask(Work& work, std::span<std::byte> slot);
   Chunk list_names(Work& work, std::span<std::byte> slot);
+  Chunk page(net::FrameKind kind, std::uint64_t serial, std::span<std::byte> slot, std::size_t length);
   Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
   io::RingFile choose_opened(const LargeFile& file) const;
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);

@@ -20,13 +20,6 @@ enum class Spans : std::uint8_t {
   ask,     // the target knows what an earlier run has written
 };
 
-// A file of equal size at the target, of which nothing is sent before its content is known to differ.
-enum class Compare : std::uint8_t {
-  no,
-  content,      // sent if it differs, else left as it is
-  to_the_byte,  // never sent; first_difference is what is wanted
-};
-
 // What the target said to a file's opening.
 struct OpenAnswer {
   bool usable = false;
@@ -44,9 +37,6 @@ struct ProbedPiece {
 
 // Part of a LargeFile, guarded by the plan.
 struct SpanState {
-  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
-  bool differs() const { return first_difference != kNoDifference; }
-
   Spans spans = Spans::none;      // what its extents are handed out as
   std::uint64_t block_bytes = 0;  // of spans
   std::uint32_t spans_out = 0;    // of blocks, handed out and not settled
@@ -60,10 +50,10 @@ struct SpanState {
   bool chunks_given_up = false;
   std::uint64_t surplus = 0;  // by how much extents are longer than the chunks that were missing
 
-  Compare compare = Compare::no;
-  std::uint64_t first_difference = kNoDifference;  // of a file that is compared
-  bool refining = false;                           // it is being looked for by smaller blocks
-  bool was_compared = false;                       // once is enough
+  // A file of equal size at the target: nothing is sent before its content is known to differ.
+  bool compares = false;
+  bool differs = false;
+  bool was_compared = false;  // once is enough
 };
 
 }  // namespace rdcp::tree

@@ -160,6 +160,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
     refuse_all();
   }
   files_.clear();
+  changes_.finish();
   if (prune_limit_.skipped() > 0) {
     reporter_.problem(io::plain_error(ErrorKind::file, "delete in", root_name_,
                                       "more than --max-delete is extra; the rest of it was left"));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/fd.h"
-#include "tree/changes.h"
+#include "tree/changes_in_turn.h"
 #include "tree/entry.h"
 #include "tree/job.h"
 #include "tree/like_files.h"
@@ -42,7 +42,7 @@ class Target {
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
   // Before open(): where a sync's changes go.
-  void tell_changes(std::function<void(const Changes&)> tell) { tell_ = std::move(tell); }
+  void tell_changes(std::function<void(const Changes&)> tell) { changes_.set_tell(std::move(tell)); }
   // What stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
@@ -90,7 +90,7 @@ class Target {
   io::Fd root_;
   std::string root_name_;
   std::string landing_;  // Entry::path of the source's top
-  std::function<void(const Changes&)> tell_ = [](const Changes&) {};
+  ChangesInTurn changes_;
   std::optional<RunMarker> marker_;
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions

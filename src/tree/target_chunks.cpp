@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tree/probe.h"
 #include "tree/target_worker.h"
@@ -31,18 +32,51 @@ io::Step<AckStatus> TargetWorker::probe_chunks(const net::Frame& frame, const Pr
                                                net::Verdicts& verdicts) {
   write_buffered(*file);
   const bool indexed = co_await make_index(*file, probe.size(), room);
-  std::uint64_t at = frame.offset;
-  for (std::size_t i = 0; indexed && i < probe.count() && !giving_up(); ++i) {
+  if (!indexed) co_return giving_up() ? AckStatus::refused : AckStatus::done;
+  if (read_back_ == nullptr) {
+    const AckStatus status = co_await take_chunks(*file, probe, frame.offset, room, verdicts);
+    co_return status;
+  }
+  // Spans meet within pages. To know that a page is still right when the second one has been written to it,
+  // nobody else may write to it meanwhile.
+  const auto others_turn = [&] {
+    const std::lock_guard lock(file->mutex);
+    return std::exchange(file->takes_chunks, true);
+  };
+  while (others_turn()) {
+    if (giving_up()) co_return AckStatus::refused;
+    co_await turns_->wait();
+  }
+  const io::Extent span{frame.offset, probe.length()};
+  const PageRests before = co_await rests_on_disk(*file, span, room);
+  const AckStatus status = co_await take_chunks(*file, probe, frame.offset, room, verdicts);
+  if (status == AckStatus::done) {
+    co_await read_back_chunks(*file, probe, frame.offset, before, room, verdicts);
+  }
+  {
+    const std::lock_guard lock(file->mutex);
+    file->takes_chunks = false;
+  }
+  next_turn();
+  co_return status;
+}
+
+// Those that the old file has: to where they belong, and into the account, if they need not be read back.
+io::Step<AckStatus> TargetWorker::take_chunks(TargetFile& file, const Probe& probe, std::uint64_t offset,
+                                              std::span<std::byte> room, net::Verdicts& verdicts) {
+  std::uint64_t at = offset;
+  for (std::size_t i = 0; i < probe.count() && !giving_up(); ++i) {
     const io::Extent to{at, probe.piece_length(i)};
     at += to.length;
     const io::Digest digest = probe.digest(i);
-    const auto from = file->old->index->find(digest, to.length);
+    const auto from = file.old->index->find(digest, to.length);
     if (!from) continue;
-    const AckStatus taken = co_await take_chunk(*file, *from, to, digest, room);
+    const AckStatus taken = co_await take_chunk(file, *from, to, digest, room);
     if (taken == AckStatus::refused) co_return taken;
     if (taken != AckStatus::done) continue;
     verdicts.set(i, static_cast<std::uint8_t>(PieceVerdict::present));
-    file->add(to.offset, to.length, digest);
+    if (read_back_ != nullptr) continue;
+    file.add(to.offset, to.length, digest);
     target_.bytes_ += to.length;
   }
   co_return giving_up() ? AckStatus::refused : AckStatus::done;

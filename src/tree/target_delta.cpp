@@ -35,22 +35,6 @@ bool clone_range(OldFile& old, int to, const io::Extent& extent) {
   return true;
 }
 
-// The smaller the blocks, the later it comes and the more exact it is.
-void note_difference(TargetFile& file, const Probe& probe, std::uint64_t offset,
-                     const net::Verdicts& verdicts) {
-  for (std::size_t i = 0; i < probe.count(); ++i) {
-    if (verdicts.at(i) == kPresent) continue;
-    const std::uint64_t found = offset + probe.block(i).offset;
-    const std::lock_guard lock(file.mutex);
-    const bool inside = file.difference_block > probe.size();
-    if (inside || found < file.first_difference) {
-      file.first_difference = found;
-      file.difference_block = probe.size();
-    }
-    return;
-  }
-}
-
 }  // namespace
 
 // Null: there is none that would help.
@@ -118,7 +102,7 @@ TargetFileRef TargetWorker::find_for_span(const net::Frame& frame, const Probe& 
   const bool blocks = probe.form() == Probe::Form::blocks;
   const bool aligned = frame.offset % io::kPageBytes == 0 && probe.size() % io::kPageBytes == 0;
   const std::uint64_t least = block_bytes_for(shape_.slot_bytes);
-  if (!inside || least == 0 || (blocks && (probe.size() > least || (!aligned && !file->compares)))) {
+  if (!inside || least == 0 || (blocks && (probe.size() > least || !aligned))) {
     protocol_error("a question outside its file");
     return nullptr;
   }
@@ -155,6 +139,8 @@ io::Step<AckStatus> TargetWorker::probe_blocks(const net::Frame& frame, const Pr
                                                TargetFileRef file, std::span<std::byte> room,
                                                net::Verdicts& verdicts) {
   OldFile& old = *file->old;
+  // What is written has to be read back; what stays where it is does not, if it has just come from the disk.
+  const bool reads_back = read_back_ != nullptr && !file->compares && !(file->stays && old.file.direct);
   const std::size_t at_once = bytes_at_once(room.size(), old.file.resident, probe.size()) / probe.size();
   for (std::size_t first = 0; first < probe.count() && !giving_up(); first += at_once) {
     const std::size_t behind = std::min(first + at_once, probe.count());
@@ -166,39 +152,50 @@ io::Step<AckStatus> TargetWorker::probe_blocks(const net::Frame& frame, const Pr
     // What cannot be read, or is not there, is sent.
     const std::span<std::byte> bytes = from.wanted_of(room, read.bytes, wanted);
     compare(probe, *file, first, bytes, verdicts);
-    for (std::size_t i = first; i < behind;) {
-      std::size_t end = i;
-      while (end < behind && verdicts.at(end) == kPresent) ++end;
-      if (end == i) {
-        ++i;
-        continue;
-      }
-      const io::Extent run_begin = probe.block(i);
-      const io::Extent run_last = probe.block(end - 1);
-      const io::Extent run{frame.offset + run_begin.offset,
-                           run_last.offset + run_last.length - run_begin.offset};
-      if (!file->stays && !clone_range(old, file->fd(), run)) {
-        io::RingFile place = file->place();
-        const RegisteredFiles::Use use = files_->find(file->id, place);
-        std::byte* at = bytes.data() + (run_begin.offset - begin);
-        std::size_t length = run.length;
-        if (place.direct) {
-          length = io::round_up(length, io::kPageBytes);
-          std::memset(at + run.length, 0, length - run.length);
-        }
-        const io::IoResult written = co_await ring_->write(place, std::span(at, length), run.offset);
-        if (failed_to_write(*file, written, length)) co_return AckStatus::refused;
-      }
-      for (; i < end; ++i) {
-        const auto [offset, length] = probe.block(i);
-        file->add(frame.offset + offset, length, probe.digest(i));
-        if (Journal* journal = file->journal()) journal->add(frame.offset + offset, length, probe.digest(i));
-        if (!file->compares) target_.bytes_ += length;
-      }
+    const ProbedBlocks blocks{probe, verdicts, frame.offset, first, behind};
+    if (!file->stays) {
+      const bool written = co_await take_over(*file, blocks, bytes);
+      if (!written) co_return AckStatus::refused;
+    }
+    if (reads_back) co_await read_back_blocks(*file, blocks, room);
+    for (std::size_t i = first; i < behind; ++i) {
+      if (verdicts.at(i) != kPresent) continue;
+      const auto [offset, length] = probe.block(i);
+      file->add(frame.offset + offset, length, probe.digest(i));
+      if (Journal* journal = file->journal()) journal->add(frame.offset + offset, length, probe.digest(i));
+      if (!file->compares) target_.bytes_ += length;
     }
   }
-  if (file->compares) note_difference(*file, probe, frame.offset, verdicts);
   co_return giving_up() ? AckStatus::refused : AckStatus::done;
+}
+
+// Those of the blocks that are equal, side by side at once: shared with the old file, or written. bytes: the
+// old file's, from the first of the blocks on. False: they cannot be written, which has been told.
+io::Step<bool> TargetWorker::take_over(TargetFile& file, const ProbedBlocks& blocks,
+                                       std::span<std::byte> bytes) {
+  const std::uint64_t begin = blocks.probe.block(blocks.first).offset;
+  for (std::size_t i = blocks.first; i < blocks.behind; ++i) {
+    std::size_t end = i;
+    while (end < blocks.behind && blocks.verdicts.at(end) == kPresent) ++end;
+    if (end == i) continue;
+    const io::Extent run_begin = blocks.probe.block(i);
+    const io::Extent run_last = blocks.probe.block(end - 1);
+    const io::Extent run{blocks.offset + run_begin.offset,
+                         run_last.offset + run_last.length - run_begin.offset};
+    i = end;
+    if (clone_range(*file.old, file.fd(), run)) continue;
+    io::RingFile place = file.place();
+    const RegisteredFiles::Use use = files_->find(file.id, place);
+    std::byte* at = bytes.data() + (run_begin.offset - begin);
+    std::size_t length = run.length;
+    if (place.direct) {
+      length = io::round_up(length, io::kPageBytes);
+      std::memset(at + run.length, 0, length - run.length);
+    }
+    const io::IoResult written = co_await ring_->write(place, std::span(at, length), run.offset);
+    if (failed_to_write(file, written, length)) co_return false;
+  }
+  co_return true;
 }
 
 // bytes: from the first block on, as far as the old file has them.

@@ -31,7 +31,7 @@ struct TargetFile {
   std::unique_ptr<OldFile> old;  // to be probed
   bool stays = false;            // it is the one that is overwritten: what is equal is in its place
   bool asked = false;            // an earlier run has written some of it: the source asks for what
-  // Nothing is written: it is only to be known whether the old file is equal, or where it first is not.
+  // Nothing is written: it is only to be known whether the old file is equal.
   bool compares = false;
   // Parts of pages are written, so no page may be written past the page cache any more.
   std::atomic<bool> buffered{false};
@@ -80,13 +80,10 @@ struct TargetFile {
   }
 
   std::mutex mutex;                  // of what follows
-  std::optional<ReadBackFile> back;  // once a chunk was to be read back
+  std::optional<ReadBackFile> back;  // once something was to be read back
+  bool takes_chunks = false;         // a slot writes old chunks, and reads them back with what is beside them
   io::FileDigest digest;
   bool failed = false;
-  // Of a file that is compared: the first block that differs, and its size, which goes down to a byte.
-  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
-  std::uint64_t first_difference = kNoDifference;
-  std::uint64_t difference_block = kNoDifference;
 };
 using TargetFileRef = std::shared_ptr<TargetFile>;
 

@@ -28,12 +28,12 @@ io::Step<AckStatus> TargetWorker::ask(const net::Frame& frame, std::span<std::by
     co_return AckStatus::refused;
   }
   Journal& journal = *file->journal();
-  // What was written before the host was booted is read now. What cannot be, or is another, is not there.
+  // What was written before the host was booted, or is to be verified, is read now. What cannot be, or is
+  // another, is not there.
   while (may_wait()) {
     const auto record = journal.take_doubtful(frame.offset, question->length());
     if (!record) break;
-    io::RingFile place = file->place();
-    const RegisteredFiles::Use use = files_->find(file->id, place);
+    const io::RingFile place = read_back_ != nullptr ? read_back_of(*file) : file->place();
     const std::size_t wanted = place.direct ? io::round_up(record->length, io::kPageBytes) : record->length;
     if (record->offset % io::kPageBytes != 0 || wanted > slot.size()) continue;
     const io::IoResult read = co_await ring_->read(place, slot.first(wanted), record->offset);

@@ -1,6 +1,8 @@
 // What comes by the page at the target: archives of small files, entries to be compared, names.
 #include <unistd.h>
 
+#include <utility>
+
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -42,7 +44,8 @@ bool TargetWorker::may_change() {
 }
 
 // A page of what the source has: says of each entry what becomes of it, and tells the user.
-AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& verdicts) {
+AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::byte> page,
+                                net::Verdicts& verdicts) {
   if (comparer_ == nullptr) {
     protocol_error("a comparison that was not agreed on");
     return AckStatus::refused;
@@ -67,12 +70,13 @@ AckStatus TargetWorker::compare(std::span<const std::byte> page, net::Verdicts& 
       tree_->forget_part(entry.path);
     }
   }
-  if (!changes.list.empty()) target_.tell_(changes);
+  target_.changes_.add(frame.file_id, frame.offset, std::move(changes));
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 
 // What directories of the source hold: says which hold something else here, or removes that.
-AckStatus TargetWorker::prune(std::span<const std::byte> page, net::Verdicts& verdicts) {
+AckStatus TargetWorker::prune(const net::Frame& frame, std::span<const std::byte> page,
+                              net::Verdicts& verdicts) {
   if (pruner_ == nullptr || !target_.job_.settings.sync.delete_extra) {
     protocol_error("a deletion that was not agreed on");
     return AckStatus::refused;
@@ -88,7 +92,7 @@ AckStatus TargetWorker::prune(std::span<const std::byte> page, net::Verdicts& ve
   } else {
     pruner_->remove_others(read->names, changes.list);
   }
-  if (!changes.list.empty()) target_.tell_(changes);
+  target_.changes_.add(frame.file_id, frame.offset, std::move(changes));
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 

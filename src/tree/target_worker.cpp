@@ -195,10 +195,10 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         if (target_.refusing()) status = AckStatus::refused;
         break;
       case FrameKind::compare:
-        status = compare(slot.first(frame.length), verdicts);
+        status = compare(frame, slot.first(frame.length), verdicts);
         break;
       case FrameKind::names:
-        status = prune(slot.first(frame.length), verdicts);
+        status = prune(frame, slot.first(frame.length), verdicts);
         break;
       case FrameKind::open:
         status = open_file(frame, slot.first(frame.length));
@@ -242,7 +242,6 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
             co_await ring_->write(place, slot.first(bytes), file->ordered ? io::kNoOffset : frame.offset);
         if (read_back_ != nullptr && result.error == 0 && result.bytes == bytes) {
           const io::RingFile back = read_back_of(*file);
-          if (!back.direct && !io::drop_pages(back.fd)) target_.read_from_cache_ = true;
           const std::span<std::byte> again = slot.first(io::round_up(frame.length, io::kPageBytes));
           const io::IoResult read = co_await ring_->read(back, again, frame.offset);
           status = found(*file, frame, read, again);

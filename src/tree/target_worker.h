@@ -38,8 +38,8 @@ class TargetWorker {
   std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
-  net::AckStatus compare(std::span<const std::byte> page, net::Verdicts& verdicts);
-  net::AckStatus prune(std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus compare(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
+  net::AckStatus prune(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
   bool may_change();
   bool write_some(CheckedArchive& archive);
   net::AckStatus name_written(CheckedArchive& archive);
@@ -54,12 +54,23 @@ class TargetWorker {
   net::AckStatus open_to_compare(TargetFile& file, const Entry& entry);
   io::Result<void> keep_equal(const TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  // Blocks of a probe that are compared at once, and what is said of them.
+  struct ProbedBlocks {
+    const Probe& probe;
+    net::Verdicts& verdicts;
+    std::uint64_t offset;  // of the probe, in the file
+    std::size_t first;
+    std::size_t behind;
+  };
   io::Step<net::AckStatus> probe_blocks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
                                         std::span<std::byte> room, net::Verdicts& verdicts);
   void compare(const Probe& probe, const TargetFile& file, std::size_t first,
                std::span<const std::byte> bytes, net::Verdicts& verdicts);
+  io::Step<bool> take_over(TargetFile& file, const ProbedBlocks& blocks, std::span<std::byte> bytes);
   io::Step<net::AckStatus> probe_chunks(const net::Frame& frame, const Probe& probe, TargetFileRef file,
                                         std::span<std::byte> room, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> take_chunks(TargetFile& file, const Probe& probe, std::uint64_t offset,
+                                       std::span<std::byte> room, net::Verdicts& verdicts);
   io::Step<bool> make_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
   io::Step<bool> fill_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room);
   io::Step<net::AckStatus> take_chunk(TargetFile& file, std::uint64_t from, const io::Extent& to,
@@ -77,6 +88,17 @@ class TargetWorker {
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
   void next_turn();
   io::RingFile read_back_of(TargetFile& file);
+  io::Step<bool> read_back_blocks(TargetFile& file, const ProbedBlocks& blocks, std::span<std::byte> room);
+  // What lies beside an extent in the pages that it begins and ends in.
+  struct PageRests {
+    io::Digest before;
+    io::Digest behind;
+  };
+  io::Step<PageRests> rests_on_disk(TargetFile& file, io::Extent extent, std::span<std::byte> room);
+  io::Step<io::Digest> digest_on_disk(io::RingFile disk, io::Extent extent, std::span<std::byte> room);
+  io::Step<bool> read_back_chunks(TargetFile& file, const Probe& probe, std::uint64_t offset,
+                                  const PageRests& before, std::span<std::byte> room,
+                                  net::Verdicts& verdicts);
   net::AckStatus found(TargetFile& file, const net::Frame& frame, const io::IoResult& read,
                        std::span<const std::byte> bytes);
   bool read_header(std::span<const std::byte> header, Entry& entry);

@@ -52,6 +52,27 @@ class InPlace(CopyTest):
         self.assertEqual(self.update("--inplace", "--whole-file"), BIG)
         self.assertEqual(self.old.stat().st_ino, self.inode)
 
+    def test_no_more_is_sent_to_be_verified(self):
+        before = self.file.read_bytes()
+        cases = (("--inplace", before[:20 * MIB + 77] + os.urandom(MIB) + before[21 * MIB + 77:], 4 * MIB),
+                 ("--sync", before[:20 * MIB + 77] + os.urandom(MIB) + before[21 * MIB + 77:], 4 * MIB),
+                 ("--sync", before[:9 * MIB] + b"x" + before[9 * MIB:], MIB))
+        for where in (self.memory, self.disk):
+            for how, after, most in cases:
+                with self.subTest(how=how, where=where, size=len(after)):
+                    self.target = where / "verified"
+                    self.target.mkdir(exist_ok=True)
+                    self.old = self.target / "file"
+                    self.old.write_bytes(before)
+                    os.utime(self.old, (1_000_000_000, 1_000_000_000))
+                    self.file.write_bytes(after)
+                    plain = self.update(how)
+                    self.old.write_bytes(before)
+                    os.utime(self.old, (1_000_000_000, 1_000_000_000))
+                    verified = self.update(how, "--verify")
+                    self.assertLess(plain, most)
+                    self.assertLess(verified, plain * 1.1 + 300_000)
+
     def test_all_is_sent_otherwise(self):
         self.assertEqual(self.update(), BIG)
         self.assertNotEqual(self.old.stat().st_ino, self.inode)

@@ -1,8 +1,13 @@
 """--verify: what is on the disk is what was sent, or it is written again, or the run ends with exit 5."""
 
+import fcntl
 import os
+import re
+import shutil
+import struct
 import subprocess
 import unittest
+from pathlib import Path
 
 from harness import BUILD, CHUNK, EXIT_DIGEST, MEMORY, MIB, RDCP, CopyTest, needs_root
 
@@ -76,16 +81,19 @@ class Rot(CopyTest):
             file.truncate(100 * MIB)
         subprocess.run(["mkfs.ext4", "-q", "-b", "4096", self.image], check=True)
         self.mounted.mkdir()
-        done = subprocess.run(["mount", "-o", "loop", self.image, self.mounted], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            self.skipTest(f"no loop mount here: {done.stderr.strip()}")
+        self.mount()
         self.addCleanup(subprocess.run, ["umount", "-l", self.mounted], check=False)
         self.small = self.source / "small"
         self.small.mkdir()
         for i in range(200):
             self.make_file(self.small / f"s{i}", 3000 + i, seed=i)
         self.large = self.make_file(self.source / "large", 20 * CHUNK + 5)
+
+    def mount(self):
+        done = subprocess.run(["mount", "-o", "loop", self.image, self.mounted], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            self.skipTest(f"no loop mount here: {done.stderr.strip()}")
 
     def rot(self, times: int) -> dict:
         self.log.unlink(missing_ok=True)
@@ -99,6 +107,22 @@ class Rot(CopyTest):
         subprocess.run(["sync", "-f", self.mounted], check=True)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
             file.write("1")
+
+    def flip_on_disk(self, path: Path, at: int):
+        """One bit of what the disk has of a file; its pages in memory, all of them, stay right."""
+        fs_ioc_fiemap, flag_sync = 0xC020660B, 1
+        before = path.read_bytes()
+        with open(path, "rb") as file:
+            room = bytearray(struct.pack("=QQLLLL", at, 1, flag_sync, 0, 1, 0) + bytes(56))
+            fcntl.ioctl(file, fs_ioc_fiemap, room)
+        logical, physical = struct.unpack_from("=QQ", room, 32)
+        with open(self.image, "r+b") as image:
+            image.seek(physical + at - logical)
+            byte = image.read(1)
+            self.assertEqual(byte[0], before[at])
+            image.seek(physical + at - logical)
+            image.write(bytes([byte[0] ^ 1]))
+        self.assertEqual(path.read_bytes(), before)
 
     # The shim sees pwrite(2), which the thread pool calls.
     WORDS = ("-r", "--chunk-size", "64K", "--ring", "threads", "--transport", "tcp")
@@ -122,6 +146,82 @@ class Rot(CopyTest):
                         self.assertIn("read back from the disk other than written", done.err)
                         self.drop_caches()
                         self.assert_same_tree(source, to)
+
+    # Where both agents are in one process nothing is taken over.
+
+    def sent_of(self, done) -> int:
+        sent = re.search(r"^rdcp: .* were there already; .* \((\d+) bytes\) were sent$", done.err, re.M)
+        return int(sent[1]) if sent else self.large.stat().st_size
+
+    def old_version(self, change) -> Path:
+        """At the target, of a source that has been changed since."""
+        folder = self.mounted / "delta"
+        folder.mkdir(exist_ok=True)
+        old = self.make_file(folder / "large", 20 * CHUNK + 777)
+        os.utime(old, (1_000_000_000, 1_000_000_000))
+        self.large.write_bytes(change(old.read_bytes()))
+        return old
+
+    def assert_on_disk(self, old: Path):
+        self.drop_caches()
+        self.assert_same_file(self.large, old)
+
+    # The second one leaves whole spans of blocks: what is left behind the last of them would be sent at once.
+    CHANGES = {"a byte": lambda old: old[:-9] + b"x" + old[-8:], "a deletion": lambda old: old[777:]}
+
+    def test_a_rotten_bit_of_what_was_taken_over_is_sent(self):
+        for name, change in self.CHANGES.items():
+            for cache in ("auto", "keep", "bypass"):
+                for times in (0, 1):
+                    with self.subTest(name=name, cache=cache, times=times):
+                        old = self.old_version(change)
+                        # Over one stream what is written first is taken over.
+                        done = self.copy(*self.WORDS, "-v", "--streams", "1", "--sync", "--verify",
+                                         "--cache", cache, f"dest:{self.large}", old.parent, env=self.rot(times))
+                        self.assertEqual(self.rotten(), times)
+                        self.assertEqual("read back from the disk other than written" in done.err, times > 0)
+                        self.assertLess(self.sent_of(done), 8 * CHUNK)
+                        self.assert_on_disk(old)
+
+    def test_what_is_taken_over_and_never_right_ends_the_run(self):
+        for name, change in self.CHANGES.items():
+            with self.subTest(name=name):
+                old = self.old_version(change)
+                before = old.read_bytes()
+                self.fails(EXIT_DIGEST, *self.WORDS, "--streams", "1", "--sync", "--verify", f"dest:{self.large}", old.parent,
+                           env=self.rot(-1), says=("not on the target's disk",))
+                self.assertEqual(old.read_bytes(), before)
+
+    def test_what_stays_in_its_place_is_read_from_the_disk(self):
+        for verify in ((), ("--verify",)):
+            for cache in ("auto", "keep", "bypass"):
+                with self.subTest(verify=verify, cache=cache):
+                    old = self.old_version(self.CHANGES["a byte"])
+                    self.flip_on_disk(old, 5 * CHUNK)
+                    done = self.copy(*self.WORDS, "-v", "--inplace", *verify, "--cache", cache, f"dest:{self.large}", old.parent)
+                    self.assertLess(self.sent_of(done), 8 * CHUNK)
+                    if verify or cache == "bypass":
+                        self.assert_on_disk(old)
+                    else:
+                        with self.assertRaises(AssertionError):
+                            self.assert_on_disk(old)
+
+    @unittest.skipUnless(shutil.which("mkfs.xfs"), "needs xfsprogs")
+    def test_what_is_shared_with_the_old_file_is_read_from_the_disk(self):
+        subprocess.run(["umount", self.mounted], check=True)
+        with open(self.image, "wb") as file:
+            file.truncate(400 * MIB)
+        subprocess.run(["mkfs.xfs", "-q", "-m", "reflink=1", self.image], check=True)
+        self.mount()
+        for rotten in (False, True):
+            with self.subTest(rotten=rotten):
+                old = self.old_version(self.CHANGES["a byte"])
+                if rotten:
+                    self.flip_on_disk(old, 5 * CHUNK)
+                done = self.copy(*self.WORDS, "-v", "--sync", "--verify", f"dest:{self.large}", old.parent, env=self.rot(0))
+                self.assertEqual("read back from the disk other than written" in done.err, rotten)
+                self.assertLess(self.sent_of(done), 8 * CHUNK)
+                self.assert_on_disk(old)
 
     def test_a_disk_that_keeps_nothing_ends_the_run(self):
         for source, name in ((self.small, "s0"), (self.large, "large")):

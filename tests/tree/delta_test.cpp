@@ -49,12 +49,13 @@ struct DeltaTest : testing::Test {
   // In every way that a file is read and written.
   void expect_data(const std::string& before, const std::string& now, std::uint64_t least,
                    std::uint64_t most) {
-    for (int way = 0; way < 4; ++way) {
+    for (int way = 0; way < 8; ++way) {
       SCOPED_TRACE(way);
       CopyCase copy;
       copy.inplace = way % 2 == 1;
-      if (way >= 2) copy.cache = io::CacheMode::bypass;
-      if (way == 3) copy.ring = io::RingChoice::thread_pool;
+      if (way % 4 >= 2) copy.cache = io::CacheMode::bypass;
+      if (way % 4 == 3) copy.ring = io::RingChoice::thread_pool;
+      copy.verify = way >= 4;
       const CopyResult result = update(before, now, copy);
       EXPECT_GE(data_bytes, least);
       EXPECT_LE(data_bytes, most);
@@ -121,6 +122,7 @@ TEST_F(DeltaTest, RandomChanges) {
     copy.inplace = run % 2 == 0;
     copy.streams = static_cast<std::uint16_t>(1 + random() % 3);
     copy.chunk_bytes = run % 3 == 0 ? 256 << 10 : 64 << 10;
+    copy.verify = run % 4 >= 2;
     update(before, now, copy);
     if (HasFailure()) return;
   }
@@ -129,12 +131,13 @@ TEST_F(DeltaTest, RandomChanges) {
 // What is behind an insertion is where it was not before. In place there is nowhere to take it from.
 TEST_F(DeltaTest, InsertedAtTheFront) {
   const std::string before = test_bytes(8 * kMiB);
-  for (int way = 0; way < 4; ++way) {
+  for (int way = 0; way < 8; ++way) {
     SCOPED_TRACE(way);
     CopyCase copy;
     copy.streams = static_cast<std::uint16_t>(1 + way % 3);
     if (way % 2 == 1) copy.cache = io::CacheMode::bypass;
-    if (way == 3) copy.ring = io::RingChoice::thread_pool;
+    if (way % 4 == 3) copy.ring = io::RingChoice::thread_pool;
+    copy.verify = way >= 4;
     update(before, "x" + before, copy);
     EXPECT_LE(data_bytes, kMiB);
     if (HasFailure()) return;

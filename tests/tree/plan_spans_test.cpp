@@ -178,27 +178,35 @@ TEST_F(PlanSpans, MovedBlocksAreCutByContent) {
   EXPECT_EQ(file->surplus, 8192u - 5001);
 }
 
-struct PlanCompare : PlanSpans {
-  PlanCompare() { file->compare = Compare::to_the_byte; }
-};
-
-TEST_F(PlanCompare, TheFirstDifferenceIsFoundToTheByte) {
+// One that differs is no longer asked about, and is sent as if it had never been compared.
+TEST_F(PlanSpans, ADifferenceEndsAComparison) {
+  file->compares = true;
   open(Spans::probe);
   Work first = take(Work::Kind::span);
   Work second = take(Work::Kind::span);
   EXPECT_FALSE(settle(second, "p.pp.ppp"));
   Work none;
   EXPECT_EQ(plan.take(none, this), Plan::Next::wait);  // no further span, but that before is still out
-  EXPECT_TRUE(settle(first, "pppppp.p"));
-  EXPECT_EQ(first.kind, Work::Kind::span);
-  EXPECT_EQ(first.extent, blocks(6, 1));
-  EXPECT_EQ(file->block_bytes, 128u);
-  EXPECT_TRUE(settle(first, "ppp." + std::string(124, 'p')));
-  EXPECT_EQ(first.extent, (io::Extent{6 * kBlock + 3 * 128, 128}));
-  EXPECT_EQ(file->block_bytes, 1u);
-  EXPECT_TRUE(settle(first, std::string(77, 'p') + "." + std::string(50, 'p')));
+  EXPECT_TRUE(settle(first, "pppppppp"));
   EXPECT_EQ(first.kind, Work::Kind::abandon);
-  EXPECT_EQ(file->first_difference, 6 * kBlock + 3 * 128 + 77);
+  plan.settle_file(file);
+  EXPECT_FALSE(file->compares || file->differs);
+  EXPECT_EQ(file->kept_bytes, 0u);
+  open(Spans::none);
+}
+
+TEST_F(PlanSpans, WhatIsEqualIsCommittedAfterAComparison) {
+  file->compares = true;
+  open(Spans::probe);
+  Work spans[4];
+  for (Work& span : spans) span = take(Work::Kind::span);
+  EXPECT_FALSE(settle(spans[3], "p"));
+  EXPECT_FALSE(settle(spans[1], "pppppppp"));
+  EXPECT_FALSE(settle(spans[2], "pppppppp"));
+  Work none;
+  EXPECT_EQ(plan.take(none, this), Plan::Next::wait);
+  EXPECT_TRUE(settle(spans[0], "pppppppp"));
+  EXPECT_EQ(spans[0].kind, Work::Kind::commit);
 }
 
 }  // namespace
