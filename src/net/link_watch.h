@@ -1,8 +1,7 @@
-// Whether a stream is faster when its payloads are packed. What the transport tells of the link says when
-// that may be so: the network, and not one of the two hosts, is what is waited for, and it is slower than the
-// compressor. What the stream then gets is compared with what it got before, and so it is kept up or not. For
-// a processor that both ends and the link itself need, no clock tells beforehand what packing takes from
-// them.
+// Whether a stream gets more through when its payloads are packed. It is tried where the network, and not one
+// of the two hosts, is what is waited for, and is slower than the compressor. What comes of it is compared
+// with what came before, and kept up only if it is clearly more: where both ends, or the link itself, want
+// the processor that packs, no measure of the link says beforehand what packing takes from them.
 #pragma once
 
 #include <chrono>
