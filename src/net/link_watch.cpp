@@ -23,13 +23,16 @@ double seconds_of(LinkWatch::Clock::duration duration) {
 void LinkWatch::take(const Sample& sample, double packs_per_second) {
   if (!sampled_) change_to(false, sample);
   sampled_ = sample.at;
+  // One thread packs all of a stream, so more than that cannot get through.
+  if (packs_ && packs_per_second < kGain * plain_) return give_up(sample);
   if (sample.acked_bytes < settled_at_) return;
   if (!window_) {
     settling_ = sample.at - changed_at_;
     window_ = sample;
     return;
   }
-  if (sample.at - window_->at < kWindow) return;
+  const Clock::duration time = sample.at - window_->at;
+  if (time < (packs_ ? kWindow / 2 : kWindow)) return;
   if (packs_) {
     judge_packed(sample);
   } else {
@@ -64,15 +67,20 @@ void LinkWatch::judge_packed(const Sample& sample) {
   if (wire_bytes_ == 0) return;
   const auto acked = static_cast<double>(sample.acked_bytes - window_->acked_bytes);
   const double packed_to = static_cast<double>(wire_bytes_) / static_cast<double>(bytes_);
-  const double got = acked / packed_to / seconds_of(sample.at - window_->at);
-  const bool of_use = packed_to > kHardlyShrinks || got >= kGain * plain_;
-  if (of_use && sample.at - changed_at_ < look_again_) return;
-  if (of_use) {
-    wait_ = kWaitMin;
-  } else {
-    not_before_ = sample.at + wait_;
-    wait_ = std::min<Clock::duration>(2 * wait_, kWaitMax);
-  }
+  const Clock::duration time = sample.at - window_->at;
+  const double got = acked / packed_to / seconds_of(time);
+  // What makes the stream slower shows sooner than what brings too little.
+  const bool enough = got >= (time < kWindow ? 1 : kGain) * plain_;
+  const bool of_use = packed_to > kHardlyShrinks || enough;
+  if (!of_use) return give_up(sample);
+  if (sample.at - changed_at_ < look_again_) return;
+  wait_ = kWaitMin;
+  change_to(false, sample);
+}
+
+void LinkWatch::give_up(const Sample& sample) {
+  not_before_ = sample.at + wait_;
+  wait_ = std::min<Clock::duration>(2 * wait_, kWaitMax);
   change_to(false, sample);
 }
 

@@ -33,8 +33,8 @@ class LinkWatch {
   bool packs() const { return packs_; }
 
  private:
-  static constexpr std::chrono::milliseconds kEvery{25};
-  // What is judged is at least so long.
+  static constexpr std::chrono::milliseconds kEvery{10};
+  // What is judged is at least so long; half of it shows whether packing makes the stream slower.
   static constexpr std::chrono::milliseconds kWindow{100};
   // How long it goes without after packing was of no use: doubled each time.
   static constexpr std::chrono::seconds kWaitMin{2};
@@ -45,6 +45,7 @@ class LinkWatch {
 
   void judge_plain(const Sample& sample, double packs_per_second);
   void judge_packed(const Sample& sample);
+  void give_up(const Sample& sample);
   void change_to(bool packs, const Sample& sample);
 
   bool packs_ = false;

@@ -18,6 +18,7 @@ struct Conditions {
   double source = 20e9;    // what there is to send
   double receiver = 20e9;  // what the target takes
   double compressor = 400e6;
+  double estimate = 400e6;  // of that, before anything was packed
   double packed = 20e9;  // what the hosts get through while they pack, if it is less than the compressor says
   double ratio = 3;      // packed, a payload is so many times as short
   bool looks_busy = false;  // the kernel takes hosts without a processor for a network
@@ -47,8 +48,9 @@ class Simulation {
     if (watch_.due(now_)) {
       watch_.take({now_, static_cast<std::uint64_t>(acked_), static_cast<std::uint64_t>(queued_),
                    static_cast<std::uint64_t>(busy_ * 1e6), static_cast<std::uint64_t>(receiver_ * 1e6)},
-                  with_.compressor);
+                  has_packed_ ? with_.compressor : with_.estimate);
     }
+    has_packed_ = has_packed_ || watch_.packs();
     const double ratio = watch_.packs() ? with_.ratio : 1;
     double bytes = std::min(with_.source, with_.receiver) * kSecondsEach;
     if (watch_.packs())
@@ -74,6 +76,7 @@ class Simulation {
   LinkWatch::Clock::time_point now_{};
   double acked_ = 0, queued_ = 0, busy_ = 0, receiver_ = 0, bytes_ = 0;
   int counted_ = 0, steps_ = 0, packed_steps_ = 0;
+  bool has_packed_ = false;
 };
 
 TEST(LinkWatch, PacksSoonOnALinkThatIsSlowerThanTheCompressor) {
@@ -105,6 +108,14 @@ TEST(LinkWatch, GivesUpWhatMakesTheStreamSlower) {
   EXPECT_GT(hosts.packed_share(), 0);
   EXPECT_LT(hosts.packed_share(), 0.02);
   EXPECT_GT(hosts.rate(), 0.99 * 250e6);
+}
+
+TEST(LinkWatch, GivesUpAtOnceWhenTheCompressorTurnsOutToBeTooSlow) {
+  Simulation stream({.link = 250e6, .compressor = 250e6});
+  stream.run(1s);
+  EXPECT_GT(stream.packed_share(), 0);
+  EXPECT_LE(stream.packed_share(), 0.015);  // until the next sample
+  EXPECT_EQ(stream.run(60s).packed_share(), 0);
 }
 
 TEST(LinkWatch, GivesUpWhatBringsLittle) {
