@@ -13,6 +13,8 @@ constexpr double kClearlyFaster = 0.7;
 constexpr double kGain = 1.2;
 // Payloads that hardly shrink say nothing of packing; the compressor lets most of them by.
 constexpr double kHardlyShrinks = 0.9;
+// How many times as long as at least.
+constexpr double kPatienceMax = 20;
 
 double seconds_of(LinkWatch::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -32,10 +34,11 @@ void LinkWatch::take(const Sample& sample, double packs_per_second) {
     return;
   }
   const Clock::duration time = sample.at - window_->at;
-  if (time < (packs_ ? kWindow / 2 : kWindow)) return;
   if (packs_) {
-    judge_packed(sample);
-  } else {
+    // The faster the compressor is beside the link, the more likely it is of use, and moments say the less.
+    const double patience = std::clamp(packs_per_second / plain_, 1.0, kPatienceMax);
+    if (time >= patience * kWindow / 2) judge_packed(sample);
+  } else if (time >= kWindow) {
     judge_plain(sample, packs_per_second);
   }
 }
@@ -67,11 +70,8 @@ void LinkWatch::judge_packed(const Sample& sample) {
   if (wire_bytes_ == 0) return;
   const auto acked = static_cast<double>(sample.acked_bytes - window_->acked_bytes);
   const double packed_to = static_cast<double>(wire_bytes_) / static_cast<double>(bytes_);
-  const Clock::duration time = sample.at - window_->at;
-  const double got = acked / packed_to / seconds_of(time);
-  // What makes the stream slower shows sooner than what brings too little.
-  const bool enough = got >= (time < kWindow ? 1 : kGain) * plain_;
-  const bool of_use = packed_to > kHardlyShrinks || enough;
+  const double got = acked / packed_to / seconds_of(sample.at - window_->at);
+  const bool of_use = packed_to > kHardlyShrinks || got >= kGain * plain_;
   if (!of_use) return give_up(sample);
   if (sample.at - changed_at_ < look_again_) return;
   wait_ = kWaitMin;

@@ -34,7 +34,7 @@ class LinkWatch {
 
  private:
   static constexpr std::chrono::milliseconds kEvery{10};
-  // What is judged is at least so long; half of it shows whether packing makes the stream slower.
+  // What is judged is at least so long, with packing half of it.
   static constexpr std::chrono::milliseconds kWindow{100};
   // How long it goes without after packing was of no use: doubled each time.
   static constexpr std::chrono::seconds kWaitMin{2};

@@ -151,6 +151,15 @@ TEST(LinkWatch, ALinkThatBecomesSlowerIsPackedForSoonAgain) {
   EXPECT_GT(stream.run(60s).packed_share(), 0.9);
 }
 
+// Streams that share a link do not get the same at any moment.
+TEST(LinkWatch, AMomentIsNoReasonToGiveUpOnALinkThatIsFarSlower) {
+  Simulation stream({.link = 60e6});
+  while (!stream.watch().packs()) stream.run(5ms);
+  stream.run(100ms).conditions().link = 10e6;
+  stream.run(100ms).conditions().link = 60e6;
+  EXPECT_GT(stream.run(10s).packed_share(), 0.95);
+}
+
 // What was handed over before a change still goes over the link after it, and says nothing of it.
 TEST(LinkWatch, LooksCostLittleWhereAQueueIsLong) {
   Simulation slow({.link = 1e6});
