@@ -17,8 +17,8 @@ from sshd import LocalSshd
 from trees import GIB, make_file, tree_size
 
 KEY = "a_key_for_the_benchmark"
-# Links, and how many times as fast "auto" is to be there; none: told, not judged.
-LINKS = {"1gbit": 2.5, "10gbit": None}
+# Links, and how many times as fast "auto" is to be there.
+LINKS = {"1gbit": 2.5, "10gbit": 0.97}
 
 
 class Wrapped:
@@ -148,11 +148,7 @@ def slow_links(bench: Wrapped, source: Path, keys: Path):
             found = bench.measure(f"compress, headers over {rate} -> tmpfs", source, "tmpfs", {
                 "rdcp": bench.rdcp(ssh), "rdcp --compress=auto": bench.rdcp(ssh, "--compress=auto"),
                 "rdcp --compress --encrypt": bench.rdcp(ssh, "--compress", "--encrypt")})
-        ratio = found["rdcp"] / found["rdcp --compress=auto"]
-        if wanted:
-            verdict("auto, times as fast as without", ratio, wanted)
-        else:
-            print(f"  auto, times as fast as without: {ratio:.2f}")
+        verdict("auto, times as fast as without", found["rdcp"] / found["rdcp --compress=auto"], wanted)
 
 
 def measure_wrapped(options):

@@ -227,7 +227,9 @@ io::Result<DataPath> Coordinator::choose_path(bool in_order) const {
   wish.one_stream = in_order && !wraps();
   if (in_order && wish.streams == 0) wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
   if (round_trip_ != Clock::duration::max()) wish.round_trip = round_trip_;
-  const DataPathEnd source{source_->name(), source_->source_ready->reach};
+  // Sealed payloads have memory of their own in any case, where they are compressed as well.
+  const unsigned arenas = options_.compress != net::kCompressOff && !options_.encrypt ? 2 : 1;
+  const DataPathEnd source{source_->name(), source_->source_ready->reach, arenas};
   const DataPathEnd target{target_->name(), target_->target_ready->reach};
   switch (parties_.source_connects) {
     case Connect::connect:

@@ -53,8 +53,12 @@ bool shrink_to(std::uint64_t lockable, DataPath& path) {
   return !too_much();
 }
 
+std::uint64_t lockable_for_each(const DataPathEnd& end) {
+  return end.reach.lockable_bytes / end.arenas;
+}
+
 const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
-  return b.reach.lockable_bytes < a.reach.lockable_bytes ? b : a;
+  return lockable_for_each(b) < lockable_for_each(a) ? b : a;
 }
 
 // What a device can hold at most: each slot takes two work requests at the source.
@@ -87,8 +91,9 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
   const DataPathEnd& least = who_locks_less(connecting, listening);
   const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
                             format_bytes(least.reach.lockable_bytes);
-  if (!shrink_to(least.reach.lockable_bytes, fitting)) {
-    return limit + ", and RDMA needs " + format_bytes(locked_bytes(fitting)) + ": " + io::kHowToLockMore;
+  if (!shrink_to(lockable_for_each(least), fitting)) {
+    return limit + ", and RDMA needs " + format_bytes(least.arenas * locked_bytes(fitting)) + ": " +
+           io::kHowToLockMore;
   }
   if (locked_bytes(fitting) < locked_bytes(wanted)) {
     fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +

@@ -29,6 +29,7 @@ struct DataPathWish {
 struct DataPathEnd {
   std::string host;  // for messages
   tree::Reach reach;
+  unsigned arenas = 1;  // that it locks over RDMA: a second one for what is compressed
 };
 
 struct DataPath {

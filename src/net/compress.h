@@ -13,7 +13,7 @@ struct ZSTD_DCtx_s;
 
 namespace rdcp::net {
 
-// off, a level of zstd, or automatic: level 1, while the network is what limits the copy.
+// off, a level of zstd, or automatic: level 1, while a stream gets more through with it (LinkWatch).
 using Compression = std::uint8_t;
 inline constexpr Compression kCompressOff = 0;
 inline constexpr Compression kCompressLevelMax = 19;

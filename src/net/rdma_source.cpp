@@ -2,7 +2,9 @@
 #include <utility>
 #include <vector>
 
+#include "net/link_watch.h"
 #include "net/rdma_stream.h"
+#include "net/under_way.h"
 
 namespace rdcp::net {
 namespace {
@@ -15,8 +17,8 @@ class RdmaSource final : public RdmaStream {
                    std::move(with)),
         arena_(arena),
         sending_(rdma_queue_sizes(true, shape.target_slots).messages) {
-    may_pack_ = envelope().packs() && !envelope().packs_for_slow_links();
-    if (may_pack_ && !envelope().seals()) make_room_to_pack(shape);
+    can_pack_ = envelope().packs();
+    if (can_pack_ && !envelope().seals()) make_room_to_pack(shape);
   }
 
  private:
@@ -27,6 +29,8 @@ class RdmaSource final : public RdmaStream {
   void all_sent() override;
 
   void make_room_to_pack(const StreamShape& shape);
+  // Whether packing the next payload is to be tried.
+  bool may_pack();
   void take_region(std::span<const std::byte> message);
   std::span<std::byte> room_for(const Frame& frame);
   io::Result<std::uint32_t> post(Frame& frame, std::span<const std::byte>& payload);
@@ -35,7 +39,9 @@ class RdmaSource final : public RdmaStream {
   std::optional<io::Arena> packed_;  // a slot for each of the target's
   MemoryRegion packed_memory_;
   io::Arena& arena_;
-  bool may_pack_ = false;
+  bool can_pack_ = false;
+  LinkWatch link_;
+  UnderWay under_way_;
   std::optional<SlotRegion> region_;
   std::vector<SendAwaiter*> sending_;  // by message
   io::WaiterQueue stranded_;           // of SendAwaiter: could not be posted
@@ -60,13 +66,20 @@ void RdmaSource::post_send(SendAwaiter& awaiter) {
 // cannot be registered, nothing is packed.
 void RdmaSource::make_room_to_pack(const StreamShape& shape) {
   auto room = io::Arena::create(shape.target_slots, shape.slot_bytes);
-  may_pack_ = false;
+  can_pack_ = false;
   if (!room) return;
   packed_memory_.reset(
       ibv_reg_mr(&queue().pd(), room->all().data(), room->all().size(), IBV_ACCESS_LOCAL_WRITE));
   if (!packed_memory_) return;
   packed_ = std::move(*room);
-  may_pack_ = true;
+  can_pack_ = true;
+}
+
+bool RdmaSource::may_pack() {
+  if (!can_pack_ || !envelope().packs_for_slow_links()) return can_pack_;
+  const auto now = LinkWatch::Clock::now();
+  if (link_.due(now)) link_.take(under_way_.sample(now), envelope().packing_speed());
+  return link_.packs();
 }
 
 std::span<std::byte> RdmaSource::room_for(const Frame& frame) {
@@ -77,14 +90,19 @@ std::span<std::byte> RdmaSource::room_for(const Frame& frame) {
 
 io::Result<std::uint32_t> RdmaSource::post(Frame& frame, std::span<const std::byte>& payload) {
   assert(in_arena(payload));
-  const auto message = envelope().wrap(frame, payload, room_for(frame), may_pack_);
+  const auto message = envelope().wrap(frame, payload, room_for(frame), !payload.empty() && may_pack());
   if (!message) return message.error();
   if (payload.empty()) return queue().send(message->bytes());
   const bool from_packed = frame.packed != 0 && packed_;
   const std::uint32_t lkey = from_packed ? packed_memory_->lkey : memory().lkey;
   const RdmaQueue::Write write{payload, lkey, region_->address + frame.slot * region_->slot_bytes,
                                region_->rkey};
-  return queue().write_and_send(write, message->bytes());
+  const auto before = LinkWatch::Clock::now();
+  auto index = queue().write_and_send(write, message->bytes());
+  if (!index) return index;
+  under_way_.posted(payload.size(), before);
+  link_.handed_over(frame.length, payload.size());
+  return index;
 }
 
 bool RdmaSource::in_arena(std::span<const std::byte> payload) {
@@ -110,7 +128,10 @@ void RdmaSource::take_region(std::span<const std::byte> message) {
 }
 
 void RdmaSource::sent(std::uint32_t index) {
-  if (SendAwaiter* awaiter = std::exchange(sending_[index], nullptr)) complete_send(*awaiter);
+  SendAwaiter* awaiter = std::exchange(sending_[index], nullptr);
+  if (awaiter == nullptr) return;
+  under_way_.completed(awaiter->payload().size(), LinkWatch::Clock::now());
+  complete_send(*awaiter);
 }
 
 void RdmaSource::all_sent() {

@@ -1,6 +1,8 @@
+#include <linux/sockios.h>
 #include <linux/tcp.h>  // the kernel's tcp_info, of which libc's is the beginning
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -87,16 +89,19 @@ bool TcpSource::may_pack() {
   if (!envelope().packs_for_slow_links()) return envelope().packs();
   const auto now = LinkWatch::Clock::now();
   if (link_.due(now)) {
+    int queued = 0;
     tcp_info info{};
     socklen_t length = sizeof(info);
+    if (::ioctl(socket(), SIOCOUTQ, &queued) != 0) return false;
     if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
     link_.take({.at = now,
                 .acked_bytes = info.tcpi_bytes_acked,
+                .queued_bytes = static_cast<std::uint64_t>(queued),
                 .busy_us = info.tcpi_busy_time,
                 .receiver_us = info.tcpi_rwnd_limited},
                envelope().packing_speed());
   }
-  return link_.is_slow();
+  return link_.packs();
 }
 
 io::Task TcpSource::pump_out() {
@@ -109,6 +114,7 @@ io::Task TcpSource::pump_out() {
     // Only now, when the socket is to take them: so they are still in the cache.
     const auto header = envelope().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
     if (!header) shut(header.error());
+    link_.handed_over(awaiter->frame().length, awaiter->payload().size());
     Outgoing outgoing(header ? *header : WireMessage(), awaiter->payload());
     while (!shut_down() && !outgoing.done()) {
       const ssize_t sent = outgoing.send_some(socket());

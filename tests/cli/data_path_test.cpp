@@ -120,6 +120,21 @@ TEST_F(DataPathTest, TheArenaShrinksToWhatMayBeLocked) {
   }
 }
 
+// The source has memory for compressed payloads beside its slots.
+TEST_F(DataPathTest, MemoryForWhatIsCompressedCounts) {
+  connecting.arenas = 2;
+  for (const std::uint64_t limit : {16 * kMiB, 8 * kMiB, kMiB}) {
+    connecting.reach.lockable_bytes = limit;
+    listening.reach.lockable_bytes = limit;
+    const DataPath path = chosen();
+    EXPECT_LE(2 * std::uint64_t{path.streams} * path.slots * path.chunk_bytes, limit);
+    EXPECT_THAT(only_note(), HasSubstr("the locked-memory limit of this host (ulimit -l) is"));
+  }
+  listening.reach.lockable_bytes = 9 * kMiB;
+  connecting.reach.lockable_bytes = 18 * kMiB;
+  EXPECT_TRUE(chosen().notes.empty());
+}
+
 TEST_F(DataPathTest, TheLeastIsSaidAndTcpIsTaken) {
   connecting.reach.lockable_bytes = 64 << 10;
   EXPECT_TRUE(chosen().rails.empty());

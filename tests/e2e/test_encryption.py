@@ -5,7 +5,7 @@ import socket
 import threading
 import unittest
 
-from harness import CHUNK, EXIT_DIGEST, EXIT_HOST, CopyTest, needs_root
+from harness import CHUNK, EXIT_DIGEST, EXIT_HOST, CopyTest, needs_root, wait_for
 from meddler import Meddler
 from pipes import PipeTest
 from test_corruption import Corruption
@@ -113,8 +113,10 @@ class Changed(Corruption):
 
 
 class Pipes(PipeTest):
-    def through(self, options: tuple, change: tuple | None = None, receive_options: tuple | None = None):
-        """Sends self.content through somebody in between. Both ends' statuses, and him."""
+    def through(self, options: tuple, change: tuple | None = None, receive_options: tuple | None = None,
+                refused_for: str = ""):
+        """Sends self.content through somebody in between. Both ends' statuses, and him. A receiver that refused goes on
+        waiting; it is ended when it has said why."""
         self.source = self.folder / NAME
         self.source.write_bytes(CONTENT * 20000)
         target = self.folder / "target"
@@ -127,6 +129,7 @@ class Pipes(PipeTest):
         _, error = sender.process.communicate(timeout=60)
         self.error = error.decode()
         if self.error and sender.process.returncode == EXIT_HOST:
+            wait_for(lambda: refused_for in receiver.errors.read_text())
             receiver.kill()
         receiver.process.wait(timeout=60)
         self.receiver_error = receiver.errors.read_text()
@@ -167,7 +170,7 @@ class Pipes(PipeTest):
 
     def test_both_ends_must_be_told(self):
         for here, there in (((), ("--encrypt",)), (("--encrypt",), ())):
-            sent, _, meddler = self.through(here, receive_options=there)
+            sent, _, meddler = self.through(here, receive_options=there, refused_for="--encrypt")
             self.assertEqual(sent, EXIT_HOST, self.error)
             self.assertIn("--encrypt", self.error)
             self.assertNotIn("another KEY", self.error)

@@ -21,6 +21,8 @@ class LockedMemory(VmCopyTest):
             os.chmod(folder, 0o755)
             os.chown(folder, NOBODY, NOBODY)
         file = self.make_file(self.source / "file", 6 * MIB + 1)
+        if "--compress" in options:
+            file.write_bytes(bytes(file.stat().st_size))
         words = ["prlimit", f"--memlock={kib * KIB}:{kib * KIB}", "setpriv", "--reuid", str(NOBODY), "--regid",
                  str(NOBODY), "--clear-groups", RDCP, "-v", "-e", shlex.quote(str(shell)), "--rdcp-path", RDCP, *options,
                  file, f"dest:{self.target}/copy"]
@@ -51,6 +53,13 @@ class LockedMemory(VmCopyTest):
                 self.assertEqual(done.status, EXIT_OK, done)
                 self.assertIn(" over rdma rxe0 ", done.err)
                 self.assertIn("so there are only", done.err)
+
+    def test_memory_is_left_to_compress(self):
+        # Four slots, and nothing for what is compressed, would fit.
+        done = self.limited_copy(5120, "--transport", "rdma", "--streams", "1", "--compress")
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertIn("so there are only 1 stream of", done.err)
+        self.assertRegex(done.err, r"compressed .* \(\d{3,}\.\d+ : 1\)")
 
 
 if __name__ == "__main__":
