@@ -65,7 +65,7 @@ void SourceWorker::fail(const io::Error& error) {
 void SourceWorker::lose_stream(const io::Error& error) {
   if (std::exchange(stream_lost_, true)) return;
   if (error.kind == io::ErrorKind::connection &&
-      source_.streams_.lose(index_, stream_->description(), error)) {
+      source_.streams_.lose(index_, stream_->description(), error, carried_)) {
     source_.plan_.lose_stream(index_, this);
   } else {
     fail(error);
@@ -231,6 +231,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       status = *answer;
+      carried_ = carried_ || net::has_payload(chunk.frame.kind);
       if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
     }
     if (!heard) break;

@@ -53,7 +53,8 @@ void TargetWorker::fail(const io::Error& error) {
 // over another one.
 void TargetWorker::lose_stream(const io::Error& error) {
   if (std::exchange(stream_lost_, true)) return;
-  if (error.kind != ErrorKind::connection || !target_.streams_.lose(index_, stream_->description(), error)) {
+  if (error.kind != ErrorKind::connection ||
+      !target_.streams_.lose(index_, stream_->description(), error, carried_)) {
     fail(error);
   }
 }
@@ -164,6 +165,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     answered_[frame.slot].reset();  // has been heard, or the slot would not be used again
     AckStatus status = AckStatus::done;
     if (net::has_payload(frame.kind)) {
+      carried_ = true;
       const Stopwatch watch(times_.digest_ns);
       if (io::digest_of(slot.first(frame.length)) != frame.digest) status = AckStatus::bad_digest;
     }
