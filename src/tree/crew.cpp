@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/stream.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -13,8 +15,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLookUp{50};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kPauseMax{5000};
-// The side that waits learns of a loss before or after the side that connects.
-constexpr std::chrono::seconds kGrace{5};
+// The side that waits may learn of a loss so long before the side that connects.
+constexpr std::chrono::seconds kGrace = net::kUnreachableMax;
 
 }  // namespace
 

@@ -139,9 +139,11 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  std::vector<std::string>& streams = target_.done_.streams;
-  if (streams.size() <= index_) streams.resize(index_ + 1);
-  streams[index_] = stream_->description();
+  if (!target_.streams_.in_vain(index_)) {
+    std::vector<std::string>& streams = target_.done_.streams;
+    if (streams.size() <= index_) streams.resize(index_ + 1);
+    streams[index_] = stream_->description();
+  }
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();

@@ -13,8 +13,8 @@ from harness import EXIT_DATA, EXIT_OK, MIB, Running, wait_for
 
 DEVICE, INTERFACE = "rxe1", "eth1"  # ssh goes over the other one
 ONLY = ("--via", DEVICE, "--streams", "1")
-LARGE = 8 * MIB
-SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "1500k")
+LARGE = 4 * MIB
+SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "1M")
 THEN_ANOTHER = "another one took its place"
 
 
