@@ -21,12 +21,14 @@ std::string means_line(const Summary& summary) {
   if (summary.streams == 0) return {};
   const std::string begin = summary.program + ": ";
   std::string lines = begin + plural(summary.streams, "stream", "streams");
-  const bool alike =
-      std::ranges::all_of(summary.ways, [&](const std::string& way) { return way == summary.ways.front(); });
+  // Numbers of further streams that did not come have none.
+  const bool alike = std::ranges::all_of(
+      summary.ways, [&](const std::string& way) { return way.empty() || way == summary.ways.front(); });
   if (alike && !summary.ways.empty()) lines += " over " + io::printable(summary.ways.front());
   lines += "; files by " + io::printable(summary.ring) + "\n";
   for (std::size_t i = 0; i < summary.ways.size() && !alike; ++i) {
-    lines += fmt::format("{}stream {} over {}\n", begin, i, io::printable(summary.ways[i]));
+    if (!summary.ways[i].empty())
+      lines += fmt::format("{}stream {} over {}\n", begin, i, io::printable(summary.ways[i]));
   }
   for (const std::string& note : summary.notes) lines += begin + io::printable(note) + "\n";
   return lines;

@@ -22,6 +22,8 @@ constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
 // A rail on which nobody answers at all is given up sooner than one that refuses.
 constexpr std::chrono::seconds kNoAnswerMax{5};
+// How long a rail is waited for before the next one is tried beside it, for a further stream.
+constexpr std::chrono::seconds kNextRail{1};
 // Fewer than a listener holds unproven, so that none pushes another out.
 constexpr std::size_t kDialsAtOnce = RdmaListener::kPendingMax / 2;
 
@@ -208,6 +210,32 @@ void RdmaDial::fail_if_overdue() {
   fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
 }
 
+io::Error stopped() {
+  return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
+}
+
+// cause: empty where none has come.
+std::string cause_text(const Rail& rail, const std::string& cause) {
+  return rail.connecting.device + " -> " + rail.listening.host + ": " +
+         (cause.empty() ? "does not answer" : cause);
+}
+
+// causes: of each rail.
+io::Error all_failed(const std::vector<Rail>& rails, const std::vector<std::string>& causes) {
+  std::string text;
+  for (std::size_t rail = 0; rail < rails.size(); ++rail) {
+    text += (text.empty() ? "" : "; ") + cause_text(rails[rail], causes[rail]);
+  }
+  if (text.empty()) text = "no RDMA path is known";
+  return io::plain_error(io::ErrorKind::connection, "connect to", "peer", text);
+}
+
+void wait_for(const std::vector<std::unique_ptr<RdmaDial>>& dials) {
+  std::vector<pollfd> polls;
+  for (const auto& dial : dials) dial->append_polls(polls);
+  ::poll(polls.data(), polls.size(), static_cast<int>(kLookUp.count()));
+}
+
 // All streams of one connect_rails().
 class RailCall {
  public:
@@ -221,10 +249,7 @@ class RailCall {
   }
   std::size_t next_rail(std::uint16_t stream) const;
   void start_dials();
-  void wait() const;
   void take_results();
-  std::string cause_text(std::size_t rail) const;
-  io::Error failed() const;
   RailConnections result();
 
   const std::vector<Rail>& rails_;
@@ -249,12 +274,10 @@ RailCall::RailCall(const std::vector<Rail>& rails, const RdmaCall& call)
 
 io::Result<RailConnections> RailCall::run() {
   while (!waiting_.empty() || !dials_.empty()) {
-    if (call_.stop.load()) {
-      return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
-    }
-    if (all_lost() || Clock::now() >= until_) return failed();
+    if (call_.stop.load()) return stopped();
+    if (all_lost() || Clock::now() >= until_) return all_failed(rails_, causes_);
     start_dials();
-    wait();
+    wait_for(dials_);
     for (const auto& dial : dials_) dial->step();
     take_results();
   }
@@ -277,12 +300,6 @@ void RailCall::start_dials() {
   }
 }
 
-void RailCall::wait() const {
-  std::vector<pollfd> polls;
-  for (const auto& dial : dials_) dial->append_polls(polls);
-  ::poll(polls.data(), polls.size(), static_cast<int>(kLookUp.count()));
-}
-
 // What other streams have proven over a rail that is lost stays: it may have been lost for new ones only.
 void RailCall::take_results() {
   for (const auto& dial : dials_) {
@@ -294,32 +311,80 @@ void RailCall::take_results() {
   std::erase_if(dials_, [](const auto& dial) { return dial->proven() || !dial->cause().empty(); });
 }
 
-std::string RailCall::cause_text(std::size_t rail) const {
-  const std::string cause = lost(rail) ? causes_[rail] : "does not answer";
-  return rails_[rail].connecting.device + " -> " + rails_[rail].listening.host + ": " + cause;
-}
-
-io::Error RailCall::failed() const {
-  std::string causes;
-  for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
-    causes += (causes.empty() ? "" : "; ") + cause_text(rail);
-  }
-  if (causes.empty()) causes = "no RDMA path is known";
-  return io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
-}
-
 RailConnections RailCall::result() {
   RailConnections result{std::move(connections_), {}};
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
-    if (lost(rail)) result.lost_rails.push_back("rail " + cause_text(rail));
+    if (lost(rail)) result.lost_rails.push_back("rail " + cause_text(rails_[rail], causes_[rail]));
   }
   return result;
+}
+
+// The rails of one connect_further(), the first one first.
+class RailRace {
+ public:
+  RailRace(std::vector<Rail> rails, const RdmaCall& call, std::uint16_t stream)
+      : rails_(std::move(rails)), call_(call), stream_(stream) {}
+  io::Result<RdmaConnectionPtr> run();
+
+ private:
+  void start_next();
+  // None of them is proven while this is asked for.
+  std::size_t under_way() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(dials_, [](const auto& dial) { return dial->cause().empty(); }));
+  }
+  io::Error failed() const;
+
+  const std::vector<Rail> rails_;
+  const RdmaCall& call_;
+  const std::uint16_t stream_;
+  Clock::time_point next_start_;
+  std::vector<std::unique_ptr<RdmaDial>> dials_;  // of the first rails
+};
+
+io::Result<RdmaConnectionPtr> RailRace::run() {
+  const auto until = Clock::now() + call_.deadline;
+  for (;;) {
+    if (call_.stop.load()) return stopped();
+    start_next();
+    if (under_way() == 0 || Clock::now() >= until) return failed();
+    wait_for(dials_);
+    for (const auto& dial : dials_) {
+      dial->step();
+      if (dial->proven()) return dial->take();
+    }
+  }
+}
+
+// All that have failed are passed over.
+void RailRace::start_next() {
+  while (dials_.size() < rails_.size() && under_way() < kDialsAtOnce) {
+    if (under_way() > 0 && Clock::now() < next_start_) return;
+    dials_.push_back(std::make_unique<RdmaDial>(call_, rails_[dials_.size()], dials_.size(), stream_));
+    next_start_ = Clock::now() + kNextRail;
+    dials_.back()->step();
+  }
+}
+
+io::Error RailRace::failed() const {
+  std::vector<std::string> causes(rails_.size());
+  std::ranges::transform(dials_, causes.begin(), [](const auto& dial) { return dial->cause(); });
+  return all_failed(rails_, causes);
 }
 
 }  // namespace
 
 io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call) {
   return RailCall(rails, call).run();
+}
+
+io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, const RdmaCall& call,
+                                              std::uint16_t stream) {
+  std::vector<Rail> in_turn = rails;
+  if (!rails.empty()) {
+    std::ranges::rotate(in_turn, in_turn.begin() + static_cast<std::ptrdiff_t>(stream % rails.size()));
+  }
+  return RailRace(std::move(in_turn), call, stream).run();
 }
 
 }  // namespace rdcp::net

@@ -53,6 +53,17 @@ class RdmaListener {
   // with TcpListener. Errors: deadline passed, with what the last refused peer did wrong (connection);
   // stopped (interrupted).
   io::Result<RdmaConnections> accept_all(const RdmaCall& call);
+  // The same, but goes on listening.
+  io::Result<RdmaConnections> accept_first(const RdmaCall& call);
+  // Waits without a deadline for one more proven connection, of any number below call.stream_count. A device
+  // that was removed is listened on again when it is back.
+  struct Further {
+    std::uint16_t stream = 0;
+    RdmaConnectionPtr connection;
+  };
+  io::Result<Further> accept_further(const RdmaCall& call);
+  // Any thread: what waits for a connection ends, once `stop` is set, at once.
+  void interrupt();
   static constexpr std::size_t kPendingMax = 8;
 
  private:
@@ -72,5 +83,12 @@ struct RailConnections {
 // up. Error (connection): every rail with its cause; (interrupted): stopped.
 io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call);
 inline constexpr std::chrono::seconds kConnectRetry{10};
+
+// One more stream, with this number (call.stream_count does not matter). The rails are tried in turn, from
+// rails[stream mod n] on: the next one starts when one has failed, or has not answered for a second, and the
+// first that proves the key wins. Only the winner is ever sent a proof, so the listener takes no connection
+// that is not used. Errors as above.
+io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, const RdmaCall& call,
+                                              std::uint16_t stream);
 
 }  // namespace rdcp::net

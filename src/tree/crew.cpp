@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/stream.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -13,8 +15,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLookUp{50};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kPauseMax{5000};
-// The side that waits learns of a loss before or after the side that connects.
-constexpr std::chrono::seconds kGrace{5};
+// The side that waits may learn of a loss so long before the side that connects.
+constexpr std::chrono::seconds kGrace = net::kUnreachableMax;
 
 }  // namespace
 
@@ -63,39 +65,56 @@ void Crew::start(std::size_t stream, const StreamMaker& maker) {
   });
 }
 
+// Of the side that connects, to make up for what is missing.
+struct Crew::Tries {
+  SteadyClock::time_point since;      // of the first one
+  milliseconds pause = kFirstPause;   // after the next one that fails
+  std::optional<std::size_t> latest;  // number
+};
+
 // Waits until a stream is missing, and has not been tried for in vain for too long while others do without
-// it. since: when the trying began. False: the run is over.
-bool Crew::wait_for_need(SteadyClock::time_point& since, std::chrono::seconds patience) {
+// it. False: the run is over.
+bool Crew::wait_for_need(Tries& tries, std::chrono::seconds patience) {
   std::unique_lock lock(mutex_);
+  bool rested = true;
   for (;;) {
     if (closing_ || over_()) return false;
     const bool needed = table_.missing() > 0;
-    if (needed && SteadyClock::now() - since <= patience) return true;
-    if (!needed || table_.gone_for(std::chrono::seconds(0))) since = SteadyClock::now();
-    if (!needed || SteadyClock::now() - since > patience) changed_.wait_for(lock, kLookUp);
+    if (needed && rested && !(tries.latest && table_.in_vain(*tries.latest))) {
+      tries.since = SteadyClock::now();
+      tries.pause = kFirstPause;
+    }
+    rested = !needed;
+    if (needed && SteadyClock::now() - tries.since <= patience) return true;
+    if (table_.gone_for(std::chrono::seconds(0))) tries.since = SteadyClock::now();
+    if (!needed || SteadyClock::now() - tries.since > patience) changed_.wait_for(lock, kLookUp);
   }
+}
+
+// Before the next try, if the latest one came to nothing. False: the run is over.
+bool Crew::pause(Tries& tries) {
+  if (!tries.latest || !table_.in_vain(*tries.latest)) return true;
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, tries.pause, [this] { return closing_; })) return false;
+  tries.pause = std::min(tries.pause * 2, kPauseMax);
+  return true;
 }
 
 // The life of the thread that brings further streams.
 void Crew::fetch(FurtherStreams& further, std::chrono::seconds patience) {
-  auto since = SteadyClock::now();
-  milliseconds pause = kFirstPause;
+  Tries tries;
   for (;;) {
     if (further.connects()) {
-      if (!wait_for_need(since, patience)) return;
+      if (!wait_for_need(tries, patience) || !pause(tries)) return;
+      tries.latest = next_stream_;
     }
     // A number is never used twice, whatever became of the try: the other side may know of it.
     auto stream = next_stream_ < StreamTable::kStreamNumbersMax ? further.next(next_stream_++) : std::nullopt;
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     if (closing_ || next_stream_ >= StreamTable::kStreamNumbersMax) return;
     if (stream && table_.add(stream->stream)) {
       start(stream->stream, stream->maker);
-      pause = kFirstPause;
-      since = SteadyClock::now();
-    } else if (further.connects()) {
-      changed_.wait_for(lock, pause, [this] { return closing_; });
-      pause = std::min(pause * 2, kPauseMax);
-    } else if (!stream) {
+    } else if (!stream && !further.connects()) {
       return;
     }
   }

@@ -53,7 +53,9 @@ class Crew {
  private:
   void start(std::size_t stream, const StreamMaker& maker);
   void fetch(FurtherStreams& further, std::chrono::seconds patience);
-  bool wait_for_need(std::chrono::steady_clock::time_point& since, std::chrono::seconds patience);
+  struct Tries;
+  bool wait_for_need(Tries& tries, std::chrono::seconds patience);
+  bool pause(Tries& tries);
   bool finished(std::chrono::seconds patience) const;
 
   StreamTable& table_;

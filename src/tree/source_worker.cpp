@@ -65,7 +65,7 @@ void SourceWorker::fail(const io::Error& error) {
 void SourceWorker::lose_stream(const io::Error& error) {
   if (std::exchange(stream_lost_, true)) return;
   if (error.kind == io::ErrorKind::connection &&
-      source_.streams_.lose(index_, stream_->description(), error)) {
+      source_.streams_.lose(index_, stream_->description(), error, carried_)) {
     source_.plan_.lose_stream(index_, this);
   } else {
     fail(error);
@@ -97,6 +97,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   idle_ = std::make_unique<io::WaitList>(*ring_);
   stream_->start();
+  // One whose memory could not be locked takes no work to give back.
+  if (stream_->why_shut()) lose_stream(*stream_->why_shut());
   std::vector<io::Task> tasks;
   for (std::uint32_t i = 0; i < depth_; ++i) tasks.push_back(slot_loop(arena->slot(i)));
   running_slots_ = depth_;
@@ -132,9 +134,11 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   source_.done_.payload_bytes += sent.payload_bytes;
   source_.done_.packed_bytes += sent.wire_bytes;
   source_.done_.ring = ring_->description();
-  std::vector<std::string>& streams = source_.done_.streams;
-  if (streams.size() <= index_) streams.resize(index_ + 1);
-  streams[index_] = stream_->description();
+  if (!source_.streams_.in_vain(index_)) {
+    std::vector<std::string>& streams = source_.done_.streams;
+    if (streams.size() <= index_) streams.resize(index_ + 1);
+    streams[index_] = stream_->description();
+  }
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -231,6 +235,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       status = *answer;
+      carried_ = carried_ || net::has_payload(chunk.frame.kind);
       if (status == AckStatus::bad_digest) ++source_.counters_.resent_chunks;
     }
     if (!heard) break;

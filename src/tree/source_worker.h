@@ -84,6 +84,7 @@ class SourceWorker {
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
   bool stream_lost_ = false;
+  bool carried_ = false;  // a chunk went over the stream
 };
 
 }  // namespace rdcp::tree

@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kFallBackGrace{20};
 
 // Of one try at a further stream.
 constexpr std::chrono::seconds kFurtherDeadline{5};
+constexpr std::uint16_t kFurtherLimit = StreamTable::kStreamNumbersMax;
 
 std::vector<net::Address> addresses_of(const Begin& begin) {
   std::vector<net::Address> addresses;
@@ -80,13 +81,20 @@ void StreamSetup::stop() {
   stop_tcp_ = true;
   stop_rdma_ = true;
   const std::lock_guard lock(listening_);
-  if (may_have_further_ && tcp_listener_) tcp_listener_->interrupt();
+  if (!may_have_further_ || connects()) return;
+  if (over_rdma_) {
+    rdma_listener_->interrupt();
+  } else {
+    tcp_listener_->interrupt();
+  }
 }
 
 void StreamSetup::close() {
   const std::lock_guard lock(listening_);
   may_have_further_ = false;
-  tcp_listener_.reset();
+  rdma_listener_.reset();
+  // A thread that still accepts beside drops it.
+  if (!beside_.joinable()) tcp_listener_.reset();
 }
 
 Result<Reach> StreamSetup::open(const StreamWish& wish) {
@@ -141,124 +149,144 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
 
 Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool source,
                                                    const std::string& congestion) {
-  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
+  begin_ = begin;
+  tcp_ = {.congestion = congestion};
+  source_ = source;
   std::vector<StreamMaker> makers;
   if (wish_.connect == Connect::in_process) {
     for (std::uint16_t i = 0; i < begin.streams; ++i) {
-      makers.push_back(maker(source, place_.local->channel(i), shape));
+      makers.push_back(maker(source, place_.local->channel(i), shape()));
     }
     return makers;
   }
-  const net::RdmaCall call{.key = terms(),
-                           .stream_count = begin.streams,
-                           .target_slots = begin.target_slots,
-                           .source = source,
-                           .deadline = kConnectDeadline,
-                           .stop = stop_rdma_};
-  const net::TcpOptions tcp{.congestion = congestion};
-  auto made = wish_.connect == Connect::listen ? accept(begin, call, tcp) : connect(begin, call, tcp);
+  auto made = connects() ? connect() : accept();
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
-    auto envelope = net::Envelope::create(net::seal_of(*connection), wish_.compress, source);
-    if (!envelope) return envelope.error();
-    makers.push_back(maker(source, std::move(connection), std::move(*envelope), shape));
-  }
-  const std::lock_guard lock(listening_);
-  may_have_further_ = !made->tcp.empty() && (connects() || tcp_listener_);
-  begin_ = begin;
-  tcp_ = tcp;
-  source_ = source;
-  for (net::ProvenSocket& socket : made->tcp) {
-    auto made_of = maker_of(std::move(socket), shape);
+    auto made_of = maker_of(std::move(connection));
     if (!made_of) return made_of.error();
     makers.push_back(std::move(*made_of));
   }
+  for (net::ProvenSocket& socket : made->tcp) {
+    auto made_of = maker_of(std::move(socket));
+    if (!made_of) return made_of.error();
+    makers.push_back(std::move(*made_of));
+  }
+  const std::lock_guard lock(listening_);
+  over_rdma_ = !made->rdma.empty();
+  may_have_further_ = connects() || (over_rdma_ ? rdma_listener_.has_value() : tcp_listener_.has_value());
   return makers;
 }
 
-Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const {
+net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const {
+  return {.key = terms(),
+          .stream_count = streams,
+          .target_slots = begin_.target_slots,
+          .source = source_,
+          .deadline = deadline,
+          .stop = stop_rdma_};
+}
+
+Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket) const {
   auto envelope = net::Envelope::create(socket.seal, wish_.compress, source_);
   if (!envelope) return envelope.error();
-  return maker(source_, std::move(socket.fd), std::move(*envelope), shape);
+  return maker(source_, std::move(socket.fd), std::move(*envelope), shape());
+}
+
+Result<StreamMaker> StreamSetup::maker_of(net::RdmaConnectionPtr connection) const {
+  auto envelope = net::Envelope::create(net::seal_of(*connection), wish_.compress, source_);
+  if (!envelope) return envelope.error();
+  return maker(source_, std::move(connection), std::move(*envelope), shape());
 }
 
 std::optional<FurtherStream> StreamSetup::next(std::size_t stream) {
-  const net::StreamShape shape{.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
-  if (!connects()) {
-    constexpr std::uint16_t kLimit = StreamTable::kStreamNumbersMax;
-    auto further = tcp_listener_->accept_further(terms(), kLimit, stop_tcp_, tcp_);
-    if (!further) return std::nullopt;
-    auto made = maker_of(std::move(further->socket), shape);
-    if (!made) return std::nullopt;
-    return FurtherStream{further->stream, std::move(*made)};
-  }
-  auto socket = net::connect_further(addresses_of(begin_), terms(), static_cast<std::uint16_t>(stream),
-                                     kFurtherDeadline, stop_tcp_, tcp_);
-  if (!socket) return std::nullopt;
-  auto made = maker_of(std::move(*socket), shape);
-  if (!made) return std::nullopt;
-  return FurtherStream{stream, std::move(*made)};
+  const auto number = static_cast<std::uint16_t>(stream);
+  return over_rdma_ ? next_over_rdma(number) : next_over_tcp(number);
 }
 
-Result<StreamSetup::Connections> StreamSetup::connect(const Begin& begin, const net::RdmaCall& call,
-                                                      const net::TcpOptions& tcp) {
+std::optional<FurtherStream> StreamSetup::next_over_tcp(std::uint16_t stream) {
+  net::TcpListener::Further got{stream, {}};
+  if (connects()) {
+    auto socket =
+        net::connect_further(addresses_of(begin_), terms(), stream, kFurtherDeadline, stop_tcp_, tcp_);
+    if (!socket) return std::nullopt;
+    got.socket = std::move(*socket);
+  } else {
+    auto further = tcp_listener_->accept_further(terms(), kFurtherLimit, stop_tcp_, tcp_);
+    if (!further) return std::nullopt;
+    got = std::move(*further);
+  }
+  auto made = maker_of(std::move(got.socket));
+  if (!made) return std::nullopt;
+  return FurtherStream{got.stream, std::move(*made)};
+}
+
+std::optional<FurtherStream> StreamSetup::next_over_rdma(std::uint16_t stream) {
+  const net::RdmaCall call = rdma_call(kFurtherLimit, kFurtherDeadline);
+  net::RdmaListener::Further got{stream, nullptr};
+  if (connects()) {
+    auto connection = net::connect_further(begin_.rails, call, stream);
+    if (!connection) return std::nullopt;
+    got.connection = std::move(*connection);
+  } else {
+    auto further = rdma_listener_->accept_further(call);
+    if (!further) return std::nullopt;
+    got = std::move(*further);
+  }
+  auto made = maker_of(std::move(got.connection));
+  if (!made) return std::nullopt;
+  return FurtherStream{got.stream, std::move(*made)};
+}
+
+Result<StreamSetup::Connections> StreamSetup::connect() {
   Connections made;
-  if (!begin.rails.empty()) {
-    auto over_rdma = net::connect_rails(begin.rails, call);
+  if (!begin_.rails.empty()) {
+    auto over_rdma = net::connect_rails(begin_.rails, rdma_call(begin_.streams, kConnectDeadline));
     if (over_rdma) {
       for (const std::string& lost : over_rdma->lost_rails) notes_.push_back("left out: " + lost);
       made.rdma = std::move(over_rdma->connections);
       return made;
     }
-    if (begin.hosts.empty() || stop_rdma_) return over_rdma.error();
+    if (begin_.hosts.empty() || stop_rdma_) return over_rdma.error();
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
   auto over_tcp =
-      net::connect_all(addresses_of(begin), terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
+      net::connect_all(addresses_of(begin_), terms(), begin_.streams, kConnectDeadline, stop_tcp_, tcp_);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;
 }
 
 // The side that connects decides over what, so both are listened for where both may come.
-Result<StreamSetup::Connections> StreamSetup::accept(const Begin& begin, const net::RdmaCall& call,
-                                                     const net::TcpOptions& tcp) {
+Result<StreamSetup::Connections> StreamSetup::accept() {
   Connections made;
-  const bool over_rdma = !begin.rails.empty() && rdma_listener_;
+  const bool over_rdma = !begin_.rails.empty() && rdma_listener_;
   if (!over_rdma) {
     rdma_listener_.reset();
-    auto sockets = tcp_listener_->accept_first(terms(), begin.streams, kConnectDeadline, stop_tcp_, tcp);
+    auto sockets = tcp_listener_->accept_first(terms(), begin_.streams, kConnectDeadline, stop_tcp_, tcp_);
     if (!sockets) return sockets.error();
     made.tcp = std::move(*sockets);
     return made;
   }
   const std::chrono::seconds deadline = kConnectDeadline + kFallBackGrace;
-  if (begin.hosts.empty()) tcp_listener_.reset();
-  if (tcp_listener_) accept_tcp_beside(begin.streams, deadline, tcp);
-  auto connections = rdma_listener_->accept_all({.key = call.key,
-                                                 .stream_count = call.stream_count,
-                                                 .target_slots = call.target_slots,
-                                                 .source = call.source,
-                                                 .deadline = deadline,
-                                                 .stop = stop_rdma_});
-  rdma_listener_.reset();
+  if (begin_.hosts.empty()) tcp_listener_.reset();
+  if (tcp_listener_) accept_tcp_beside(deadline);
+  auto connections = rdma_listener_->accept_first(rdma_call(begin_.streams, deadline));
   if (connections) {
     stop_tcp_ = true;
     made.rdma = std::move(*connections);
     return made;
   }
+  rdma_listener_.reset();
   if (beside_.joinable()) beside_.join();
-  tcp_listener_.reset();
   if (!over_tcp_) return connections.error();
   made.tcp = std::move(*over_tcp_);
   return made;
 }
 
-void StreamSetup::accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline,
-                                    const net::TcpOptions& tcp) {
-  beside_ = std::thread([this, streams, deadline, tcp] {
-    auto sockets = tcp_listener_->accept_all(terms(), streams, deadline, stop_tcp_, tcp);
-    if (!sockets) return;
+void StreamSetup::accept_tcp_beside(std::chrono::seconds deadline) {
+  beside_ = std::thread([this, deadline] {
+    auto sockets = tcp_listener_->accept_first(terms(), begin_.streams, deadline, stop_tcp_, tcp_);
+    if (!sockets) return tcp_listener_.reset();
     over_tcp_ = std::move(*sockets);
     stop_rdma_ = true;
   });

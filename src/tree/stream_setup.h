@@ -34,8 +34,8 @@ class StreamSetup : public FurtherStreams {
   io::Result<std::vector<StreamMaker>> make(const Begin& begin, bool source, const std::string& congestion);
   // Any thread: make() ends soon, with an error unless it is done.
   void stop() override;
-  // After make(): where further streams come from, over TCP as the first ones; null: there are none to be
-  // had.
+  // After make(): where further streams come from, over RDMA or TCP as the first ones; null: there are none
+  // to be had.
   FurtherStreams* further() { return may_have_further_ ? this : nullptr; }
   // After make(): no further streams are wanted, so nobody is listened for.
   void close();
@@ -52,12 +52,18 @@ class StreamSetup : public FurtherStreams {
   };
   void listen_rdma(Reach& reach);
   io::Result<net::TcpListener> listen_tcp(Reach& reach);
-  io::Result<Connections> accept(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
-  io::Result<Connections> connect(const Begin& begin, const net::RdmaCall& call, const net::TcpOptions& tcp);
+  io::Result<Connections> accept();
+  io::Result<Connections> connect();
+  net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const;
+  net::StreamShape shape() const {
+    return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
+  }
+  void accept_tcp_beside(std::chrono::seconds deadline);
+  std::optional<FurtherStream> next_over_tcp(std::uint16_t stream);
+  std::optional<FurtherStream> next_over_rdma(std::uint16_t stream);
 
-  void accept_tcp_beside(std::uint16_t streams, std::chrono::seconds deadline, const net::TcpOptions& tcp);
-
-  io::Result<StreamMaker> maker_of(net::ProvenSocket socket, const net::StreamShape& shape) const;
+  io::Result<StreamMaker> maker_of(net::ProvenSocket socket) const;
+  io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection) const;
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
 
   const AgentPlace& place_;
@@ -66,6 +72,7 @@ class StreamSetup : public FurtherStreams {
   Begin begin_;
   net::TcpOptions tcp_;
   bool source_ = false;
+  bool over_rdma_ = false;
   bool may_have_further_ = false;
   std::mutex listening_;  // against an interrupt of a listener that goes away
   std::optional<net::TcpListener> tcp_listener_;

@@ -6,6 +6,13 @@
 
 namespace rdcp::tree {
 
+namespace {
+
+// What lives for so long and carries nothing is not broken: there was nothing to carry.
+constexpr std::chrono::seconds kIdle = 2 * net::kUnreachableMax;
+
+}  // namespace
+
 void StreamTable::begin(std::size_t count, bool may_come_back) {
   const std::lock_guard lock(mutex_);
   streams_.assign(count, Stream());
@@ -65,15 +72,27 @@ void StreamTable::end(std::size_t stream) {
   wake_workers();
 }
 
-bool StreamTable::lose(std::size_t stream, const std::string& description, const io::Error& cause) {
+bool StreamTable::lose(std::size_t stream, const std::string& description, const io::Error& cause,
+                       bool carried) {
   const std::lock_guard lock(mutex_);
-  streams_[stream].state = State::lost;
+  Stream& lost = streams_[stream];
+  lost.state = State::lost;
+  lost.in_vain = stream >= count_ && !carried && io::Clock::now() - lost.since < kIdle;
+  if (lost.in_vain) {
+    --replaced_;
+    return true;
+  }
   last_loss_ = cause;
   lost_since_ = io::Clock::now();
   if (all_lost() && !may_come_back_) return false;
   lost_.push_back("stream " + std::to_string(stream + 1) + " (" + description +
                   ") was lost: " + cause.message());
   return true;
+}
+
+bool StreamTable::in_vain(std::size_t stream) const {
+  const std::lock_guard lock(mutex_);
+  return stream >= streams_.size() || !streams_[stream].known || streams_[stream].in_vain;
 }
 
 bool StreamTable::any_ended() const {

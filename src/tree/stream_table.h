@@ -30,14 +30,18 @@ class StreamTable {
   bool add(std::size_t stream);
   // How many of those that there were at first are lost and have not been replaced; none once one has ended.
   std::size_t missing() const;
-  // True when all are lost, the last one that long ago or longer.
+  // True when all are lost, the last one that was no failed try that long ago or longer.
   bool gone_for(std::chrono::seconds time) const;
   std::optional<io::Error> last_loss() const;
 
   // The stream's last word has been said (source) or heard (target): everything is settled.
   void end(std::size_t stream);
-  // False: no stream is left that lives or has ended well, and none may come, so the run ends with this one.
-  bool lose(std::size_t stream, const std::string& description, const io::Error& cause);
+  // carried: whether any chunk went over it. A further one that carried nothing is a failed try, unless it
+  // was only idle: nobody hears of it, and it renews no patience. False: no stream is left that lives or has
+  // ended well, and none may come, so the run ends with this one.
+  bool lose(std::size_t stream, const std::string& description, const io::Error& cause, bool carried);
+  // A further stream that did not come, or was a failed try.
+  bool in_vain(std::size_t stream) const;
   bool any_ended() const;
   // One line for each.
   std::vector<std::string> lost() const;
@@ -63,6 +67,8 @@ class StreamTable {
   enum class State : std::uint8_t { living, ended, lost };
   struct Stream {
     State state = State::living;
+    bool in_vain = false;
+    io::Clock::time_point since = io::Clock::now();
     bool known = true;  // false: another one with a higher number came, or it was given up, before it
     bool given_up = false;
     bool left = false;

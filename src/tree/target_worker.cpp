@@ -53,7 +53,8 @@ void TargetWorker::fail(const io::Error& error) {
 // over another one.
 void TargetWorker::lose_stream(const io::Error& error) {
   if (std::exchange(stream_lost_, true)) return;
-  if (error.kind != ErrorKind::connection || !target_.streams_.lose(index_, stream_->description(), error)) {
+  if (error.kind != ErrorKind::connection ||
+      !target_.streams_.lose(index_, stream_->description(), error, carried_)) {
     fail(error);
   }
 }
@@ -138,9 +139,11 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_busy_ns += times_.write_busy_ns;
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
-  std::vector<std::string>& streams = target_.done_.streams;
-  if (streams.size() <= index_) streams.resize(index_ + 1);
-  streams[index_] = stream_->description();
+  if (!target_.streams_.in_vain(index_)) {
+    std::vector<std::string>& streams = target_.done_.streams;
+    if (streams.size() <= index_) streams.resize(index_ + 1);
+    streams[index_] = stream_->description();
+  }
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
   files_.reset();
   stream_.reset();
@@ -164,6 +167,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     answered_[frame.slot].reset();  // has been heard, or the slot would not be used again
     AckStatus status = AckStatus::done;
     if (net::has_payload(frame.kind)) {
+      carried_ = true;
       const Stopwatch watch(times_.digest_ns);
       if (io::digest_of(slot.first(frame.length)) != frame.digest) status = AckStatus::bad_digest;
     }

@@ -132,6 +132,7 @@ class TargetWorker {
   io::Clock::time_point next_reader_look_;
   bool others_end_ = false;  // a stream has ended, so this one's end is near
   bool stream_lost_ = false;
+  bool carried_ = false;  // a chunk went over the stream
 };
 
 }  // namespace rdcp::tree

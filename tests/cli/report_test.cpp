@@ -33,6 +33,16 @@ TEST(Report, SummaryEndsWithTheBandwidthAlone) {
             "Bandwidth 4.295 GB/s\n");
 }
 
+TEST(Report, StreamsThatDidNotComeAreLeftOut) {
+  Summary summary = two_gigabytes();
+  summary.ways = {"tcp", "tcp", "", "tcp"};
+  EXPECT_NE(summary_lines(summary).find("rdcp: 2 streams over tcp; files by io_uring\n"), std::string::npos);
+  summary.ways = {"rdma a", "", "rdma b"};
+  EXPECT_NE(summary_lines(summary).find("io_uring\nrdcp: stream 0 over rdma a\nrdcp: stream 2 over rdma b\n"),
+            std::string::npos)
+      << summary_lines(summary);
+}
+
 TEST(Report, SummaryLeavesOutWhatWasNot) {
   Summary summary;
   summary.files = 1;

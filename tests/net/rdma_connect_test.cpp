@@ -253,6 +253,103 @@ TEST_F(RdmaConnectTest, ALaterConnectionForAnIndexTakesTheEarliersPlace) {
   EXPECT_EQ(there.receive(), word);
 }
 
+class RdmaFurtherTest : public RdmaConnectTest {
+ protected:
+  // A job of two streams whose listener goes on listening.
+  void SetUp() override {
+    RdmaConnectTest::SetUp();
+    if (IsSkipped()) return;
+    open();
+    job_.streams = 2;
+    accepted_ = std::async(std::launch::async,
+                           [this, call = job_.call(false)] { return listener_->accept_first(call); });
+    expect_connection();
+    job_.streams = 100;
+  }
+  void TearDown() override {
+    job_.stop = true;
+    if (listener_) listener_->interrupt();
+  }
+  void accept_further() {
+    further_ = std::async(std::launch::async,
+                          [this, call = job_.call(false)] { return listener_->accept_further(call); });
+  }
+  io::Result<RdmaConnectionPtr> further(const std::vector<Rail>& rails, std::uint16_t stream,
+                                        seconds deadline = seconds(20)) {
+    job_.deadline = deadline;
+    return net::connect_further(rails, job_.call(true), stream);
+  }
+  void expect_further(const std::vector<Rail>& rails, std::uint16_t stream) {
+    accept_further();
+    auto connected = further(rails, stream);
+    ASSERT_TRUE(connected) << connected.error().message();
+    auto accepted = further_.get();
+    ASSERT_TRUE(accepted) << accepted.error().message();
+    EXPECT_EQ(accepted->stream, stream);
+    RdmaConnections here;
+    RdmaConnections there;
+    here.push_back(std::move(*connected));
+    there.push_back(std::move(accepted->connection));
+    expect_paired(std::move(here), std::move(there));
+  }
+
+  std::future<io::Result<RdmaListener::Further>> further_;
+};
+
+TEST_F(RdmaFurtherTest, OneAfterAnotherComesUnderItsNumber) {
+  for (const std::uint16_t stream : {2, 7, 99}) expect_further({rail()}, stream);
+}
+
+TEST_F(RdmaFurtherTest, ItGoesOverARailThatAnswers) {
+  Rail dead = rail();
+  dead.listening.host = "10.77.0.99";  // in the subnet, but nobody's
+  expect_further({dead, rail()}, 4);
+  expect_further({rail(), dead}, 5);
+  expect_further({dead, dead, dead, dead, dead, rail()}, 6);
+}
+
+TEST_F(RdmaFurtherTest, WithoutALivingRailEachIsNamed) {
+  Rail dead = rail();
+  dead.listening.host = "10.77.0.99";
+  Rail unheard = rail();
+  unheard.listening.host = "10.77.0.98";
+  accept_further();
+  const auto before = io::Clock::now();
+  const auto connected = further({dead, unheard}, 3, seconds(3));
+  ASSERT_FALSE(connected);
+  EXPECT_LT(io::Clock::now() - before, seconds(5));
+  EXPECT_NE(connected.error().message().find("10.77.0.99: "), std::string::npos);
+  EXPECT_NE(connected.error().message().find("10.77.0.98: "), std::string::npos);
+  EXPECT_FALSE(further({}, 3));
+}
+
+TEST_F(RdmaFurtherTest, ANumberBeyondTheLimitIsRefused) {
+  accept_further();
+  EXPECT_FALSE(further({rail()}, 100, seconds(2)));
+}
+
+TEST_F(RdmaFurtherTest, StrangersAreRefusedAndTheWaitGoesOn) {
+  accept_further();
+  RawEnd garbage = raw();
+  ASSERT_TRUE(garbage.send(std::vector<std::byte>(kHelloBytes, std::byte{'G'})));
+  EXPECT_FALSE(garbage.receive());
+  const auto connected = further({rail()}, 9);
+  EXPECT_TRUE(connected) << connected.error().message();
+  EXPECT_TRUE(further_.get());
+}
+
+TEST_F(RdmaFurtherTest, AnInterruptEndsTheWait) {
+  accept_further();
+  job_.stop = true;
+  listener_->interrupt();
+  const auto accepted = further_.get();
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().kind, io::ErrorKind::interrupted);
+  const auto connected = further({rail()}, 9);
+  ASSERT_FALSE(connected);
+  EXPECT_EQ(connected.error().kind, io::ErrorKind::interrupted);
+}
+
 TEST_F(RdmaConnectTest, MoreSlotsThanTheDeviceHasRoomForIsAnError) {
   open();
   accept(1, seconds(1));

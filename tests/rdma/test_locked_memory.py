@@ -1,19 +1,24 @@
 """RDMA where little memory may be locked: it makes do with less, or says what to raise. Within the VM."""
 
 import os
+import re
 import shlex
+import subprocess
 import unittest
+from pathlib import Path
 
 from copying import VmCopyTest  # puts the harness on the path
-from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running
+from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running, wait_for
 
 NOBODY = 65534
+SLOTS_KIB, QUEUE_KIB = 64, 96  # of a slot; of a stream's queues, at most
 
 
 class LockedMemory(VmCopyTest):
     """As a user to whom the limit applies."""
 
-    def limited_copy(self, kib: int, *options):
+    def limited_copy(self, kib: int, *options, meanwhile=None):
+        """meanwhile: what happens while it runs."""
         shell = self.disk / "rsh"  # the other host is this one, and has the same limit
         shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
         shell.chmod(0o755)
@@ -28,6 +33,8 @@ class LockedMemory(VmCopyTest):
                  file, f"dest:{self.target}/copy"]
         running = Running(words, cwd=self.disk)
         self.addCleanup(running.kill)
+        if meanwhile:
+            meanwhile(running)
         done = running.finish(60)
         if done.status == EXIT_OK:
             self.assert_same_file(file, self.target / "copy")
@@ -60,6 +67,35 @@ class LockedMemory(VmCopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.assertIn("so there are only 1 stream of", done.err)
         self.assertRegex(done.err, r"compressed .* \(\d{3,}\.\d+ : 1\)")
+
+    def test_what_takes_the_place_of_a_lost_stream_may_lock_too_little(self):
+        def agents() -> list[int]:
+            found = subprocess.run(["pgrep", "-u", str(NOBODY), "-x", "rdcp"], capture_output=True, check=False)
+            return [int(pid) for pid in found.stdout.split()]
+
+        def pinned_kib(pid: int) -> int:
+            return int(re.search(r"^VmPin:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+
+        def lose_one(running: Running):
+            """Half of what is locked is given back; queues have room above that, slots have not."""
+            least = 2 * 4 * SLOTS_KIB
+            ready = wait_for(lambda: len(agents()) == 2 and all(pinned_kib(pid) > least for pid in agents()), 20)
+            self.assertTrue(ready, [pinned_kib(pid) for pid in agents()])
+            for pid in agents():
+                limit = (pinned_kib(pid) // 2 + QUEUE_KIB + SLOTS_KIB) * KIB
+                subprocess.run(["prlimit", "--pid", str(pid), f"--memlock={limit}:{limit}"], check=True)
+            deleting = subprocess.Popen(["rdma", "link", "delete", "rxe1"])
+            self.addCleanup(subprocess.run, ["rdma", "link", "add", "rxe1", "type", "rxe", "netdev", "rail1"], check=True)
+            self.addCleanup(deleting.wait, 60)
+            self.assertIsNone(running.process.poll())
+
+        done = self.limited_copy(64 * KIB, "--transport", "rdma", "--streams", "2", "--chunk-size", "64K", "--bwlimit",
+                                 "500k", meanwhile=lose_one)
+        self.assertEqual(done.status, EXIT_OK, done)
+        lost = [line for line in done.err.splitlines() if "was lost" in line]
+        self.assertEqual(len(lost), 1, done)
+        self.assertRegex(lost[0], "rxe1 .* was lost: .*; its chunks went over the others")
+        self.assertNotRegex(done.err, "stream [^01] over")  # tries that failed
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ one host."""
 import os
 import signal
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from harness import EXIT_DATA, EXIT_OK, MIB, Running, remote_agents, wait_for
 
 SIZE = 24 * MIB
 SLOWLY = ["-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "4M"]
+THEN_ANOTHER = "another one took its place"
 MANY_PACKETS = 200  # more than connecting takes
 
 
@@ -30,39 +32,65 @@ class Rails(VmCopyTest):
         for i in range(20):
             (self.source / f"small-{i}").write_bytes(bytes([i]) * i * 100)
 
-    def start_copy(self, *options) -> Running:
-        """A copy that is under way over both ports."""
-        before = {device: packets_sent(device) for device in ("rxe0", "rxe1")}
+    def start_copy(self, *options, devices=("rxe0", "rxe1")) -> Running:
+        """A copy that is under way over these ports."""
+        before = {device: packets_sent(device) for device in devices}
         running = self.start("-r", *SLOWLY, *options, f"{self.source}/", f"dest:{self.target}")
 
-        def both_carry():
+        def all_carry():
             return all(packets_sent(device) - sent > MANY_PACKETS for device, sent in before.items())
-        if not wait_for(lambda: both_carry() or running.process.poll() is not None, 40):
+        if not wait_for(lambda: all_carry() or running.process.poll() is not None, 40):
             running.kill()
         if running.process.poll() is not None:
-            self.fail(f"no data over both ports: {running.finish(10)}")
+            self.fail(f"no data over all ports: {running.finish(10)}")
         return running
 
-    def delete(self, device: str, interface: str):
+    def delete(self, device: str, interface: str) -> subprocess.Popen:
         """Deleting waits for the processes that have the device open, so it is not waited for here."""
         deleting = subprocess.Popen(["rdma", "link", "delete", device])
-        self.addCleanup(run, "rdma", "link", "add", device, "type", "rxe", "netdev", interface)
-        self.addCleanup(deleting.wait, 60)
+        self.addCleanup(self.make_again, deleting, device, interface)
+        return deleting
 
-    def assert_went_on(self, running: Running, device: str):
+    def make_again(self, deleting: subprocess.Popen, device: str, interface: str):
+        deleting.wait(60)
+        if not Path("/sys/class/infiniband", device).exists():
+            run("rdma", "link", "add", device, "type", "rxe", "netdev", interface)
+
+    def assert_went_on(self, running: Running, device: str, then: str):
         done = running.finish(150)
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_tree(self.source, self.target)
-        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {device} .*\) was lost: ")
-        self.assertIn("its chunks went over the others", done.err)
+        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {device} .*\) was lost: .*; {then}\n")
+        self.assert_no_litter(self.target)
 
     def test_a_device_is_deleted(self):
         running = self.start_copy()
         self.delete("rxe1", "rail1")
-        self.assert_went_on(running, "rxe1")
+        self.assert_went_on(running, "rxe1", THEN_ANOTHER)
+
+    def test_a_device_is_deleted_and_no_other_is_wanted(self):
+        running = self.start_copy("--retry-time", "0")
+        self.delete("rxe1", "rail1")
+        self.assert_went_on(running, "rxe1", "its chunks went over the others")
+
+    def test_the_only_device_is_deleted(self):
+        words = ("--via", "rxe1", "--streams", "1", "--retry-time", "3")
+        running = self.start_copy(*words, devices=["rxe1"])
+        deleting = self.delete("rxe1", "rail1")
+        before = time.monotonic()
+        done = running.finish(60)
+        self.assertEqual(done.status, EXIT_DATA, done)
+        self.assertLess(time.monotonic() - before, 3 + 15)
+        self.assertNotIn("large", os.listdir(self.target))
+        self.assert_nothing_lives(running)
+        self.make_again(deleting, "rxe1", "rail1")
+        again = self.copy("-r", *SLOWLY, *words, "--bwlimit", "0", f"{self.source}/", f"dest:{self.target}")
+        self.assertIn("were there already", again.err)
+        self.assert_same_tree(self.source, self.target)
+        self.assert_no_litter(self.target)
 
     def test_an_interface_goes_down(self):
-        running = self.start_copy()
+        running = self.start_copy("--retry-time", "0")
         # Linux 6.1: the management queue pair of a Soft-RoCE device that met this is stuck until it is made anew. (rping
         # does not connect, either.) IPv6 addresses do not come back by themselves.
         self.addCleanup(run, "rdma", "link", "add", "rxe1", "type", "rxe", "netdev", "rail1")
@@ -70,10 +98,10 @@ class Rails(VmCopyTest):
         self.addCleanup(run, "ip", "addr", "replace", "fd78::1/64", "dev", "rail1", "nodad")
         self.addCleanup(run, "ip", "link", "set", "rail1", "up")
         run("ip", "link", "set", "rail1", "down")
-        self.assert_went_on(running, "rxe1")
+        self.assert_went_on(running, "rxe1", "its chunks went over the others")
 
     def test_all_devices_are_deleted(self):
-        running = self.start_copy()
+        running = self.start_copy("--retry-time", "0")
         self.delete("rxe0", "rail0")
         self.delete("rxe1", "rail1")
         done = running.finish(60)

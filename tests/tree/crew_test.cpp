@@ -70,13 +70,17 @@ class Worker {
       seen_.insert(stream);
     }
     if (stream < 2) {
-      kept_going_ = table_.lose(stream, "tcp", loss("it was cut"));
+      kept_going_ = table_.lose(stream, "tcp", loss("it was cut"), true);
       if (lost_) lost_();
+    } else if (stream < good_from_) {
+      EXPECT_TRUE(table_.lose(stream, "tcp", loss("no memory may be locked"), false));
     } else {
       table_.end(stream);
     }
     table_.leave(stream);
   }
+  // Streams from number 2 up to this one are lost before anything went over them.
+  std::size_t good_from_ = 2;
   std::function<void()> lost_;
   std::atomic<bool> kept_going_{false};
   std::set<std::size_t> seen_;
@@ -134,6 +138,28 @@ TEST_F(CrewTest, PatienceEnds) {
   EXPECT_GE(further.tries(), 2u);
 }
 
+TEST_F(CrewTest, OneThatCarriesNothingIsAFailedTry) {
+  worker_.good_from_ = 5;
+  Given further(true);
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_TRUE(worker_.seen_.contains(5));
+  ASSERT_EQ(table_.lost().size(), 1u) << "failed tries are told";
+  EXPECT_NE(table_.lost()[0].find("it was cut; another one took its place"), std::string::npos);
+}
+
+TEST_F(CrewTest, PatienceEndsWithThoseThatCarryNothing) {
+  worker_.good_from_ = StreamTable::kStreamNumbersMax;
+  Given further(true);
+  const auto before = std::chrono::steady_clock::now();
+  const auto error = run(1, &further, seconds(2));
+  const auto took = std::chrono::steady_clock::now() - before;
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("it was cut"), std::string::npos) << "of the stream that was there";
+  EXPECT_GE(took, seconds(2));
+  EXPECT_LT(took, seconds(10));
+  EXPECT_LE(further.tries(), 6u) << "each pause is longer than the one before";
+}
+
 TEST_F(CrewTest, NobodyIsWaitedForWhenTheRunIsStopped) {
   Given further(false);
   worker_.lost_ = [&] { over_ = true; };
@@ -160,8 +186,25 @@ TEST(StreamTableTest, NoMoreThanTwiceAsManyLive) {
   table.begin(1, true);
   EXPECT_TRUE(table.add(1));
   EXPECT_FALSE(table.add(2));
-  EXPECT_TRUE(table.lose(0, "tcp", loss("gone")));
+  EXPECT_TRUE(table.lose(0, "tcp", loss("gone"), true));
   EXPECT_TRUE(table.add(3));
+}
+
+TEST(StreamTableTest, WhoCarriedNothingCameInVain) {
+  StreamTable table;
+  table.begin(1, true);
+  EXPECT_TRUE(table.in_vain(1)) << "it did not come";
+  EXPECT_TRUE(table.add(1));
+  EXPECT_FALSE(table.in_vain(1));
+  EXPECT_TRUE(table.lose(0, "tcp", loss("gone"), false));
+  EXPECT_FALSE(table.in_vain(0)) << "it was there at first";
+  EXPECT_TRUE(table.lose(1, "tcp", loss("gone"), false));
+  EXPECT_TRUE(table.in_vain(1));
+  ASSERT_EQ(table.lost().size(), 1u);
+  EXPECT_NE(table.lost()[0].find("its chunks went over the others"), std::string::npos);
+  EXPECT_TRUE(table.add(2));
+  EXPECT_TRUE(table.lose(2, "tcp", loss("gone"), true));
+  EXPECT_EQ(table.lost().size(), 2u);
 }
 
 TEST(StreamTableTest, WithoutFurtherOnesUnknownNumbersAreNone) {

@@ -1,0 +1,93 @@
+"""A cable between two hosts that is cut during a copy over RDMA, and mended again: its streams are made anew."""
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from copying import VmCopyTest  # puts the harness on the path
+from harness import EXIT_DATA, EXIT_OK, MIB, Running, wait_for
+
+DEVICE, INTERFACE = "rxe1", "eth1"  # ssh goes over the other one
+ONLY = ("--via", DEVICE, "--streams", "1")
+LARGE = 4 * MIB
+SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "1M")
+THEN_ANOTHER = "another one took its place"
+
+
+def netem(verb: str, *what: str):
+    subprocess.run(["tc", "qdisc", verb, "dev", INTERFACE, "root", *what], check=True)
+
+
+def connections() -> set[int]:
+    """The numbers of the connected queue pairs of this host's end of the cable."""
+    told = subprocess.run(["rdma", "-j", "res", "show", "qp", "link", f"{DEVICE}/1"], capture_output=True, check=True)
+    return {pair["lqpn"] for pair in json.loads(told.stdout) if pair["type"] == "RC" and pair["state"] == "RTS"}
+
+
+class ComeBack(VmCopyTest):
+    hosts = 2
+
+    def setUp(self):
+        super().setUp()
+        for i in range(3):  # several, so that each stream has one
+            self.make_file(self.source / f"large-{i}", LARGE, seed=i)
+        for i in range(20):
+            (self.source / f"small-{i}").write_bytes(bytes([i]) * i * 100)
+
+    def begin(self, *options, here: bool = False) -> tuple[Running, Path]:
+        """A copy that has only begun."""
+        before = len(connections())
+        target = self.target / f"copy-{len(os.listdir(self.target))}"
+        target.mkdir()
+        ends = [f"dest:{self.source}/", target] if here else [f"{self.source}/", f"dest:{target}"]
+        running = self.start(*SLOWLY, *options, *ends)
+        self.assertTrue(wait_for(lambda: len(connections()) > before and list(target.iterdir()), 40), "it does not begin")
+        return running, target
+
+    def cut(self):
+        self.addCleanup(self.mend)
+        netem("add", "netem", "loss", "100%")
+        self.cut_at = time.monotonic()
+
+    def mend(self):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            netem("del")
+
+    def assert_came_back(self, running: Running, target: Path):
+        done = running.finish(120)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {DEVICE} .*\) was lost: .*; {THEN_ANOTHER}\n")
+        self.assert_same_tree(self.source, target)
+        self.assert_no_litter(target)
+
+    def test_a_cable_that_is_mended(self):
+        over_one = [self.begin(*ONLY), self.begin("--encrypt", *ONLY, here=True)]
+        over_both = self.begin("--streams", "2")
+        before = connections()
+        self.cut()
+        self.assertTrue(wait_for(lambda: not before & connections(), 60), "it is not given up")
+        for running, _ in [*over_one, over_both]:
+            self.assertIsNone(running.process.poll())
+        self.assert_came_back(*over_both)  # by the other cable
+        self.mend()
+        for running, target in over_one:
+            self.assert_came_back(running, target)
+
+    def test_one_that_is_not(self):
+        running, target = self.begin(*ONLY, "--retry-time", "5")
+        self.cut()
+        done = running.finish(90)
+        self.assertEqual(done.status, EXIT_DATA, done)
+        self.assertIn("does not answer any more", done.err)
+        self.assertGreater(time.monotonic() - self.cut_at, 5)
+        self.assertLess(time.monotonic() - self.cut_at, 5 + 40)
+        self.assertNotIn("large-2", os.listdir(target))
+        self.assert_no_litter(target, cut_short=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
