@@ -82,7 +82,8 @@ class ComeBack(VmCopyTest):
         self.cut()
         done = running.finish(90)
         self.assertEqual(done.status, EXIT_DATA, done)
-        self.assertIn("does not answer any more", done.err)
+        # What leaves the other host still arrives, so it may be the first one to give up, and tell.
+        self.assertRegex(done.err, "does not answer any more|closed the connection before the end")
         self.assertGreater(time.monotonic() - self.cut_at, 5)
         self.assertLess(time.monotonic() - self.cut_at, 5 + 40)
         self.assertNotIn("large-2", os.listdir(target))
