@@ -76,6 +76,8 @@ class Rails(VmCopyTest):
     def test_the_only_device_is_deleted(self):
         words = ("--via", "rxe1", "--streams", "1", "--retry-time", "3")
         running = self.start_copy(*words, devices=["rxe1"])
+        # So that there is something to go on with.
+        self.assertTrue(wait_for(lambda: any(path.stat().st_size > MIB for path in self.target.glob(".rdcp-*.part")), 20))
         deleting = self.delete("rxe1", "rail1")
         before = time.monotonic()
         done = running.finish(60)
