@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "net/memory_stream.h"
@@ -41,6 +43,20 @@ class Heard {
   }
   std::mutex mutex_;
   std::vector<Problem> problems_;
+};
+
+// What is to be damaged by a tap: each frame once, so that no chunk is given up by chance. Thread-safe.
+class EachOnce {
+ public:
+  bool is_new(const net::Frame& frame) {
+    const std::lock_guard lock(mutex_);
+    return seen_.emplace(frame.kind, frame.file_id, frame.offset, frame.length).second;
+  }
+  std::size_t count() const { return seen_.size(); }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::tuple<net::FrameKind, std::uint64_t, std::uint64_t, std::uint32_t>> seen_;
 };
 
 struct CopyResult {

@@ -125,9 +125,9 @@ TEST_F(CopyTest, ADamagedChunkIsSentAgain) {
   write_file(scratch / "from/large", test_bytes(1'000'000));
   for (int i = 0; i < 20; ++i) write_file(scratch / ("from/small" + std::to_string(i)), test_bytes(2000, i));
   CopyCase copy = copy_of("from/", "to");
-  std::atomic<int> seen{0};
-  copy.tap = [&](net::Frame&, std::span<std::byte> payload) {
-    if (!payload.empty() && seen++ % 5 == 0) payload[payload.size() / 2] ^= std::byte{4};
+  EachOnce once;
+  copy.tap = [&](net::Frame& frame, std::span<std::byte> payload) {
+    if (!payload.empty() && once.is_new(frame)) payload[payload.size() / 2] ^= std::byte{4};
     return true;
   };
   const CopyResult result = run_copy(copy, heard);
@@ -145,9 +145,9 @@ TEST_F(CopyTest, ADamagedChunkOutOfAPipeIsSentAgain) {
   CopyCase copy = copy_of("pipe", "to");
   copy.recursive = false;
   copy.streams = 1;
-  std::atomic<int> seen{0};
+  EachOnce once;
   copy.tap = [&](net::Frame& frame, std::span<std::byte> payload) {
-    if (frame.kind == net::FrameKind::data && seen++ % 3 == 1) payload[9] ^= std::byte{1};
+    if (frame.kind == net::FrameKind::data && once.is_new(frame)) payload[9] ^= std::byte{1};
     return true;
   };
   const CopyResult result = run_copy(copy, heard);

@@ -1,9 +1,7 @@
 // Large files of which the target has an old version: what crosses, and what becomes of the old one.
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <random>
-#include <set>
 
 #include "tests/tree/cut_wire.h"
 
@@ -395,17 +393,13 @@ TEST_F(DeltaTest, ADamagedProbeIsSentAgain) {
   std::string now = before;
   now[kMiB] ^= 1;
   CopyCase copy;
-  std::mutex mutex;
-  std::set<std::uint64_t> damaged;  // by their offset: each once, so that none is given up
+  EachOnce damaged;
   copy.tap = [&](net::Frame& frame, std::span<std::byte> payload) {
-    const std::lock_guard lock(mutex);
-    if (frame.kind == net::FrameKind::probe && damaged.insert(frame.offset).second) {
-      payload[20] ^= std::byte{1};
-    }
+    if (frame.kind == net::FrameKind::probe && damaged.is_new(frame)) payload[20] ^= std::byte{1};
     return true;
   };
   const CopyResult result = update(before, now, copy);
-  EXPECT_EQ(result.source.resent_chunks, damaged.size());
+  EXPECT_EQ(result.source.resent_chunks, damaged.count());
   EXPECT_LE(data_bytes, kBlock);
 }
 
