@@ -1,9 +1,10 @@
-"""Runs each test of a module in a process of its own, all at once: python3 at_once.py MODULE. For tests that do little but
-wait."""
+"""Runs each test of a module in a process of its own, many at once: python3 at_once.py MODULE [MOST]. For tests that do
+little but wait. MOST: how many at once, else all."""
 
 import subprocess
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 
 def each_test(suite):
@@ -14,17 +15,21 @@ def each_test(suite):
             yield part.id()
 
 
-def main(module: str) -> int:
+def run(name: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "unittest", "-v", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+
+
+def main(module: str, most: str = "") -> int:
     names = list(each_test(unittest.defaultTestLoader.loadTestsFromName(module)))
-    running = [subprocess.Popen([sys.executable, "-m", "unittest", "-v", name], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True) for name in names]
     failed = 0
-    for process in running:
-        print(process.communicate()[0], flush=True)
-        failed += process.returncode != 0
+    with ThreadPoolExecutor(int(most) if most else max(len(names), 1)) as pool:
+        for done in pool.map(run, names):
+            print(done.stdout, flush=True)
+            failed += done.returncode != 0
     print(f"{len(names)} tests, {failed} failed")
     return 1 if failed or not names else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
