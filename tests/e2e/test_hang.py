@@ -5,8 +5,8 @@ import signal
 import subprocess
 import unittest
 
-from harness import (EXIT_DATA, EXIT_HOST, MIB, RDCP, CopyTest, LocalSshd, Running, agents_of, needs_root, remote_agents,
-                     wait_for)
+from harness import (EXIT_DATA, EXIT_HOST, MIB, OPTIONS, RDCP, CopyTest, LocalSshd, Running, agents_of, needs_root,
+                     remote_agents, wait_for)
 from bench_machine import second_network
 from test_lost_streams import Cutting
 
@@ -72,7 +72,7 @@ class CutNetwork(CopyTest):
         keys.mkdir()
         with second_network() as (address, inside), LocalSshd(keys, address, 2222, inside) as sshd:
             file = self.make_file(self.source / "file", 60 * MIB)
-            running = Running([RDCP, "-F", sshd.config, "--rdcp-path", RDCP, "--bwlimit", "5MiB", file,
+            running = Running([RDCP, "-F", sshd.config, "--rdcp-path", RDCP, *OPTIONS, "--bwlimit", "5MiB", file,
                                f"dest:{self.target}/copy"])
             self.assertTrue(wait_for(lambda: agents_of(sshd), 20))
             wait_for(lambda: any(self.target.iterdir()), 1)
