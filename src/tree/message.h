@@ -115,7 +115,7 @@ struct Done {
   std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams: before and after compression
   StageTimes times;
   std::vector<Loss> losses;
-  std::vector<std::string> lost_streams;  // each with its cause, in words
+  std::vector<std::string> lost_streams;  // each with its cause, in words; none unless complete
   std::vector<std::string> warnings;      // what went wrong and was mended, or not done as was asked
   auto fields() {
     return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes),

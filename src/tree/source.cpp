@@ -286,7 +286,7 @@ Done Source::result() const {
   done.resent_chunks = counters_.resent_chunks;
   done.kept_bytes = counters_.kept_bytes;
   done.wire_bytes = counters_.wire_bytes;
-  done.lost_streams = streams_.lost();
+  if (done.complete) done.lost_streams = streams_.lost();
   return done;
 }
 

@@ -185,7 +185,7 @@ Done Target::result() const {
   std::lock_guard lock(mutex_);
   Done done = done_;
   done.bytes = bytes_;
-  done.lost_streams = streams_.lost();
+  if (done.complete) done.lost_streams = streams_.lost();
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }

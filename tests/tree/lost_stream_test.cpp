@@ -192,7 +192,11 @@ TEST_P(LostStreamSeeds, AllOfThem) {
     std::vector<Cut> cuts(kStreams);
     for (Cut& cut : cuts) cut.to_target = 100 + random() % 300'000;
     Heard said;
-    EXPECT_FALSE(run_cut(copy_to(to), cuts, said).complete());
+    const CopyResult result = run_cut(copy_to(to), cuts, said);
+    EXPECT_FALSE(result.complete());
+    // Nothing went over the others.
+    EXPECT_TRUE(result.source.lost_streams.empty());
+    EXPECT_TRUE(result.target.lost_streams.empty());
     ASSERT_FALSE(said.problems().empty());
     EXPECT_EQ(said.problems()[0].kind, io::ErrorKind::connection) << said.text();
     EXPECT_TRUE(said.problems()[0].ends_run);
