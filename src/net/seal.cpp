@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "net/little_endian.h"
+#include "net/wide_aes.h"
 
 namespace rdcp::net {
 namespace {
 
 constexpr std::string_view kLabel = "rdcp seal";
-constexpr std::size_t kNonceBytes = 12;
 
 io::Error refused(std::string_view what) {
   return io::plain_error(io::ErrorKind::connection, "seal", "connection",
@@ -74,16 +74,25 @@ void SealState::Free::operator()(evp_cipher_ctx_st* context) const {
   EVP_CIPHER_CTX_free(context);  // which wipes the key
 }
 
-io::Result<SealState::Context> SealState::make_context(Cipher cipher, const SealKey& key, bool encrypts) {
+SealState::SealState() = default;
+SealState::SealState(SealState&&) noexcept = default;
+SealState& SealState::operator=(SealState&&) noexcept = default;
+SealState::~SealState() = default;
+
+io::Result<void> SealState::set_up(Cipher cipher, const SealKey& key, std::uint64_t number, SealCode code,
+                                   bool encrypts) {
+  number_ = number;
+  if (cipher == Cipher::aes_256_gcm && code == SealCode::fastest) wide_ = WideAes::create(key);
+  if (wide_) return {};
   const char* name = cipher == Cipher::aes_256_gcm ? "AES-256-GCM" : "ChaCha20-Poly1305";
   const std::unique_ptr<EVP_CIPHER, decltype(&EVP_CIPHER_free)> fetched(
       EVP_CIPHER_fetch(nullptr, name, nullptr), &EVP_CIPHER_free);
-  Context context(EVP_CIPHER_CTX_new());
+  context_.reset(EVP_CIPHER_CTX_new());
   const bool made =
-      fetched && context &&
-      EVP_CipherInit_ex2(context.get(), fetched.get(), read(key), nullptr, encrypts ? 1 : 0, nullptr) == 1;
+      fetched && context_ &&
+      EVP_CipherInit_ex2(context_.get(), fetched.get(), read(key), nullptr, encrypts ? 1 : 0, nullptr) == 1;
   if (!made) return refused(name);
-  return context;
+  return {};
 }
 
 io::Result<void> SealState::next() {
@@ -95,21 +104,25 @@ io::Result<void> SealState::next() {
   return {};
 }
 
-// The key schedule stays; only the nonce is set anew.
-bool SealState::begin(SealPart part, std::span<const std::byte> associated) {
-  std::array<std::byte, kNonceBytes> nonce;
+SealNonce SealState::nonce(SealPart part) const {
+  SealNonce nonce;
   store_le(nonce.data(), static_cast<std::uint32_t>(part));
   store_le(nonce.data() + sizeof(std::uint32_t), number_);
+  return nonce;
+}
+
+// OpenSSL's. The key schedule stays; only the nonce is set anew.
+bool SealState::begin(SealPart part, std::span<const std::byte> associated) {
   int bytes = 0;
-  return EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, read(nonce), -1, nullptr) == 1 &&
+  return EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, read(nonce(part)), -1, nullptr) == 1 &&
          (associated.empty() || EVP_CipherUpdate(context_.get(), nullptr, &bytes, read(associated),
                                                  static_cast<int>(associated.size())) == 1);
 }
 
-io::Result<Sealer> Sealer::create(Cipher cipher, const SealKey& key, std::uint64_t number) {
-  auto context = make_context(cipher, key, true);
-  if (!context) return context.error();
-  return Sealer(std::move(*context), number);
+io::Result<Sealer> Sealer::create(Cipher cipher, const SealKey& key, std::uint64_t number, SealCode code) {
+  Sealer made;
+  if (auto set = made.set_up(cipher, key, number, code, true); !set) return set.error();
+  return made;
 }
 
 io::Result<void> Sealer::seal(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
@@ -118,6 +131,10 @@ io::Result<void> Sealer::seal(SealPart part, std::span<const std::byte> bytes, s
   const std::uint32_t bit = 1u << static_cast<unsigned>(part);
   if ((parts_sealed_ & bit) != 0 || number_ >= kSealsMax) return refused("a nonce twice");
   parts_sealed_ |= bit;
+  if (wide_) {
+    wide_->seal(nonce(part), associated, bytes, to, tag);
+    return {};
+  }
   int done = 0;
   const bool sealed = begin(part, associated) &&
                       EVP_CipherUpdate(context_.get(), written(to), &done, read(bytes),
@@ -134,15 +151,16 @@ io::Result<void> Sealer::next() {
   return {};
 }
 
-io::Result<Opener> Opener::create(Cipher cipher, const SealKey& key, std::uint64_t number) {
-  auto context = make_context(cipher, key, false);
-  if (!context) return context.error();
-  return Opener(std::move(*context), number);
+io::Result<Opener> Opener::create(Cipher cipher, const SealKey& key, std::uint64_t number, SealCode code) {
+  Opener made;
+  if (auto set = made.set_up(cipher, key, number, code, false); !set) return set.error();
+  return made;
 }
 
 bool Opener::open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
                   std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated) {
   assert(to.size() == bytes.size());
+  if (wide_) return wide_->open(nonce(part), associated, bytes, to, tag);
   Tag copy;  // OpenSSL takes no const
   std::ranges::copy(tag, copy.begin());
   int done = 0;

@@ -23,6 +23,8 @@ struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
 
 namespace rdcp::net {
 
+class WideAes;
+
 enum class Cipher : std::uint8_t { aes_256_gcm = 1, chacha20_poly1305 = 2 };
 
 // Whether this processor has instructions for AES and GCM. Without them ChaCha20-Poly1305 is faster, and
@@ -32,6 +34,7 @@ bool has_fast_aes();
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::byte, kTagBytes>;
 using SealKey = std::array<std::byte, 32>;
+using SealNonce = std::array<std::byte, 12>;
 
 // What is sealed under one number: a frame and its payload, or a control message.
 enum class SealPart : std::uint32_t { frame = 0, payload = 1, message = 2 };
@@ -58,6 +61,12 @@ struct SealContext {
 io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, const SealContext& context,
                                       bool connector);
 
+// Whose code runs the cipher; it makes no difference to the bytes.
+enum class SealCode : std::uint8_t {
+  fastest,  // WideAes where there is one
+  openssl,
+};
+
 // Common to both directions. Movable; for one thread at a time.
 class SealState {
  public:
@@ -71,18 +80,25 @@ class SealState {
   };
   using Context = std::unique_ptr<evp_cipher_ctx_st, Free>;
 
-  SealState(Context context, std::uint64_t number) : context_(std::move(context)), number_(number) {}
-  static io::Result<Context> make_context(Cipher cipher, const SealKey& key, bool encrypts);
+  SealState();
+  SealState(SealState&&) noexcept;
+  SealState& operator=(SealState&&) noexcept;
+  ~SealState();
+  io::Result<void> set_up(Cipher cipher, const SealKey& key, std::uint64_t number, SealCode code,
+                          bool encrypts);
+  SealNonce nonce(SealPart part) const;
   bool begin(SealPart part, std::span<const std::byte> associated);
 
-  Context context_;
-  std::uint64_t number_;
+  std::unique_ptr<WideAes> wide_;
+  Context context_;  // null: wide_ does it
+  std::uint64_t number_ = 0;
 };
 
 class Sealer : public SealState {
  public:
-  // number: for tests of its limit. Error (connection): OpenSSL refuses.
-  static io::Result<Sealer> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0);
+  // number and code: for tests. Error (connection): OpenSSL refuses.
+  static io::Result<Sealer> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0,
+                                   SealCode code = SealCode::fastest);
   // From `bytes` to `to`, which are the same or do not overlap, under the present number; `associated` is
   // authenticated with it. Error (connection): the part was sealed under this number before, or OpenSSL
   // refuses.
@@ -96,20 +112,21 @@ class Sealer : public SealState {
   io::Result<void> next();
 
  private:
-  using SealState::SealState;
+  Sealer() = default;
   std::uint32_t parts_sealed_ = 0;
 };
 
 class Opener : public SealState {
  public:
-  static io::Result<Opener> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0);
+  static io::Result<Opener> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0,
+                                   SealCode code = SealCode::fastest);
   // From `bytes` to `to`, which are the same or do not overlap. False: it is not what was sealed under this
   // number as this part; `to` then holds what nobody may use.
   bool open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
             std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
 
  private:
-  using SealState::SealState;
+  Opener() = default;
 };
 
 }  // namespace rdcp::net
