@@ -58,34 +58,37 @@ bool Asker::make_question(const Item& item) {
   fill_from_stat(item.status, policy_, names_, entry);
   entry.path = item.entry_path();
   entry.link_target = item.link_target;
+  const bool digested = sync_.checksum && entry.type == EntryType::file &&
+                        item.kind != Item::Kind::hard_link && !is_compared_open(item.status, digest_max_);
+  if (digested) {
+    const io::Fd fd = open(item, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!fd || (!item.plain && !add_xattrs(fd.get(), false))) return false;
+    question_.content = digest_of_file(fd.get(), entry.size, buffer_, [this] { return !plan_.stopped(); });
+    return question_.content.has_value();
+  }
   if (!item.plain) {
     const io::Fd fd = open(item, O_PATH);
-    if (!fd || !read_xattrs(fd.get(), true, policy_, names_, entry)) return false;
-    question_.xattrs = digest_of_xattrs(entry);
+    if (!fd || !add_xattrs(fd.get(), true)) return false;
   }
   if (item.kind == Item::Kind::hard_link) {
     question_.linked = entry.type;
     entry.type = EntryType::hard_link;
     entry.link_target = Item::landing_path(*item.link_root, item.link_target);
     question_.first_changes = replaced_.has(item.status);
-    return true;
   }
-  const bool digested = sync_.checksum && entry.type == EntryType::file;
-  return !digested || is_compared_open(item.status, digest_max_) || digest_content(item);
+  return true;
+}
+
+bool Asker::add_xattrs(int fd, bool is_path_fd) {
+  if (!read_xattrs(fd, is_path_fd, policy_, names_, question_.entry)) return false;
+  question_.xattrs = digest_of_xattrs(question_.entry);
+  return true;
 }
 
 io::Fd Asker::open(const Item& item, int flags) {
   const int directory = held(*item.directory->root).open(item.directory->local_path);
   if (directory < 0) return {};
   return io::Fd(::openat(directory, item.name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-}
-
-bool Asker::digest_content(const Item& item) {
-  const io::Fd fd = open(item, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!fd) return false;
-  question_.content =
-      digest_of_file(fd.get(), question_.entry.size, buffer_, [this] { return !plan_.stopped(); });
-  return question_.content.has_value();
 }
 
 void Asker::take(Batch& batch, const net::Verdicts& verdicts) {

@@ -61,10 +61,9 @@ class Asker {
 
  private:
   bool make_question(const Item& item);
-  void add_file_facts(const Item& item, int directory);
   void take_one(Item& item, Verdict verdict);
   io::Fd open(const Item& item, int flags);
-  bool digest_content(const Item& item);
+  bool add_xattrs(int fd, bool is_path_fd);
   HeldPath& held(const Root& root);
 
   const SyncSettings sync_;

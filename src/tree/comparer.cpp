@@ -177,7 +177,7 @@ Result<Verdict> Comparer::make_way(const Question& question, const Found& found,
   return Verdict::different;
 }
 
-Result<Verdict> Comparer::compare_other(const Question& question, const std::optional<Found>& found,
+Result<Verdict> Comparer::compare_other(const Question& question, std::optional<Found>& found,
                                         std::vector<Change>& changes) {
   const Entry& entry = question.entry;
   if (found && S_ISDIR(found->status.st_mode)) return make_way(question, *found, changes);
@@ -185,9 +185,13 @@ Result<Verdict> Comparer::compare_other(const Question& question, const std::opt
     tell(changes, question, new_code(question));
     return Verdict::different;
   }
+  const bool is_file = entry.type == EntryType::file;
+  if (is_file && opens_content(question, *found)) {
+    constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    found->content.reset(::openat(found->directory, found->name.c_str(), kFlags));
+  }
   auto differences = metadata_differences(question, *found);
   if (!differences) return std::move(differences).error();
-  const bool is_file = entry.type == EntryType::file;
   bool same = true;
   if (is_file) {
     auto content = has_content(question, *found);
@@ -236,15 +240,17 @@ Result<Verdict> Comparer::compare_hard_link(const Question& question, const Foun
 }
 
 // Of a file, by the rule that the user chose.
+bool Comparer::opens_content(const Question& question, const Found& found) const {
+  return sync_.checksum && !sync_.ignore_times && question.content.has_value() &&
+         static_cast<std::uint64_t>(found.status.st_size) == question.entry.size;
+}
+
 Result<bool> Comparer::has_content(const Question& question, const Found& found) {
   const Entry& entry = question.entry;
   if (static_cast<std::uint64_t>(found.status.st_size) != entry.size || sync_.ignore_times) return false;
   if (sync_.checksum) {
-    if (!question.content) return false;
-    constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    const io::Fd fd(::openat(found.directory, found.name.c_str(), kFlags));
-    if (!fd) return false;
-    const auto here = digest_of_file(fd.get(), entry.size, buffer_, going);
+    if (!found.content) return false;
+    const auto here = digest_of_file(found.content.get(), entry.size, buffer_, going);
     return here && *here == *question.content;
   }
   return sync_.size_only || same_time(entry.mtime, found.status);
@@ -305,7 +311,9 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   const bool is_top = found.directory < 0;
   const char* name = is_top ? "." : found.name.c_str();
   const int directory = is_top ? root_ : found.directory;
-  if (!asked && !may_have_xattrs(directory, name, policy_)) return differences;
+  const bool any = asked || (found.content ? may_have_xattrs(found.content.get(), policy_)
+                                           : may_have_xattrs(directory, name, policy_));
+  if (!any) return differences;
   const io::Fd fd(::openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   Entry own;
   own.path = join_path(root_name_, entry.path);

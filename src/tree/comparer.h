@@ -44,6 +44,7 @@ class Comparer {
     int directory = -1;  // that it is in; -1: it is the root
     std::string name;
     struct stat status {};
+    io::Fd content;  // where it is to be read
   };
   // Which of an item's facts are others here.
   struct Differences {
@@ -54,12 +55,13 @@ class Comparer {
   io::Result<std::optional<Found>> find(std::string_view path);
   io::Result<Verdict> compare_directory(const Question& question, const std::optional<Found>& found,
                                         std::vector<Change>& changes);
-  io::Result<Verdict> compare_other(const Question& question, const std::optional<Found>& found,
+  io::Result<Verdict> compare_other(const Question& question, std::optional<Found>& found,
                                     std::vector<Change>& changes);
   io::Result<Verdict> compare_hard_link(const Question& question, const Found& found, const Change& change,
                                         std::vector<Change>& changes);
   io::Result<Verdict> make_way(const Question& question, const Found& found, std::vector<Change>& changes);
   bool is_left_alone(const Question& question, const std::optional<Found>& found) const;
+  bool opens_content(const Question& question, const Found& found) const;
   io::Result<bool> has_content(const Question& question, const Found& found);
   bool says_the_same(const Question& question, const Found& found) const;
   io::Result<Differences> metadata_differences(const Question& question, const Found& found);

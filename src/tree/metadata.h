@@ -67,6 +67,8 @@ io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& poli
 // False when what has this name in the directory (O_PATH will do) surely has nothing that read_xattrs() would
 // find: one system call where it has none.
 bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& policy);
+// The same of what fd is open on (no O_PATH).
+bool may_have_xattrs(int fd, const MetadataPolicy& policy);
 
 // Or'ed into created_mode below: the inode surely also has our effective ids, no ACL and no xattrs, so there
 // is nothing to look at; a file of ours then costs one futimens(2). For those whose directory

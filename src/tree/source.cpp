@@ -205,10 +205,12 @@ void Source::add_opened(const Root& root) {
 }
 
 void Source::start_walk() {
-  const WalkLimits limits{.small_file_max = small_file_max_,
-                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2),
-                          .batch_items = job_.settings.sync.enabled ? kComparedItems : kBatchItems,
-                          .compares = job_.settings.sync.enabled};
+  const WalkLimits limits{
+      .small_file_max = small_file_max_,
+      .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2),
+      .batch_items = job_.settings.sync.enabled ? kComparedItems : kBatchItems,
+      .compares = job_.settings.sync.enabled,
+      .digest_max = job_.settings.sync.checksum ? std::optional(digest_max()) : std::nullopt};
   if (job_.settings.sync.enabled) plan_.compare_first();
   if (job_.settings.sync.delete_extra && roots_.size() == 1 && !roots_.front().single) {
     const Root& root = roots_.front();

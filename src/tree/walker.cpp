@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tree/archive.h"
+#include "tree/asker.h"
 #include "tree/own_names.h"
 #include "tree/packer.h"
 #include "tree/walker_thread.h"
@@ -215,7 +216,10 @@ void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::
     item.link_target.assign(target, static_cast<std::size_t>(length));
   }
   // Here and not where it is compared: the directory is open, and the kernel has just looked the name up.
-  if (walker_.limits_.compares) {
+  const auto& digest_max = walker_.limits_.digest_max;
+  const bool is_opened = digest_max && S_ISREG(item.status.st_mode) && item.status.st_nlink == 1 &&
+                         !Asker::is_compared_open(item.status, *digest_max);
+  if (walker_.limits_.compares && !is_opened) {
     item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.policy_);
   }
   add_item(std::move(item));

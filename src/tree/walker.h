@@ -26,6 +26,8 @@ struct WalkLimits {
   std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
   std::size_t batch_items = 512;
   bool compares = false;  // sync: all goes into batches, and a directory's own metadata before what is in it
+  // --checksum: files up to this size are opened to be asked about, and looked at for xattrs then.
+  std::optional<std::uint64_t> digest_max;
 };
 
 // Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is

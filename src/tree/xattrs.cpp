@@ -157,6 +157,19 @@ bool XattrApplier::set_acl(const char* name, std::vector<AclLine> lines, const M
   return false;
 }
 
+using XattrNames = std::array<char, 1024>;
+
+// length: what a call that lists names has returned, errno set if negative.
+bool any_is_copied(const XattrNames& list, ssize_t length) {
+  if (length < 0) return errno != EOPNOTSUPP;
+  bool any = false;
+  const bool root = length > 0 && is_root();
+  for_each_name(std::string_view(list.data(), static_cast<std::size_t>(length)), [&](std::string_view one) {
+    any = any || one == kAccessAclXattr || one == kDefaultAclXattr || is_copied(one, root);
+  });
+  return any;
+}
+
 }  // namespace
 
 io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& policy, NameTable& names,
@@ -198,7 +211,7 @@ bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& poli
   constexpr long kListxattrat = 465;
   static std::atomic<bool> has_call{true};
   if (!policy.xattrs) return false;
-  std::array<char, 1024> list;
+  XattrNames list;
   ssize_t length = -1;
   if (has_call) {
     length = ::syscall(kListxattrat, directory, name, AT_SYMLINK_NOFOLLOW, list.data(), list.size());
@@ -208,13 +221,13 @@ bool may_have_xattrs(int directory, const char* name, const MetadataPolicy& poli
     const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + name;
     length = ::llistxattr(path.c_str(), list.data(), list.size());
   }
-  if (length < 0) return errno != EOPNOTSUPP;
-  bool any = false;
-  const bool root = length > 0 && is_root();
-  for_each_name(std::string_view(list.data(), static_cast<std::size_t>(length)), [&](std::string_view one) {
-    any = any || one == kAccessAclXattr || one == kDefaultAclXattr || is_copied(one, root);
-  });
-  return any;
+  return any_is_copied(list, length);
+}
+
+bool may_have_xattrs(int fd, const MetadataPolicy& policy) {
+  if (!policy.xattrs) return false;
+  XattrNames list;
+  return any_is_copied(list, ::flistxattr(fd, list.data(), list.size()));
 }
 
 bool apply_xattrs(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,
