@@ -57,11 +57,9 @@ bool CheckParty::start(const std::vector<Location>& places) {
   return true;
 }
 
-void CheckParty::look_at(std::size_t which, const std::string& path, bool attributes) {
-  tree::ListJob job;
+void CheckParty::look_at(std::size_t which, const std::string& path, tree::ListJob job) {
   job.number = ++ways_[which].job;
   job.path = path;
-  job.attributes = attributes;
   job.numeric_ids = options_.numeric_ids;
   job.cache = options_.cache;
   (void)links_[which]->control().send(job).ok();  // who is gone shows where it is read from

@@ -26,8 +26,8 @@ class CheckParty {
   bool start(const std::vector<Location>& places);
   std::size_t size() const { return links_.size(); }
   AgentLink& link(std::size_t which) { return *links_[which]; }
-  // Tells the agent what to look at, and hands out its first pages.
-  void look_at(std::size_t which, const std::string& path, bool attributes);
+  // Tells the agent what to look at, and hands out its first pages. job: what is wanted besides.
+  void look_at(std::size_t which, const std::string& path, tree::ListJob job = {});
 
   // Pages of the list of what it looks at now.
   std::vector<tree::Listed> take_pages(std::size_t which);
@@ -49,7 +49,7 @@ class CheckParty {
   void raise(int status) { status_ = std::max(status_, status); }
   int status() const { return status_; }
 
-  static constexpr std::uint32_t kPages = 4;  // of a list, under way at one time
+  static constexpr std::uint32_t kPages = 8;  // of a list, under way at one time
 
  private:
   struct Ask {

@@ -32,7 +32,7 @@ bool ListCheck::run() {
                                       manifest_ ? tree::SumForm::manifest : tree::SumForm::xxhsum);
   if (!reader) return party_.fail(reader.error()), false;
   if (!party_.start({options_.destination})) return false;
-  party_.look_at(0, options_.destination.path, false);
+  party_.look_at(0, options_.destination.path);
   return check_lines(*reader) && (!manifest_ || find_extras());
 }
 

@@ -44,6 +44,7 @@ class PairCheck {
     std::optional<std::pair<std::uint64_t, std::uint64_t>> differs;  // the first place: offset, length
   };
 
+  void look_at(std::size_t side, const std::string& path);
   bool take_lists();
   bool is_in_order(const Side& side, const tree::ListedEntry& entry) const;
   bool pair_tops();

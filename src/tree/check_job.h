@@ -29,7 +29,8 @@ struct ListJob {
   bool attributes = false;  // tell owner, xattrs and ACLs, too
   bool numeric_ids = false;
   io::CacheMode cache = io::CacheMode::automatic;
-  auto fields() { return std::tie(number, path, attributes, numeric_ids, cache); }
+  bool digests = false;  // tell those of small files, too
+  auto fields() { return std::tie(number, path, attributes, numeric_ids, cache, digests); }
 };
 
 // Leave for so many more Listed messages. An agent lists nothing without it.
@@ -51,9 +52,12 @@ struct ListedEntry {
   std::string link_target;
   std::uint64_t device = 0;
   std::array<std::byte, 16> attributes{};  // digest of xattrs and ACLs; zeros: none
+  // Of all its bytes, where it was read: else who wants it asks, and hears of what could not be read.
+  bool has_digest = false;
+  decltype(io::Digest::bytes) digest{};
   auto fields() {
     return std::tie(type, path, mode, uid, gid, user, group, mtime, mtime_ns, size, link_target, device,
-                    attributes);
+                    attributes, has_digest, digest);
   }
 };
 

@@ -52,7 +52,7 @@ Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
   const unsigned readers = std::clamp(std::thread::hardware_concurrency(), kReadersMin, kReadersMax);
   for (unsigned i = 0; i < readers; ++i) {
     threads_.emplace_back([this] {
-      read_sums();
+      read();
       leave();
     });
   }
@@ -67,6 +67,7 @@ void Checker::stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
+  work_.notify_all();
 }
 
 void Checker::leave() {
@@ -82,7 +83,7 @@ bool Checker::has_ended(std::chrono::steady_clock::time_point deadline) {
 
 void Checker::list_more(std::uint32_t pages) {
   std::lock_guard lock(mutex_);
-  pages_ += pages;
+  may_tell_ += pages;
   changed_.notify_all();
 }
 
@@ -90,27 +91,26 @@ bool Checker::ask(SumAsk ask) {
   std::lock_guard lock(mutex_);
   if (asks_.size() >= kAsksMax) return false;
   asks_.push_back(std::move(ask));
-  changed_.notify_all();
+  work_.notify_one();
   return true;
 }
 
 // Waits for leave to tell one more page. False: stopped.
 bool Checker::may_list() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopped_ || pages_ > 0; });
+  changed_.wait(lock, [this] { return stopped_ || may_tell_ > 0; });
   if (stopped_) return false;
-  --pages_;
+  --may_tell_;
   return true;
 }
 
 void Checker::list() {
   std::optional<Lister> lister;
   if (top_) lister.emplace(*top_, job_, names_, reporter_);
-  Listed page;
-  page.job = job_.number;
-  while (!page.over) {
+  for (bool over = false; !over;) {
     if (!may_list()) return;
-    page.entries.clear();
+    Listed page;
+    page.job = job_.number;
     std::size_t text = 0;
     while (!page.over && page.entries.size() < kPageEntries && text < kPageTextBytes) {
       ListedEntry entry;
@@ -119,11 +119,22 @@ void Checker::list() {
       text += entry.path.size() + entry.link_target.size();
       page.entries.push_back(std::move(entry));
     }
-    sinks_.listed(page);
+    over = page.over;
+    {
+      const std::lock_guard lock(mutex_);
+      pages_.push_back({.listed = std::move(page), .read = !job_.digests});
+      if (job_.digests) to_read_.push_back(&pages_.back());
+    }
+    if (job_.digests) {
+      work_.notify_one();
+    } else {
+      tell_pages();
+    }
   }
 }
 
-void Checker::read_sums() {
+// Pages first: what is asked for next hangs on them, and few are under way.
+void Checker::read() {
   auto arena = io::Arena::create(1, kBufferBytes);
   if (!arena) {
     reporter_.fatal(arena.error());
@@ -131,17 +142,74 @@ void Checker::read_sums() {
   }
   for (;;) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || !asks_.empty(); });
+    work_.wait(lock, [this] { return stopped_ || !to_read_.empty() || !asks_.empty(); });
     if (stopped_) return;
-    const SumAsk ask = std::move(asks_.front());
-    asks_.pop_front();
-    lock.unlock();
-    SumTold told;
-    told.id = ask.id;
-    std::optional<LookedAt::Reader> reader = reader_of(top_);
-    for (const SumItem& item : ask.items) told.found.push_back(look(item, reader, arena->slot(0)));
-    sinks_.told(told);
+    if (!to_read_.empty()) {
+      Page& page = *to_read_.front();
+      to_read_.pop_front();
+      lock.unlock();
+      read_page(page, arena->slot(0));
+    } else {
+      const SumAsk ask = std::move(asks_.front());
+      asks_.pop_front();
+      lock.unlock();
+      answer(ask, arena->slot(0));
+    }
   }
+}
+
+void Checker::read_page(Page& page, std::span<std::byte> buffer) {
+  std::optional<LookedAt::Reader> reader = reader_of(top_);
+  for (ListedEntry& entry : page.listed.entries) {
+    if (stopped_) return;
+    const bool small = entry.type == EntryType::file && entry.size > 0 && entry.size <= kCachedBytes;
+    entry.has_digest = small && reader && digest_small(entry, *reader, buffer);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    page.read = true;
+  }
+  tell_pages();
+}
+
+// False: it is another one than was listed, or cannot be read. It was a regular file a moment ago: what it
+// may have become does not wait for being opened.
+bool Checker::digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer) {
+  const io::Fd fd = reader.open(entry.path);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (static_cast<std::uint64_t>(status.st_size) != entry.size) return false;
+  std::size_t done = 0;
+  while (done < entry.size) {
+    const ssize_t n = ::pread(fd.get(), buffer.data() + done, entry.size - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  entry.digest = io::digest_of(buffer.first(done)).bytes;
+  return true;
+}
+
+// By one thread at a time, which looks again after each.
+void Checker::tell_pages() {
+  std::unique_lock lock(mutex_);
+  if (std::exchange(telling_, true)) return;
+  while (!pages_.empty() && pages_.front().read) {
+    const Listed page = std::move(pages_.front().listed);
+    pages_.pop_front();
+    lock.unlock();
+    sinks_.listed(page);
+    lock.lock();
+  }
+  telling_ = false;
+}
+
+void Checker::answer(const SumAsk& ask, std::span<std::byte> buffer) {
+  SumTold told;
+  told.id = ask.id;
+  std::optional<LookedAt::Reader> reader = reader_of(top_);
+  for (const SumItem& item : ask.items) told.found.push_back(look(item, reader, buffer));
+  sinks_.told(told);
 }
 
 SumFound Checker::look(const SumItem& item, std::optional<LookedAt::Reader>& reader,

@@ -21,7 +21,8 @@
 
 namespace rdcp::tree {
 
-// Answers come from threads of its own: one that lists, and several that read.
+// Answers come from threads of its own: one that lists, and several that read. Small files are read for the
+// pages of the list that they are on.
 class Checker {
  public:
   struct Sinks {
@@ -42,10 +43,20 @@ class Checker {
   static constexpr std::size_t kAsksMax = 4096;
 
  private:
+  // On its way to the coordinator, behind those before it.
+  struct Page {
+    Listed listed;
+    bool read = false;
+  };
+
   void list();
   void leave();
-  void read_sums();
+  void read();
+  void read_page(Page& page, std::span<std::byte> buffer);
+  void tell_pages();
+  void answer(const SumAsk& ask, std::span<std::byte> buffer);
   bool may_list();
+  bool digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer);
   SumFound look(const SumItem& item, std::optional<LookedAt::Reader>& reader, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
   bool digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
@@ -59,8 +70,12 @@ class Checker {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable work_;  // for one reader
   std::deque<SumAsk> asks_;
-  std::uint64_t pages_ = 0;
+  std::uint64_t may_tell_ = 0;  // pages
+  std::deque<Page> pages_;      // in the list's order; they stay where they are
+  std::deque<Page*> to_read_;   // of them
+  bool telling_ = false;
   std::size_t left_ = 0;  // threads that are at their end
   std::atomic<bool> stopped_{false};
   std::vector<std::thread> threads_;

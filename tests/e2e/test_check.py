@@ -260,7 +260,7 @@ while header := sys.stdin.buffer.read(5):
 
     def entry(self, path: bytes, kind: int = 0, size: int = 0) -> bytes:
         return (bytes([kind]) + self.text(path) + struct.pack("<III", 0o644, 0, 0) + self.text(b"") * 2 +
-                struct.pack("<qIQ", 0, 0, size) + self.text(b"") + struct.pack("<Q", 0) + bytes(16))
+                struct.pack("<qIQ", 0, 0, size) + self.text(b"") + struct.pack("<Q", 0) + bytes(16) + bytes(1 + 16))
 
     def page(self, *entries: bytes, over: int = 1) -> bytes:
         return struct.pack("<I", len(entries)) + b"".join(entries) + bytes([over])

@@ -144,6 +144,42 @@ TEST_F(CheckerTest, WithoutLeaveNothingIsListed) {
   EXPECT_EQ(pages, 1);
 }
 
+// Whoever reads them, pages come in the list's order.
+TEST_F(CheckerTest, SmallFilesAreListedWithTheirDigests) {
+  for (int i = 0; i < 3000; ++i) {
+    const std::string folder = scratch / std::to_string(i % 7);
+    fs::create_directories(folder);
+    write_file(folder + "/" + std::to_string(i), i % 50 == 0 ? "" : test_bytes(i % 500 == 1 ? 200'000 : i));
+  }
+  write_file(scratch / "large", test_bytes((256 << 10) + 1));
+  fs::create_symlink("large", scratch / "link");
+  std::mutex mutex;
+  std::vector<ListedEntry> entries;
+  std::atomic<bool> over{false};
+  Checker checker({.number = 1, .path = scratch.path(), .digests = true}, heard.reporter,
+                  {[&](const Listed& page) {
+                     const std::lock_guard lock(mutex);
+                     entries.insert(entries.end(), page.entries.begin(), page.entries.end());
+                     over = page.over;
+                     over.notify_all();
+                   },
+                   [](const SumTold&) {}});
+  checker.list_more(1000);
+  over.wait(false);
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(entries.size(), 3000u + 7 + 3);
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    const ListedEntry& entry = entries[i];
+    ASSERT_TRUE(precedes(entries[i - 1].path, entry.path)) << entry.path;
+    const bool small = entry.type == EntryType::file && entry.size > 0 && entry.path != "large";
+    ASSERT_EQ(entry.has_digest, small) << entry.path;
+    if (small) {
+      ASSERT_EQ(entry.digest, digest(content_of(scratch / entry.path))) << entry.path;
+    }
+  }
+  EXPECT_EQ(heard.text(), "");
+}
+
 TEST_F(CheckerTest, AttributesAreDigested) {
   write_file(scratch / "f", "x");
   const auto before = list(scratch / "f", true).front().attributes;
