@@ -122,10 +122,10 @@ void Checker::list() {
     over = page.over;
     {
       const std::lock_guard lock(mutex_);
-      pages_.push_back({.listed = std::move(page), .read = !job_.digests});
-      if (job_.digests) to_read_.push_back(&pages_.back());
+      pages_.push_back({.listed = std::move(page), .read = !reads_pages()});
+      if (reads_pages()) to_read_.push_back(&pages_.back());
     }
-    if (job_.digests) {
+    if (reads_pages()) {
       work_.notify_one();
     } else {
       tell_pages();
@@ -246,9 +246,10 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
   if (item.offset > found.size) return;
   const std::uint64_t end = item.offset + std::min(item.length, found.size - item.offset);
   const bool aligned = item.offset % io::kPageBytes == 0 && item.unit % io::kPageBytes == 0;
-  const bool small = found.size <= kCachedBytes && job_.cache != io::CacheMode::bypass;
-  const io::RingFile file =
-      aligned && !small ? io::choose_source(fd, found.size, job_.cache) : io::RingFile{.fd = fd};
+  const bool large = found.size > kCachedBytes && aligned;
+  const io::RingFile file = large || job_.cache == io::CacheMode::bypass
+                                ? io::choose_source(fd, found.size, job_.cache)
+                                : io::RingFile{.fd = fd};
   if (!file.direct && end - item.offset > buffer.size()) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   const std::uint64_t unit = item.unit == 0 ? kToTheEnd : item.unit;
   io::RunningDigest digest;
@@ -267,20 +268,22 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
   } while (at < end && found.digests.size() < kSumsMax);
 }
 
-// False with errno: it cannot be read. done: as much as was there.
+// False with errno: it cannot be read. done: as much as was there. Past the page cache whole pages are read.
 bool Checker::digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
                            std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done) {
   while (done < length) {
     if (stopped_) return errno = ECANCELED, false;
     const std::uint64_t left = length - done;
+    const std::uint64_t before = file.direct ? (offset + done) % io::kPageBytes : 0;
     const std::size_t wanted =
-        file.direct ? std::min<std::uint64_t>(buffer.size(), io::round_up(left, io::kPageBytes))
+        file.direct ? io::round_up(std::min<std::uint64_t>(buffer.size(), before + left), io::kPageBytes)
                     : std::min<std::uint64_t>(kCachedBytes, left);
-    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(offset + done));
+    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(offset + done - before));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return false;
-    const std::size_t bytes = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), left);
-    digest.add(buffer.first(bytes));
+    const auto there = static_cast<std::uint64_t>(n);
+    const std::size_t bytes = there > before ? std::min(there - before, left) : 0;
+    digest.add(buffer.subspan(before, bytes));
     done += bytes;
     if (bytes == 0) return true;
   }

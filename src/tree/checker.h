@@ -56,6 +56,8 @@ class Checker {
   void tell_pages();
   void answer(const SumAsk& ask, std::span<std::byte> buffer);
   bool may_list();
+  // What is to come from the disk is asked for.
+  bool reads_pages() const { return job_.digests && job_.cache != io::CacheMode::bypass; }
   bool digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer);
   SumFound look(const SumItem& item, std::optional<LookedAt::Reader>& reader, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);

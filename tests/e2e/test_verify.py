@@ -192,6 +192,16 @@ class Rot(CopyTest):
                            env=self.rot(-1), says=("not on the target's disk",))
                 self.assertEqual(old.read_bytes(), before)
 
+    def test_a_check_past_the_page_cache_reads_the_disk(self):
+        for source, rotten in ((self.small, "s7"), (self.large, "")):
+            to = self.mounted / source.name
+            self.copy("-r", source, to)
+            subprocess.run(["sync", "-f", to], check=True)
+            self.flip_on_disk(to / rotten, 100)
+            for cache, wanted in (("keep", b""), ("bypass", f"content   {rotten or '.'}: first at offset 100\n".encode())):
+                with self.subTest(source=source.name, cache=cache):
+                    self.assertEqual(self.rdcp("--check", "--cache", cache, source, to).out, wanted)
+
     def test_what_stays_in_its_place_is_read_from_the_disk(self):
         for verify in ((), ("--verify",)):
             for cache in ("auto", "keep", "bypass"):
