@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "net/little_endian.h"
+#include "net/octets.h"
 
 namespace rdcp::net {
 namespace {
@@ -61,10 +62,9 @@ io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcr
 
   Mac result{};
   std::size_t bytes = 0;
-  const auto* made = EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
-                               reinterpret_cast<const unsigned char*>(message.data()),
-                               static_cast<std::size_t>(end - message.data()),
-                               reinterpret_cast<unsigned char*>(result.data()), result.size(), &bytes);
+  const auto* made =
+      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(), to_read(message),
+                static_cast<std::size_t>(end - message.data()), to_write(result), result.size(), &bytes);
   if (made == nullptr || bytes != result.size()) return refusal("OpenSSL does not provide HMAC-SHA256 here");
   return result;
 }

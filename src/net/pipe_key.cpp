@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "net/octets.h"
+
 namespace rdcp::net {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::uint64_t kParallel = 1;
 constexpr std::uint64_t kMemoryMax = 64 << 20;  // OpenSSL asks for a bound; 16 MiB are used
 
 const unsigned char* bytes_of(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
+  return to_read(std::as_bytes(std::span(text)));
 }
 
 io::Error refused() {
@@ -25,9 +27,8 @@ io::Error refused() {
 io::Result<SessionKey> labelled(const SessionKey& master, std::string_view label) {
   SessionKey key{};
   std::size_t bytes = 0;
-  const auto* made =
-      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, master.data(), master.size(), bytes_of(label),
-                label.size(), reinterpret_cast<unsigned char*>(key.data()), key.size(), &bytes);
+  const auto* made = EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, master.data(), master.size(),
+                               bytes_of(label), label.size(), to_write(key), key.size(), &bytes);
   if (made == nullptr || bytes != key.size()) return refused();
   return key;
 }
@@ -39,9 +40,8 @@ io::Result<PipeKeys> derive_pipe_keys(std::string_view secret, const Salt& salt)
   std::string salted(kLabel);
   salted.append(reinterpret_cast<const char*>(salt.data()), salt.size());
   SessionKey master{};
-  const int derived =
-      EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(salted), salted.size(), kCost, kBlocks, kParallel,
-                     kMemoryMax, reinterpret_cast<unsigned char*>(master.data()), master.size());
+  const int derived = EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(salted), salted.size(), kCost,
+                                     kBlocks, kParallel, kMemoryMax, to_write(master), master.size());
   if (derived != 1) return refused();
   const auto control = labelled(master, "control");
   if (!control) return control.error();

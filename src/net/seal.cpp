@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "net/little_endian.h"
+#include "net/octets.h"
 #include "net/wide_aes.h"
 
 namespace rdcp::net {
@@ -19,13 +20,6 @@ constexpr std::string_view kLabel = "rdcp seal";
 io::Error refused(std::string_view what) {
   return io::plain_error(io::ErrorKind::connection, "seal", "connection",
                          "OpenSSL does not provide " + std::string(what) + " here");
-}
-
-const unsigned char* read(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* written(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
 }
 
 OSSL_PARAM octets(const char* name, std::span<const std::byte> bytes) {
@@ -43,7 +37,7 @@ bool hkdf(std::span<const std::byte> key, std::span<const std::byte> salt, std::
   const std::array<OSSL_PARAM, 5> parameters{
       OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0), octets(OSSL_KDF_PARAM_KEY, key),
       octets(OSSL_KDF_PARAM_SALT, salt), octets(OSSL_KDF_PARAM_INFO, info), OSSL_PARAM_construct_end()};
-  return context && EVP_KDF_derive(context.get(), written(result), result.size(), parameters.data()) == 1;
+  return context && EVP_KDF_derive(context.get(), to_write(result), result.size(), parameters.data()) == 1;
 }
 
 }  // namespace
@@ -88,9 +82,9 @@ io::Result<void> SealState::set_up(Cipher cipher, const SealKey& key, std::uint6
   const std::unique_ptr<EVP_CIPHER, decltype(&EVP_CIPHER_free)> fetched(
       EVP_CIPHER_fetch(nullptr, name, nullptr), &EVP_CIPHER_free);
   context_.reset(EVP_CIPHER_CTX_new());
-  const bool made =
-      fetched && context_ &&
-      EVP_CipherInit_ex2(context_.get(), fetched.get(), read(key), nullptr, encrypts ? 1 : 0, nullptr) == 1;
+  const bool made = fetched && context_ &&
+                    EVP_CipherInit_ex2(context_.get(), fetched.get(), to_read(key), nullptr, encrypts ? 1 : 0,
+                                       nullptr) == 1;
   if (!made) return refused(name);
   return {};
 }
@@ -114,8 +108,8 @@ SealNonce SealState::nonce(SealPart part) const {
 // OpenSSL's. The key schedule stays; only the nonce is set anew.
 bool SealState::begin(SealPart part, std::span<const std::byte> associated) {
   int bytes = 0;
-  return EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, read(nonce(part)), -1, nullptr) == 1 &&
-         (associated.empty() || EVP_CipherUpdate(context_.get(), nullptr, &bytes, read(associated),
+  return EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, to_read(nonce(part)), -1, nullptr) == 1 &&
+         (associated.empty() || EVP_CipherUpdate(context_.get(), nullptr, &bytes, to_read(associated),
                                                  static_cast<int>(associated.size())) == 1);
 }
 
@@ -137,9 +131,9 @@ io::Result<void> Sealer::seal(SealPart part, std::span<const std::byte> bytes, s
   }
   int done = 0;
   const bool sealed = begin(part, associated) &&
-                      EVP_CipherUpdate(context_.get(), written(to), &done, read(bytes),
+                      EVP_CipherUpdate(context_.get(), to_write(to), &done, to_read(bytes),
                                        static_cast<int>(bytes.size())) == 1 &&
-                      EVP_CipherFinal_ex(context_.get(), written(to.last(0)), &done) == 1 &&
+                      EVP_CipherFinal_ex(context_.get(), to_write(to.last(0)), &done) == 1 &&
                       EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag.data()) == 1;
   if (!sealed) return refused("this cipher");
   return {};
@@ -166,9 +160,9 @@ bool Opener::open(SealPart part, std::span<const std::byte> bytes, std::span<std
   int done = 0;
   return begin(part, associated) &&
          EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, copy.data()) == 1 &&
-         EVP_CipherUpdate(context_.get(), written(to), &done, read(bytes), static_cast<int>(bytes.size())) ==
-             1 &&
-         EVP_CipherFinal_ex(context_.get(), written(to.last(0)), &done) == 1;
+         EVP_CipherUpdate(context_.get(), to_write(to), &done, to_read(bytes),
+                          static_cast<int>(bytes.size())) == 1 &&
+         EVP_CipherFinal_ex(context_.get(), to_write(to.last(0)), &done) == 1;
 }
 
 }  // namespace rdcp::net

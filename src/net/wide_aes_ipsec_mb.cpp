@@ -1,18 +1,12 @@
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
 
+#include "net/octets.h"
 #include "net/wide_aes.h"
 
 namespace rdcp::net {
 
 namespace {
-
-const unsigned char* read(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* written(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
-}
 
 // The library's table of functions for this processor, for as long as the process lives; null where they are
 // not wide. AES-GCM keeps nothing in it, so every thread may use it.
@@ -38,7 +32,7 @@ struct WideAes::Schedule {
 std::unique_ptr<WideAes> WideAes::create(const SealKey& key) {
   if (functions() == nullptr) return nullptr;
   auto schedule = std::make_unique<Schedule>();
-  IMB_AES256_GCM_PRE(functions(), read(key), &schedule->key);
+  IMB_AES256_GCM_PRE(functions(), to_read(key), &schedule->key);
   return std::unique_ptr<WideAes>(new WideAes(std::move(schedule)));
 }
 
@@ -52,8 +46,8 @@ void WideAes::seal(const SealNonce& nonce, std::span<const std::byte> associated
                    std::span<const std::byte> bytes, std::span<std::byte> to,
                    std::span<std::byte, kTagBytes> tag) const {
   gcm_context_data context;
-  IMB_AES256_GCM_ENC(functions(), &schedule_->key, &context, written(to), read(bytes), bytes.size(),
-                     read(nonce), read(associated), associated.size(), written(tag), kTagBytes);
+  IMB_AES256_GCM_ENC(functions(), &schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
+                     to_read(nonce), to_read(associated), associated.size(), to_write(tag), kTagBytes);
 }
 
 bool WideAes::open(const SealNonce& nonce, std::span<const std::byte> associated,
@@ -61,8 +55,8 @@ bool WideAes::open(const SealNonce& nonce, std::span<const std::byte> associated
                    std::span<const std::byte, kTagBytes> tag) const {
   gcm_context_data context;
   Tag wanted;
-  IMB_AES256_GCM_DEC(functions(), &schedule_->key, &context, written(to), read(bytes), bytes.size(),
-                     read(nonce), read(associated), associated.size(), written(wanted), kTagBytes);
+  IMB_AES256_GCM_DEC(functions(), &schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
+                     to_read(nonce), to_read(associated), associated.size(), to_write(wanted), kTagBytes);
   return CRYPTO_memcmp(wanted.data(), tag.data(), kTagBytes) == 0;
 }
 
