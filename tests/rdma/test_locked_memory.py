@@ -69,6 +69,9 @@ class LockedMemory(VmCopyTest):
         self.assertRegex(done.err, r"compressed .* \(\d{3,}\.\d+ : 1\)")
 
     def test_what_takes_the_place_of_a_lost_stream_may_lock_too_little(self):
+        if b"__asan_init" in Path(RDCP).read_bytes():
+            self.skipTest("with a sanitizer streams lock their memory too slowly for the moment to be met")
+
         def agents() -> list[int]:
             found = subprocess.run(["pgrep", "-u", str(NOBODY), "-x", "rdcp"], capture_output=True, check=False)
             return [int(pid) for pid in found.stdout.split()]
@@ -78,9 +81,13 @@ class LockedMemory(VmCopyTest):
 
         def lose_one(running: Running):
             """Half of what is locked is given back; queues have room above that, slots have not."""
-            least = 2 * 4 * SLOTS_KIB
-            ready = wait_for(lambda: len(agents()) == 2 and all(pinned_kib(pid) > least for pid in agents()), 20)
-            self.assertTrue(ready, [pinned_kib(pid) for pid in agents()])
+            least, most = 2 * 4 * SLOTS_KIB, limit_kib * 3 // 4  # the target locks the slots of a stream at once
+
+            def has_locked_all() -> bool:
+                pinned = [pinned_kib(pid) for pid in agents()]
+                return len(pinned) == 2 and min(pinned) > least and max(pinned) > most
+
+            self.assertTrue(wait_for(has_locked_all, 20), "the streams do not come up")
             for pid in agents():
                 limit = (pinned_kib(pid) // 2 + QUEUE_KIB + SLOTS_KIB) * KIB
                 subprocess.run(["prlimit", "--pid", str(pid), f"--memlock={limit}:{limit}"], check=True)
@@ -89,7 +96,8 @@ class LockedMemory(VmCopyTest):
             self.addCleanup(deleting.wait, 60)
             self.assertIsNone(running.process.poll())
 
-        done = self.limited_copy(64 * KIB, "--transport", "rdma", "--streams", "2", "--chunk-size", "64K", "--bwlimit",
+        limit_kib = 64 * KIB
+        done = self.limited_copy(limit_kib, "--transport", "rdma", "--streams", "2", "--chunk-size", "64K", "--bwlimit",
                                  "500k", meanwhile=lose_one)
         self.assertEqual(done.status, EXIT_OK, done)
         lost = [line for line in done.err.splitlines() if "was lost" in line]
