@@ -70,7 +70,7 @@ class LockedMemory(VmCopyTest):
 
     def test_what_takes_the_place_of_a_lost_stream_may_lock_too_little(self):
         if b"__asan_init" in Path(RDCP).read_bytes():
-            self.skipTest("with a sanitizer streams lock their memory too slowly for the moment to be met")
+            self.skipTest("with ASan it mostly fails, for a cause that is not found yet")
 
         def agents() -> list[int]:
             found = subprocess.run(["pgrep", "-u", str(NOBODY), "-x", "rdcp"], capture_output=True, check=False)
