@@ -283,7 +283,6 @@ bool Coordinator::begin() {
     begin.hosts = {parties_.reached->host};
     if (parties_.reached->port != 0) begin.port = parties_.reached->port;
   }
-  begin.landings = landing->landings;
   if (same_kernel) {
     begin.source_device = source.sources.front().device;
     begin.source_inode = source.sources.front().inode;
@@ -292,7 +291,9 @@ bool Coordinator::begin() {
   begin.in_place = landing->in_place;
   begin.as_it_comes = target.kind == tree::PathKind::byte_stream;
   begun_ = Clock::now();
+  begin.landings = landing->admitted;
   (void)target_->control().send(begin).ok();
+  begin.landings = landing->landings;
   (void)source_->control().send(begin).ok();
   return true;
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "io/result.h"
+#include "tree/admitted_names.h"
 #include "tree/entry.h"
 
 namespace rdcp::tree {
@@ -44,8 +45,7 @@ class ArchiveWriter {
 };
 
 // Reads one archive chunk from memory. What it holds is data from the world: every error is a protocol Error,
-// entries of unknown type, unsafe paths (is_safe_path), hard links to unsafe paths and sizes beyond the chunk
-// included.
+// entries of unknown type, paths and hard links that are not admitted, and sizes beyond the chunk included.
 class ArchiveReader {
  public:
   struct Block {
@@ -53,7 +53,8 @@ class ArchiveReader {
     std::uint64_t offset = 0;
   };
 
-  ArchiveReader();
+  // names: outlives this.
+  explicit ArchiveReader(const AdmittedNames& names);
   ~ArchiveReader();
 
   io::Result<void> open(std::span<const std::byte> chunk);
@@ -65,6 +66,7 @@ class ArchiveReader {
 
  private:
   struct State;
+  const AdmittedNames& names_;
   std::unique_ptr<State> state_;
 };
 

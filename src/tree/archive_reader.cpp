@@ -30,19 +30,20 @@ std::string_view bytes_of(const char* text) {
 using Fault = const char*;
 
 // An entry's path as libarchive gives it: a directory's ends in a slash.
-Fault take_path(std::string_view path, bool is_directory, std::string& to) {
+Fault take_path(std::string_view path, bool is_directory, const AdmittedNames& names, std::string& to) {
   if (is_directory && path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   if (path.empty()) return "no path";
   to = path == kRootPath ? std::string_view() : path;
-  return is_safe_path(to) ? nullptr : "unsafe path";
+  return names.fault_of(to);
 }
 
-Fault take_type(archive_entry* from, Entry& to) {
+Fault take_type(archive_entry* from, const AdmittedNames& names, Entry& to) {
   to.link_target.clear();
   if (const char* link = archive_entry_hardlink(from); link != nullptr) {
     to.type = EntryType::hard_link;
     to.link_target = link;
-    return to.link_target.empty() || !is_safe_path(to.link_target) ? "unsafe hard link" : nullptr;
+    const bool good = !to.link_target.empty() && names.fault_of(to.link_target) == nullptr;
+    return good ? nullptr : "unsafe hard link";
   }
   switch (archive_entry_filetype(from)) {
     case AE_IFREG:
@@ -133,10 +134,11 @@ Fault take_acls(archive_entry* from, Entry& to) {
   return nullptr;
 }
 
-Fault take_all(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
-  if (Fault fault = take_type(from, to)) return fault;
+Fault take_all(archive_entry* from, std::size_t chunk_bytes, const AdmittedNames& names, Entry& to) {
+  if (Fault fault = take_type(from, names, to)) return fault;
   const bool is_directory = to.type == EntryType::directory;
-  if (Fault fault = take_path(bytes_of(archive_entry_pathname(from)), is_directory, to.path)) return fault;
+  const std::string_view path = bytes_of(archive_entry_pathname(from));
+  if (Fault fault = take_path(path, is_directory, names, to.path)) return fault;
   if (Fault fault = take_owner(from, to)) return fault;
   if (Fault fault = take_size(from, chunk_bytes, to)) return fault;
   to.mode = archive_entry_perm(from) & 07777;
@@ -190,7 +192,7 @@ struct ArchiveReader::State {
   }
 };
 
-ArchiveReader::ArchiveReader() : state_(std::make_unique<State>()) {}
+ArchiveReader::ArchiveReader(const AdmittedNames& names) : names_(names), state_(std::make_unique<State>()) {}
 ArchiveReader::~ArchiveReader() = default;
 
 io::Result<void> ArchiveReader::open(std::span<const std::byte> chunk) {
@@ -227,7 +229,7 @@ io::Result<bool> ArchiveReader::next(Entry& entry) {
   }
   // A warning is an error: our own archives cause none.
   if (status != ARCHIVE_OK) return state.error("archive chunk");
-  if (Fault fault = take_all(state.entry.get(), state.chunk.size(), entry)) {
+  if (Fault fault = take_all(state.entry.get(), state.chunk.size(), names_, entry)) {
     return bad_archive(bytes_of(archive_entry_pathname(state.entry.get())), fault);
   }
   if (!state.take_nanoseconds(entry.mtime.nanoseconds)) return bad_archive(entry.path, "impossible time");

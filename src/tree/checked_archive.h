@@ -21,6 +21,9 @@ struct CheckedArchive {
     std::optional<TargetTree::WrittenFile> written;  // of a file
     ReadBackCheck check;
   };
+  // names: outlives this.
+  explicit CheckedArchive(const AdmittedNames& names) : reader(names) {}
+
   // Bounds the files that are open at one time.
   static constexpr std::size_t kGroup = 128;
 

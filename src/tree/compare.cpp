@@ -150,14 +150,14 @@ class Origin {
   bool cut_ = false;
 };
 
-const char* take_path(Origin& from, std::string& path) {
+const char* take_path(Origin& from, const AdmittedNames& names, std::string& path) {
   const auto shared = from.number<std::uint32_t>();
   const auto further = from.number<std::uint32_t>();
   if (shared > path.size()) return "a path that shares what is not there";
   if (further > kQuestionPathMax - shared) return "a path that is too long";
   path.resize(shared);
   from.append(path, further);
-  return is_safe_path(path) ? nullptr : "unsafe path";
+  return names.fault_of(path);
 }
 
 const char* take_owner(Origin& from, Entry& entry) {
@@ -169,7 +169,7 @@ const char* take_owner(Origin& from, Entry& entry) {
   return entry.uid == kNobody || entry.gid == kNobody ? "impossible owner" : nullptr;
 }
 
-const char* take_link(Origin& from, Question& question) {
+const char* take_link(Origin& from, const AdmittedNames& names, Question& question) {
   Entry& entry = question.entry;
   if (entry.type == EntryType::hard_link) {
     question.linked = static_cast<EntryType>(from.number<std::uint8_t>());
@@ -182,8 +182,8 @@ const char* take_link(Origin& from, Question& question) {
   if (length == 0 || length > kQuestionPathMax) return "a link target of impossible length";
   from.append(entry.link_target, length);
   if (entry.link_target.find('\0') != std::string::npos) return "NUL in a link target";
-  if (entry.type == EntryType::hard_link && !is_safe_path(entry.link_target)) return "unsafe hard link";
-  return nullptr;
+  const bool is_name = entry.type == EntryType::hard_link;
+  return is_name && names.fault_of(entry.link_target) != nullptr ? "unsafe hard link" : nullptr;
 }
 
 const char* take_acl(Origin& from, std::vector<AclLine>& lines) {
@@ -288,7 +288,7 @@ const char* QuestionReader::take(Question& question) {
   if (type > static_cast<std::uint8_t>(EntryType::block_device)) return "unknown type";
   if ((flags & ~kAllFlags) != 0) return "undefined flags";
   entry.type = static_cast<EntryType>(type);
-  if (const char* fault = take_path(from, entry.path)) return fault;
+  if (const char* fault = take_path(from, names_, entry.path)) return fault;
   if (entry.path.empty() && entry.type != EntryType::directory) return "no path";
   entry.mode = from.number<std::uint16_t>();
   if (entry.mode > 07777) return "impossible mode";
@@ -301,7 +301,7 @@ const char* QuestionReader::take(Question& question) {
   entry.size = entry.type == EntryType::file ? from.number<std::uint64_t>() : 0;
   entry.link_target.clear();
   const bool link = entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
-  if (const char* fault = link ? take_link(from, question) : nullptr) return fault;
+  if (const char* fault = link ? take_link(from, names_, question) : nullptr) return fault;
   const bool node = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
   entry.device = node ? from.number<std::uint64_t>() : 0;
   question.first_changes = (flags & kFirstChanges) != 0;

@@ -9,6 +9,7 @@
 
 #include "io/digest.h"
 #include "io/result.h"
+#include "tree/admitted_names.h"
 #include "tree/entry.h"
 
 namespace rdcp::tree {
@@ -54,6 +55,8 @@ class QuestionWriter {
 // What comes from a peer: every fault is a protocol Error, nothing is allocated beyond a path's bound.
 class QuestionReader {
  public:
+  // names: outlives this.
+  explicit QuestionReader(const AdmittedNames& names) : names_(names) {}
   io::Result<void> open(std::span<const std::byte> page);
   // Fills question, reusing its memory; false at the end.
   io::Result<bool> next(Question& question);
@@ -61,6 +64,7 @@ class QuestionReader {
  private:
   const char* take(Question& question);
 
+  const AdmittedNames& names_;
   std::span<const std::byte> rest_;
   std::size_t left_ = 0;
 };

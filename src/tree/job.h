@@ -122,7 +122,8 @@ struct Begin {
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;
-  std::vector<std::string> landings;  // Entry::path of each source's top
+  // Entry::path of each source's top; to the target: of those that are copied, and it takes nothing else.
+  std::vector<std::string> landings;
   bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
   std::uint64_t source_device = 0;    // target on the same host: of SRC, which --delete must not meet
   std::uint64_t source_inode = 0;     // 0: on another host

@@ -30,7 +30,7 @@ Result<Landing> land_in_place(const std::vector<PathFacts>& facts, const std::st
   const bool bytes =
       facts.size() == 1 && (facts[0].kind == PathKind::file || facts[0].kind == PathKind::byte_stream);
   if (!bytes) return refuse(destination, "is not a directory");
-  return Landing{.landings = {"file"}, .beneath_parent = false, .in_place = true};
+  return Landing{.landings = {"file"}, .admitted = {"file"}, .beneath_parent = false, .in_place = true};
 }
 
 Result<Landing> land_in_directory(const std::vector<std::string>& sources,
@@ -42,6 +42,11 @@ Result<Landing> land_in_directory(const std::vector<std::string>& sources,
     const bool contents = facts[i].kind == PathKind::directory && means_contents(sources[i]);
     landing.landings.push_back(contents || !usable(facts[i]) ? std::string() : last_name(sources[i]));
     const std::string& name = landing.landings.back();
+    if (!usable(facts[i])) continue;
+    if (!contents && (name.empty() || !is_safe_path(name))) {
+      return refuse(sources[i], "is not the name of a file");
+    }
+    landing.admitted.push_back(name);
     if (!name.empty() && !taken.insert(name).second) {
       return refuse(sources[i], "another source has the same name at the target");
     }
@@ -91,7 +96,7 @@ Result<Landing> land(const std::vector<std::string>& sources, const std::vector<
   }
   const std::string name = last_name(destination);
   if (name.empty() || !is_safe_path(name)) return refuse(destination, "no such directory");
-  return Landing{.landings = {name}, .beneath_parent = true, .in_place = false};
+  return Landing{.landings = {name}, .admitted = {name}, .beneath_parent = true, .in_place = false};
 }
 
 }  // namespace rdcp::tree

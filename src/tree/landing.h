@@ -18,7 +18,10 @@ std::string last_name(std::string_view path);
 
 // What the rules say of a copy; the fields go into Begin.
 struct Landing {
-  std::vector<std::string> landings;  // Entry::path of each source's top, "" for unusable ones too
+  // Entry::path of each source's top: for the source, in the order of sources, "" for unusable ones too.
+  std::vector<std::string> landings;
+  // The same of those that can be copied: for the target, which takes nothing outside of them.
+  std::vector<std::string> admitted;
   bool beneath_parent = false;
   bool in_place = false;
 };
@@ -26,7 +29,7 @@ struct Landing {
 // sources and facts are in the same order. same_kernel: both agents run on one host, so that inode numbers
 // can be compared and a directory is not copied into itself. into_directory: these are some of several SRC,
 // so DST must be a directory. Errors (file) name SRC or DST: DST is no directory for several SRC or for a
-// directory, a name that would be taken twice, a directory into itself.
+// directory, a name that would be taken twice or that is none ("..", which a source calls a file), a directory into itself.
 io::Result<Landing> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
                          const std::string& destination, const TargetReady& target, bool same_kernel,
                          bool into_directory = false);

@@ -57,23 +57,27 @@ class Origin {
   bool cut_ = false;
 };
 
-bool take_path(Origin& from, std::string& path) {
+// What these say is wrong with a page; null: nothing.
+using Fault = const char*;
+constexpr Fault kSenseless = "it makes no sense";
+
+Fault take_path(Origin& from, const AdmittedNames& admitted, std::string& path) {
   const auto length = from.number<std::uint32_t>();
-  if (length > kQuestionPathMax) return false;
+  if (length > kQuestionPathMax) return kSenseless;
   path = from.text(length);
-  return !from.cut() && is_safe_path(path);
+  return from.cut() ? kSenseless : admitted.fault_of(path);
 }
 
-bool take_sums(Origin& from, std::vector<SummedDirectory>& sums) {
+Fault take_sums(Origin& from, const AdmittedNames& admitted, std::vector<SummedDirectory>& sums) {
   const auto count = from.number<std::uint32_t>();
-  if (count == 0 || count > net::Verdicts::kCount) return false;
+  if (count == 0 || count > net::Verdicts::kCount) return kSenseless;
   for (std::uint32_t i = 0; i < count; ++i) {
     SummedDirectory& sum = sums.emplace_back();
-    if (!take_path(from, sum.path)) return false;
+    if (Fault fault = take_path(from, admitted, sum.path)) return fault;
     sum.count = from.number<std::uint64_t>();
     sum.digest = from.digest();
   }
-  return !from.cut() && from.at_end();
+  return !from.cut() && from.at_end() ? nullptr : kSenseless;
 }
 
 bool is_name(std::string_view name) {
@@ -81,17 +85,17 @@ bool is_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-bool take_names(Origin& from, ListedNames& names) {
-  if (!take_path(from, names.path)) return false;
+Fault take_names(Origin& from, const AdmittedNames& admitted, ListedNames& names) {
+  if (Fault fault = take_path(from, admitted, names.path)) return fault;
   names.parts = from.number<std::uint32_t>();
   names.part = from.number<std::uint32_t>();
-  if (names.parts == 0 || names.parts > kPartsMax || names.part >= names.parts) return false;
+  if (names.parts == 0 || names.parts > kPartsMax || names.part >= names.parts) return kSenseless;
   while (!from.at_end() && !from.cut()) {
     const std::string_view name = from.text(from.number<std::uint16_t>());
-    if (!is_name(name) || part_of(name, names.parts) != names.part) return false;
+    if (!is_name(name) || part_of(name, names.parts) != names.part) return kSenseless;
     names.names.push_back(name);
   }
-  return !from.cut();
+  return from.cut() ? kSenseless : nullptr;
 }
 
 }  // namespace
@@ -164,16 +168,16 @@ std::size_t NamesWriter::finish() {
   return used_;
 }
 
-io::Result<NamesPage> read_names_page(std::span<const std::byte> page) {
+io::Result<NamesPage> read_names_page(std::span<const std::byte> page, const AdmittedNames& admitted) {
   NamesPage read;
-  bool good = false;
+  Fault fault = kSenseless;
   if (!page.empty()) {
     Origin from(page.subspan(1));
-    if (page[0] == kSums) good = take_sums(from, read.sums);
-    if (page[0] == kNames) good = take_names(from, read.names);
+    if (page[0] == kSums) fault = take_sums(from, admitted, read.sums);
+    if (page[0] == kNames) fault = take_names(from, admitted, read.names);
   }
-  if (good) return read;
-  return io::plain_error(io::ErrorKind::protocol, "compare", "a page of names", "it makes no sense");
+  if (fault == nullptr) return read;
+  return io::plain_error(io::ErrorKind::protocol, "compare", "a page of names", fault);
 }
 
 }  // namespace rdcp::tree

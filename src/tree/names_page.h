@@ -10,6 +10,7 @@
 
 #include "io/digest.h"
 #include "io/result.h"
+#include "tree/admitted_names.h"
 
 namespace rdcp::tree {
 
@@ -81,7 +82,7 @@ struct NamesPage {
   std::vector<SummedDirectory> sums;
   ListedNames names;
 };
-// What comes from a peer: every fault is a protocol Error.
-io::Result<NamesPage> read_names_page(std::span<const std::byte> page);
+// What comes from a peer: every fault is a protocol Error, directories that are not admitted included.
+io::Result<NamesPage> read_names_page(std::span<const std::byte> page, const AdmittedNames& admitted);
 
 }  // namespace rdcp::tree

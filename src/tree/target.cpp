@@ -121,6 +121,11 @@ Result<void> Target::open_in_place() {
 Result<void> Target::begin(const Begin& begin) {
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
+  // The name of a file that is fixed here is not the source's to say, so it may say any.
+  io::Result<AdmittedNames> admitted =
+      one_file ? AdmittedNames::all() : AdmittedNames::create(begin.landings);
+  if (!admitted) return std::move(admitted).error();
+  admitted_ = std::move(*admitted);
   if (one_file ? has_place : begin.in_place) return open_in_place();
   auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
   if (!filter) return std::move(filter).error();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/admitted_names.h"
 #include "tree/changes_in_turn.h"
 #include "tree/entry.h"
 #include "tree/job.h"
@@ -89,7 +90,8 @@ class Target {
   PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;
-  std::string landing_;  // Entry::path of the source's top
+  AdmittedNames admitted_;  // all that the source may name
+  std::string landing_;     // of a mirror: Entry::path of the source's top
   ChangesInTurn changes_;
   std::optional<RunMarker> marker_;
   io::Fd in_place_;

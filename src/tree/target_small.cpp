@@ -50,7 +50,7 @@ AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::by
     protocol_error("a comparison that was not agreed on");
     return AckStatus::refused;
   }
-  QuestionReader reader;
+  QuestionReader reader(target_.admitted_);
   Question question;
   Changes changes;
   const auto opened = reader.open(page);
@@ -81,7 +81,7 @@ AckStatus TargetWorker::prune(const net::Frame& frame, std::span<const std::byte
     protocol_error("a deletion that was not agreed on");
     return AckStatus::refused;
   }
-  const auto read = read_names_page(page);
+  const auto read = read_names_page(page, target_.admitted_);
   if (!read) {
     fail(read.error());
     return AckStatus::refused;

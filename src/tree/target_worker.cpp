@@ -23,7 +23,11 @@ bool concerns_everything(const io::Error& error) {
 }  // namespace
 
 TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamShape& shape)
-    : target_(target), index_(index), shape_(shape), answered_(shape.target_slots) {
+    : target_(target),
+      index_(index),
+      shape_(shape),
+      reader_(target.admitted_),
+      answered_(shape.target_slots) {
   if (target_.root_) {
     tree_ = std::make_unique<TargetTree>(target_.root_.get(), target_.root_name_, target_.policy_,
                                          target_.names_, target_.losses_);
@@ -154,7 +158,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
 // The life of a chunk at the target: it lies in its slot; check its digest, write it, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
   std::unique_ptr<CheckedArchive> checked;
-  if (read_back_ != nullptr) checked = std::make_unique<CheckedArchive>();
+  if (read_back_ != nullptr) checked = std::make_unique<CheckedArchive>(target_.admitted_);
   for (;;) {
     const auto received = co_await stream_->receive();
     if (!received) {

@@ -18,8 +18,11 @@
 #include "io/digest.h"
 #include "net/frame.h"
 #include "net/tcp_connect.h"
+#include "tree/archive.h"
+#include "tree/compare.h"
 #include "tree/control.h"
 #include "tree/job.h"
+#include "tree/names_page.h"
 
 namespace rdcp {
 namespace {
@@ -85,7 +88,100 @@ net::Frame data_frame(std::uint64_t file, std::uint64_t offset, std::uint32_t sl
   return frame;
 }
 
+// What an honest agent would send of `keys`, which lies beside where the copy lands: as behind a filter that
+// rewrites its landing.
+constexpr const char* kBeside = "keys";
+
+tree::Entry beside(tree::EntryType type, const std::string& path = kBeside, const std::string& link = "") {
+  tree::Entry entry;
+  entry.type = type;
+  entry.path = path;
+  entry.mode = 0777;
+  entry.link_target = link;
+  return entry;
+}
+
+Bytes packed(const tree::Entry& entry, const std::string& content = "") {
+  Bytes slot(64 << 10);
+  tree::ArchiveWriter writer;
+  writer.begin(slot);
+  (void)writer.add(entry, std::as_bytes(std::span(content))).ok();
+  slot.resize(writer.finish().value());
+  return slot;
+}
+
+Bytes sent_archive(const tree::Entry& entry, const std::string& content = "") {
+  return framed(frame_of(net::FrameKind::archive), packed(entry, content));
+}
+
+Bytes whole_file_beside() {
+  net::Frame open = frame_of(net::FrameKind::open);
+  open.file_id = 1;
+  net::Frame commit = frame_of(net::FrameKind::commit, 1);
+  commit.file_id = 1;
+  commit.extra = io::FileDigest().value();
+  Bytes bytes = framed(open, packed(beside(tree::EntryType::file)));
+  append(bytes, framed(commit, packed(beside(tree::EntryType::file))));
+  return bytes;
+}
+
+Bytes question_beside() {
+  Bytes slot(64 << 10);
+  tree::QuestionWriter writer;
+  writer.begin(slot);
+  tree::Question question;
+  question.entry = beside(tree::EntryType::directory, "other");
+  (void)writer.add(question);
+  slot.resize(writer.finish());
+  return framed(frame_of(net::FrameKind::compare), slot);
+}
+
+// Of a directory: that the source has nothing in it.
+Bytes emptied(const std::string& path, bool by_sum) {
+  Bytes slot(64 << 10);
+  tree::NamesWriter writer;
+  if (by_sum) {
+    writer.begin_sums(slot);
+    (void)writer.add(tree::SummedDirectory{path, 0, {}});
+  } else {
+    (void)writer.begin_names(slot, path, 1, 0);
+  }
+  slot.resize(writer.finish());
+  return framed(frame_of(net::FrameKind::names), slot);
+}
+
 using Attack = std::function<Bytes()>;
+
+// Each of these is refused for its name alone. mirror-*: in a mirror, whose DST is missing.
+const std::map<std::string, Attack>& attacks_by_name() {
+  using enum tree::EntryType;
+  static const std::map<std::string, Attack> all{
+      {"named-file",
+       [] {
+         tree::Entry entry = beside(file);
+         entry.size = 4;
+         return sent_archive(entry, "evil");
+       }},
+      {"named-attributes",
+       [] {
+         tree::Entry entry = beside(file);
+         entry.attributes_only = true;
+         return sent_archive(entry);
+       }},
+      {"named-finish", [] { return sent_archive(beside(directory, "other")); }},
+      {"named-root", [] { return sent_archive(beside(directory, "")); }},
+      {"named-symlink", [] { return sent_archive(beside(symlink, kBeside, "/etc/passwd")); }},
+      {"named-fifo", [] { return sent_archive(beside(fifo)); }},
+      {"named-hard-link", [] { return sent_archive(beside(hard_link, kBeside, "other/keys")); }},
+      {"named-linked", [] { return sent_archive(beside(hard_link, "dst", "other/keys")); }},
+      {"named-open", whole_file_beside},
+      {"mirror-compare", question_beside},
+      {"mirror-sums", [] { return emptied("other", true); }},
+      {"mirror-names", [] { return emptied("", false); }},
+      {"mirror-names-other", [] { return emptied("other", false); }},
+  };
+  return all;
+}
 
 const std::map<std::string, Attack>& attacks() {
   using enum net::FrameKind;
@@ -117,6 +213,13 @@ const std::map<std::string, Attack>& attacks() {
   return all;
 }
 
+const Attack* attack_called(const std::string& name) {
+  for (const auto* some : {&attacks(), &attacks_by_name()}) {
+    if (const auto found = some->find(name); found != some->end()) return &found->second;
+  }
+  return nullptr;
+}
+
 // As far as the begin message, an honest agent.
 int serve() {
   tree::ControlChannel control(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO), "the coordinator");
@@ -139,12 +242,13 @@ int serve() {
     } else if (raw->type == tree::MessageType::begin) {
       const tree::Begin begin = *control.decode<tree::Begin>(*raw);
       const std::string& path = job.paths.at(0);
-      const auto attack = attacks().find(path.substr(path.rfind('/') + 1));
-      if (attack == attacks().end()) return 2;
+      const std::string called = path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+      const Attack* const attack = attack_called(called.substr(called.rfind('/') + 1));
+      if (attack == nullptr) return 2;
       const std::atomic<bool> stop{false};
       auto sockets = listener->accept_all(job.streams.key, begin.streams, seconds(10), stop, {});
       if (!sockets) return 1;
-      const Bytes bytes = attack->second();
+      const Bytes bytes = (*attack)();
       // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.
       for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t n = ::write(sockets->front().get(), bytes.data() + at, bytes.size() - at);
@@ -154,7 +258,8 @@ int serve() {
       if (path.ends_with("nothing") || path.ends_with("cut-frame")) sockets->clear();
       // Until the coordinator has had enough, or an attack that it could live with has had time to do harm.
       const auto until = std::chrono::steady_clock::now() + seconds(3);
-      while (control.wait(until)) {
+      for (auto said = control.wait(until); said; said = control.wait(until)) {
+        if (said->type == tree::MessageType::abort) break;
       }
       return 0;
     }
@@ -166,8 +271,11 @@ int serve() {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
-  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
-    for (const auto& [name, attack] : rdcp::attacks()) std::cout << name << "\n";
+  if (argc > 1 && (std::strcmp(argv[1], "--list") == 0 || std::strcmp(argv[1], "--list-by-name") == 0)) {
+    const bool by_name = std::strcmp(argv[1], "--list-by-name") == 0;
+    for (const auto& [name, attack] : by_name ? rdcp::attacks_by_name() : rdcp::attacks()) {
+      std::cout << name << "\n";
+    }
     return 0;
   }
   return rdcp::serve();

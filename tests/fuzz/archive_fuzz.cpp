@@ -12,6 +12,7 @@
 
 namespace {
 
+using rdcp::tree::AdmittedNames;
 using rdcp::tree::ArchiveReader;
 using rdcp::tree::Entry;
 using rdcp::tree::EntryType;
@@ -32,7 +33,8 @@ void check(const Entry& entry, std::size_t chunk_bytes) {
 }
 
 void read_everything(std::span<const std::byte> chunk) {
-  ArchiveReader reader;
+  const AdmittedNames admitted = AdmittedNames::all();
+  ArchiveReader reader(admitted);
   if (!reader.open(chunk)) return;
   Entry entry;
   for (auto more = reader.next(entry); more && *more; more = reader.next(entry)) {

@@ -16,7 +16,8 @@ void require(bool holds) {
 
 void read_questions(std::span<const std::byte> page) {
   static std::array<std::byte, 1 << 20> slot;
-  QuestionReader reader;
+  const AdmittedNames admitted = AdmittedNames::all();
+  QuestionReader reader(admitted);
   if (!reader.open(page)) return;
   Question question;
   for (auto more = reader.next(question); more && *more; more = reader.next(question)) {
@@ -24,7 +25,7 @@ void read_questions(std::span<const std::byte> page) {
     QuestionWriter writer;
     writer.begin(slot);
     require(writer.add(question));
-    QuestionReader again;
+    QuestionReader again(admitted);
     Question same;
     require(again.open(std::span(slot).first(writer.finish())).ok());
     const auto read = again.next(same);
@@ -33,7 +34,7 @@ void read_questions(std::span<const std::byte> page) {
 }
 
 void read_names(std::span<const std::byte> bytes) {
-  const auto page = read_names_page(bytes);
+  const auto page = read_names_page(bytes, AdmittedNames::all());
   if (!page) return;
   for (const SummedDirectory& sum : page->sums) require(is_safe_path(sum.path));
   require(is_safe_path(page->names.path));

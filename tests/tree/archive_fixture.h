@@ -45,7 +45,8 @@ struct Unpacked {
 };
 
 inline io::Result<Unpacked> unpack(std::span<const std::byte> chunk) {
-  ArchiveReader reader;
+  const AdmittedNames admitted = AdmittedNames::all();
+  ArchiveReader reader(admitted);
   if (auto opened = reader.open(chunk); !opened) return opened.error();
   Unpacked all;
   for (Entry entry;;) {

@@ -333,7 +333,8 @@ TEST_F(Archive, ContentNotReadIsSkipped) {
   add(file_entry("a", 3000), std::string(3000, 'a'));
   add(file_entry("b", 0));
   const auto chunk = finish();
-  ArchiveReader reader;
+  const AdmittedNames admitted = AdmittedNames::all();
+  ArchiveReader reader(admitted);
   ASSERT_TRUE(reader.open(chunk).ok());
   Entry entry;
   ASSERT_TRUE(*reader.next(entry));
@@ -345,7 +346,8 @@ TEST_F(Archive, ContentNotReadIsSkipped) {
 TEST_F(Archive, ContentPointsIntoTheChunk) {
   add(file_entry("a", 3000), std::string(3000, 'a'));
   const auto chunk = finish();
-  ArchiveReader reader;
+  const AdmittedNames admitted = AdmittedNames::all();
+  ArchiveReader reader(admitted);
   ASSERT_TRUE(reader.open(chunk).ok());
   Entry entry;
   ASSERT_TRUE(*reader.next(entry));

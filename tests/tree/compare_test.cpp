@@ -44,7 +44,8 @@ class Compare : public ::testing::Test {
   }
   // The questions of a page, or none where it is refused.
   static std::vector<Question> read(std::span<const std::byte> page) {
-    QuestionReader reader;
+    const AdmittedNames admitted = AdmittedNames::all();
+    QuestionReader reader(admitted);
     std::vector<Question> questions;
     Question question;
     if (!reader.open(page)) return {};

@@ -136,7 +136,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   Begin begin;
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
-  begin.landings = landing->landings;
+  begin.landings = landing->admitted;
   source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {

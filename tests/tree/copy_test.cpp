@@ -240,6 +240,37 @@ TEST_F(CopyTest, AnUnreadableSourceIsNamedAndTheRestIsCopied) {
   EXPECT_EQ(content_of(scratch / "to/good"), "good");
 }
 
+// Whenever it happens: what the walker has found is opened later, and then leads somewhere else.
+TEST_F(CopyTest, AParentSwappedForASymlinkIsNotReadThrough) {
+  const std::string secret = test_bytes(300'000, 99);
+  fs::create_directories(scratch / "outside");
+  for (const char* name : {"outside/small", "outside/big"}) write_file(scratch / name, secret);
+  for (int swap_at = 0; swap_at < 12; ++swap_at) {
+    const std::string from = "from" + std::to_string(swap_at);
+    const std::string to = "to" + std::to_string(swap_at);
+    fs::create_directories(scratch / (from + "/sub"));
+    write_file(scratch / (from + "/first"), test_bytes(300'000));
+    write_file(scratch / (from + "/sub/big"), test_bytes(300'000));
+    write_file(scratch / (from + "/sub/small"), "small");
+    CopyCase copy = copy_of(from + "/", to);
+    copy.streams = 1;
+    copy.depth = 1;
+    int left = swap_at;
+    copy.tap = [&](net::Frame&, std::span<std::byte>) {
+      if (left-- != 0) return true;
+      fs::rename(scratch / (from + "/sub"), scratch / (from + "/was"));
+      fs::create_directory_symlink(scratch / "outside", scratch / (from + "/sub"));
+      return true;
+    };
+    Heard said;
+    run_copy(copy, said);
+    for (const auto& found : fs::recursive_directory_iterator(scratch / to)) {
+      const bool leaked = found.is_regular_file() && content_of(found.path()) == secret;
+      EXPECT_FALSE(leaked) << found.path();
+    }
+  }
+}
+
 TEST_F(CopyTest, AManyLevelledTreeIsFinishedUpToItsTop) {
   std::string path = "from";
   for (int i = 0; i < 150; ++i) path += "/d";

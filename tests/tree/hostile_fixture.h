@@ -95,7 +95,9 @@ struct HostileTest : testing::Test {
     job.path = scratch / "root";
     Target target(job, heard.reporter);
     target.open();
-    ASSERT_TRUE(target.begin(Begin()).ok());
+    Begin begin;
+    begin.landings = landings;
+    ASSERT_TRUE(target.begin(begin).ok());
     const net::StreamShape shape{.target_slots = kSlots, .slot_bytes = kChunk};
     auto ring = io::make_ring(io::RingChoice::automatic, 8);
     auto arena = io::Arena::create(1, kChunk);  // of no use to a memory stream's source
@@ -147,6 +149,7 @@ struct HostileTest : testing::Test {
   ScratchDirectory scratch;
   Heard heard;
   CopySettings settings;
+  std::vector<std::string> landings = {""};  // as the coordinator tells the target
   std::vector<net::AckStatus> answers;
   Done result;
   bool complete = false;

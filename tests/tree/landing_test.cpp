@@ -81,6 +81,25 @@ TEST(Landing, NoDirectoryIntoItself) {
   EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, false).ok());
 }
 
+// What a source says of its path is the world: an honest one calls none of these a file.
+TEST(Landing, NoNameThatIsNone) {
+  using enum PathKind;
+  for (const char* source : {"..", ".", "/", "a/..", "a/."}) {
+    for (const PathKind kind : {file, symlink, special}) {
+      EXPECT_EQ(where(source, kind, "dst", directory), "error") << source;
+    }
+  }
+}
+
+TEST(Landing, OnlyWhatCanBeCopiedIsAdmitted) {
+  using enum PathKind;
+  const auto landing =
+      land({"a", "b", "c"}, {facts(file), facts(missing), facts(unusable)}, "dst", target(directory), true);
+  ASSERT_TRUE(landing.ok());
+  EXPECT_EQ(landing->landings, (std::vector<std::string>{"a", "", ""}));
+  EXPECT_EQ(landing->admitted, (std::vector<std::string>{"a"}));
+}
+
 TEST(Landing, NoNameThatLeavesTheParent) {
   EXPECT_FALSE(land({"a"}, {facts(PathKind::file)}, "missing/..", target(PathKind::missing), true).ok());
 }

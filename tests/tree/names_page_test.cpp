@@ -24,7 +24,7 @@ TEST_F(NamesPageTest, SumsComeBackAsTheyWere) {
   sum.add("b");
   ASSERT_TRUE(writer.add(SummedDirectory{"", sum.count, sum.digest.value()}));
   ASSERT_TRUE(writer.add(SummedDirectory{"d/e", 0, {}}));
-  const auto page = read_names_page(std::span(slot_).first(writer.finish()));
+  const auto page = read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all());
   ASSERT_TRUE(page.ok());
   ASSERT_EQ(page->sums.size(), 2u);
   EXPECT_EQ(page->sums[0].count, 2u);
@@ -52,7 +52,7 @@ TEST_F(NamesPageTest, NamesComeInPartsThatAreDisjointAndWhole) {
       if (part_of(name, kParts) != part) continue;
       ASSERT_TRUE(writer.add(name));
     }
-    const auto page = read_names_page(std::span(slot_).first(writer.finish()));
+    const auto page = read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all());
     ASSERT_TRUE(page.ok());
     EXPECT_EQ(page->names.path, "d");
     seen += page->names.names.size();
@@ -72,13 +72,13 @@ TEST_F(NamesPageTest, NamesThatAreNoneAreRefused) {
     NamesWriter writer;
     ASSERT_TRUE(writer.begin_names(slot_, "d", 1, 0));
     ASSERT_TRUE(writer.add(name));
-    EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish())).ok()) << name;
+    EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all()).ok()) << name;
   }
   NamesWriter writer;
   ASSERT_TRUE(writer.begin_names(slot_, "../d", 1, 0));
-  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish())).ok());
+  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all()).ok());
   ASSERT_TRUE(writer.begin_names(slot_, "d", 2, 2));
-  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish())).ok());
+  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all()).ok());
 }
 
 TEST_F(NamesPageTest, ANameOfAnotherPartIsRefused) {
@@ -86,7 +86,7 @@ TEST_F(NamesPageTest, ANameOfAnotherPartIsRefused) {
   NamesWriter writer;
   ASSERT_TRUE(writer.begin_names(slot_, "d", 2, 1 - part_of(name, 2)));
   ASSERT_TRUE(writer.add(name));
-  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish())).ok());
+  EXPECT_FALSE(read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all()).ok());
 }
 
 TEST_F(NamesPageTest, EveryTruncationOfSumsIsRefused) {
@@ -95,7 +95,7 @@ TEST_F(NamesPageTest, EveryTruncationOfSumsIsRefused) {
   ASSERT_TRUE(writer.add(SummedDirectory{"d", 3, {}}));
   const auto page = std::span<const std::byte>(slot_).first(writer.finish());
   for (std::size_t length = 0; length < page.size(); ++length) {
-    EXPECT_FALSE(read_names_page(page.first(length)).ok()) << length;
+    EXPECT_FALSE(read_names_page(page.first(length), AdmittedNames::all()).ok()) << length;
   }
 }
 

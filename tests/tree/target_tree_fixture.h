@@ -66,7 +66,8 @@ class OneFile {
 
  private:
   std::vector<std::byte> slot_;
-  ArchiveReader reader_;
+  const AdmittedNames admitted_ = AdmittedNames::all();
+  ArchiveReader reader_{admitted_};
   Entry entry_;
 };
 
