@@ -14,7 +14,7 @@
 #include "tree/acl.h"
 #include "tree/beneath.h"
 #include "tree/content_digest.h"
-#include "tree/remove.h"
+#include "tree/make_way.h"
 
 namespace rdcp::tree {
 
@@ -61,12 +61,12 @@ bool same_but_coarser(std::uint32_t source, std::uint32_t there, std::uint32_t c
 
 }  // namespace
 
-Comparer::Comparer(int root, std::string root_name, std::string landing, const SyncSettings& sync,
-                   const MetadataPolicy& policy, NameTable& names)
+Comparer::Comparer(int root, std::string root_name, RemovalGate& gate, const MetadataPolicy& policy,
+                   NameTable& names)
     : root_(root),
       root_name_(std::move(root_name)),
-      landing_(std::move(landing)),
-      sync_(sync),
+      gate_(gate),
+      sync_(gate.sync()),
       policy_(policy),
       names_(names),
       held_(root),
@@ -89,7 +89,9 @@ Result<std::optional<Comparer::Found>> Comparer::find(std::string_view path) {
   const SplitPath split = split_path(path);
   found.directory = held_.open(split.parent);
   if (found.directory < 0) {
-    if (missing(errno)) return std::optional<Found>();
+    // What stands in the way of its directory is left alone, and so it cannot be put there.
+    const bool blocked = errno == ENOTDIR && sync_.ignore_existing;
+    if (!blocked && missing(errno)) return std::optional<Found>();
     return io::errno_error("open directory", join_path(root_name_, split.parent));
   }
   found.name = split.name;
@@ -156,23 +158,10 @@ Result<Verdict> Comparer::compare_directory(const Question& question, const std:
 // A directory stands where the source has something else.
 Result<Verdict> Comparer::make_way(const Question& question, const Found& found,
                                    std::vector<Change>& changes) {
-  const std::string subject = join_path(root_name_, question.entry.path);
-  if (!sync_.replaces_directories()) {
-    return io::plain_error(io::ErrorKind::file, "replace", subject,
-                           "is a directory (--delete or --force removes it)");
-  }
-  if (sync_.tells()) {
-    const std::string_view above = split_path(question.entry.path).parent;
-    MayRemove note;
-    note.remove = [&](const std::string& path, bool is_directory) {
-      if (path == found.name) return true;  // it does not go for good
-      const std::string below = below_destination(join_path(above, path));
-      changes.push_back({"*deleting  ", below + (is_directory ? "/" : ""), ""});
-      return true;
-    };
-    const auto told = remove_tree(found.directory, found.name, subject, note, true);
-    if (!told) return told.error();
-  }
+  const std::string& path = question.entry.path;
+  const DirectoryInTheWay place{found.directory, found.name, path, join_path(root_name_, path)};
+  const auto reserved = reserve_way(gate_, place, sync_.tells() ? &changes : nullptr);
+  if (!reserved) return reserved.error();
   tell(changes, question, new_code(question));
   return Verdict::different;
 }
@@ -350,20 +339,11 @@ void Comparer::tell(std::vector<Change>& changes, const Question& question, std:
 
 Change Comparer::change_of(const Question& question, std::string code) const {
   const Entry& entry = question.entry;
-  Change change{std::move(code), below_destination(entry.path), ""};
+  Change change{std::move(code), gate_.below_destination(entry.path), ""};
   if (entry.type == EntryType::directory) change.path += '/';
   if (entry.type == EntryType::symlink) change.target = entry.link_target;
-  if (entry.type == EntryType::hard_link) change.target = below_destination(entry.link_target);
+  if (entry.type == EntryType::hard_link) change.target = gate_.below_destination(entry.link_target);
   return change;
-}
-
-std::string Comparer::below_destination(std::string_view path) const {
-  if (path == landing_ && path.empty()) return ".";
-  if (!landing_.empty() && path.starts_with(landing_)) {
-    if (path.size() == landing_.size()) return ".";
-    if (path[landing_.size()] == '/') path.remove_prefix(landing_.size() + 1);
-  }
-  return std::string(path);
 }
 
 }  // namespace rdcp::tree

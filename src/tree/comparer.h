@@ -16,15 +16,16 @@
 #include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/names.h"
+#include "tree/removal_gate.h"
 
 namespace rdcp::tree {
 
 // Looks, and changes nothing. One per worker; not thread-safe. Everything is looked up beneath the root.
 class Comparer {
  public:
-  // root, names: the caller's, outlive this. landing: the Entry::path of the source's top, which is DST.
-  Comparer(int root, std::string root_name, std::string landing, const SyncSettings& sync,
-           const MetadataPolicy& policy, NameTable& names);
+  // root, gate, names: the caller's, outlive this.
+  Comparer(int root, std::string root_name, RemovalGate& gate, const MetadataPolicy& policy,
+           NameTable& names);
 
   // What becomes of the item; what there is to tell of it goes into changes. Error: it cannot be replaced, or
   // what stands there cannot be looked at.
@@ -32,9 +33,6 @@ class Comparer {
 
   // True when something of this type stands there, of whatever size, and has this metadata already.
   bool has_metadata_of(const Entry& entry);
-
-  // An Entry::path as it stands in a Change: DST itself is ".".
-  std::string below_destination(std::string_view path) const;
 
   // For tests, and for long readings: false ends them.
   std::function<bool()> going = [] { return true; };
@@ -72,8 +70,8 @@ class Comparer {
 
   const int root_;
   const std::string root_name_;
-  const std::string landing_;
-  const SyncSettings sync_;
+  RemovalGate& gate_;
+  const SyncSettings& sync_;
   const MetadataPolicy policy_;
   NameTable& names_;
   HeldPath held_;

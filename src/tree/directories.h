@@ -12,6 +12,8 @@
 
 namespace rdcp::tree {
 
+class RemovalGate;
+
 // A directory beneath a root, with its parents made on the way; resolved by open_beneath (beneath.h). Missing
 // directories are made with mode 0700; their metadata comes with their own entry. A directory of ours that we
 // may not read, write or search is given those rights; its own entry takes them away again. Keeps the last
@@ -26,8 +28,9 @@ class Directories {
   // root itself. Errors name the path beneath root up to the component at fault; one that exists but is no
   // directory (symlinks too) is ENOTDIR, a path that is not safe (is_safe_path) a protocol error.
   io::Result<int> open(std::string_view path);
-  // From now on what is no directory gives way to one (sync); else that is ENOTDIR.
-  void replace_others() { replaces_others_ = true; }
+  // From now on what is no directory gives way to one where the gate (which outlives this) lets it (sync);
+  // else that is ENOTDIR.
+  void ask(const RemovalGate& gate) { gate_ = &gate; }
   // Forgets what is kept (after a directory was replaced).
   void clear() { keep(0); }
   static constexpr std::size_t kCached = 128;
@@ -42,7 +45,7 @@ class Directories {
   io::Result<io::Fd> make_path(std::string_view path);
 
   int root_;
-  bool replaces_others_ = false;
+  const RemovalGate* gate_ = nullptr;
   std::list<Kept> kept_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Kept>::iterator> by_path_;
 };

@@ -31,7 +31,10 @@ Listing open_listing(int root, const std::string& path) {
   return listing;
 }
 
-// Calls use(entry) for each; false when the listing broke off.
+// What is removed while it is listed may hide others, so a directory is listed anew after so many.
+constexpr std::size_t kAtOnce = 4 << 10;
+
+// Calls use(entry) for each; false with errno when the listing broke off.
 template <class Use>
 bool for_each_entry(DIR* listing, Use use) {
   for (;;) {
@@ -50,19 +53,12 @@ bool is_missing(int code) {
 
 }  // namespace
 
-Pruner::Pruner(int root, std::string root_name, const SyncSettings& sync, const Filter& filter,
-               PruneLimit& limit, Reporter& reporter, std::function<std::string(std::string_view)> name_below)
-    : root_(root),
-      root_name_(std::move(root_name)),
-      sync_(sync),
-      filter_(filter),
-      limit_(limit),
-      reporter_(reporter),
-      name_below_(std::move(name_below)) {}
+Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter)
+    : root_(root), root_name_(std::move(root_name)), sync_(gate.sync()), gate_(gate), reporter_(reporter) {}
 
 // Not after any problem here: what could not be put in place may be what keeps something from being extra.
 bool Pruner::may_delete() {
-  return limit_.decide(reporter_.problems() == 0, [this] {
+  return gate_.decide(reporter_.problems() == 0, [this] {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", root_name_,
                                       "nothing was deleted, since not all could be copied"));
   });
@@ -71,33 +67,55 @@ bool Pruner::may_delete() {
 // What is protected is not there for us, nor what runs have left (`rdcp --clean` finds that).
 bool Pruner::counts(const std::string& path, int directory, const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
-  if (filter_.empty()) return true;
+  if (!gate_.has_rules()) return true;
   struct stat status {};
   const bool unknown = entry.d_type == DT_UNKNOWN;
   if (unknown) (void)::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW);
   const bool is_directory = unknown ? S_ISDIR(status.st_mode) : entry.d_type == DT_DIR;
-  return !filter_.protects(name_below_(join_path(path, entry.d_name)), is_directory);
+  return !gate_.protects(join_path(path, entry.d_name), is_directory);
 }
 
 void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts) {
   if (!may_delete()) return;
   for (std::size_t i = 0; i < sums.size() && going(); ++i) {
     const Listing listing = open_listing(root_, sums[i].path);
-    if (listing == nullptr) {
-      if (!is_missing(errno)) {
-        reporter_.problem(io::errno_error("list directory", join_path(root_name_, sums[i].path)));
-      }
+    if (listing == nullptr && is_missing(errno)) continue;
+    NameSum here;
+    const bool listed = listing != nullptr && for_each_entry(listing.get(), [&](const dirent& entry) {
+                          if (counts(sums[i].path, ::dirfd(listing.get()), entry)) here.add(entry.d_name);
+                        });
+    if (!listed) {
+      reporter_.problem(io::errno_error("list directory", join_path(root_name_, sums[i].path)));
       continue;
     }
-    NameSum here;
-    const int directory = ::dirfd(listing.get());
-    const bool listed = for_each_entry(listing.get(), [&](const dirent& entry) {
-      if (counts(sums[i].path, directory, entry)) here.add(entry.d_name);
-    });
-    if (!listed) continue;
     const bool same = here.count == sums[i].count && here.digest.value() == sums[i].digest;
     verdicts.set(i, same ? 0 : 1);
   }
+}
+
+// The first names in their order behind the last that was looked at, so that what cannot go is looked at
+// once. False with errno: the listing broke off.
+bool Pruner::find_extra(DIR* listing, const ListedNames& names) {
+  const int directory = ::dirfd(listing);
+  extra_.clear();
+  const auto keep_first = [this] {
+    if (extra_.size() <= kAtOnce) return;
+    std::ranges::nth_element(extra_, extra_.begin() + kAtOnce);
+    extra_.resize(kAtOnce);
+  };
+  ::rewinddir(listing);
+  const bool listed = for_each_entry(listing, [&](const dirent& entry) {
+    const std::string_view name = entry.d_name;
+    if (!last_.empty() && name <= last_) return;
+    if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return;
+    if (!counts(names.path, directory, entry)) return;
+    extra_.emplace_back(name);
+    if (extra_.size() == 2 * kAtOnce) keep_first();
+  });
+  keep_first();
+  std::ranges::sort(extra_);
+  if (!extra_.empty()) last_ = extra_.back();
+  return listed;
 }
 
 void Pruner::remove_others(const ListedNames& names, std::vector<Change>& changes) {
@@ -112,25 +130,22 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
   const int directory = ::dirfd(listing.get());
   kept_ = names.names;
   std::ranges::sort(kept_);
-  std::vector<std::string> extra;
-  constexpr std::size_t kAtOnce = 1024;  // what is removed while it is listed may hide others
-  for (bool more = true; more && going();) {
-    extra.clear();
-    ::rewinddir(listing.get());
-    const bool listed = for_each_entry(listing.get(), [&](const dirent& entry) {
-      std::string name = entry.d_name;
-      if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return;
-      if (!counts(names.path, directory, entry)) return;
-      if (extra.size() <= kAtOnce || sync_.dry_run) extra.push_back(std::move(name));
-    });
-    if (!listed) break;
-    more = extra.size() > kAtOnce && !sync_.dry_run;
-    if (extra.empty()) break;
-    std::ranges::sort(extra);  // what the run has put beside them may have changed the listing's order
+  last_.clear();
+  while (going() && gate_.skipped() == 0) {
+    if (!find_extra(listing.get(), names)) {
+      reporter_.problem(io::errno_error("list directory", subject));
+      break;
+    }
+    if (extra_.empty()) break;
+    if (gate_.is_in_source(directory)) {
+      reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", subject,
+                                        "it is what is being copied, and stays as it is"));
+      break;
+    }
     const bool granted = !sync_.dry_run && grant_owner_access(directory);
-    for (const std::string& name : extra) remove(directory, name, join_path(names.path, name), changes);
+    for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
     if (granted) (void)::fchmod(directory, before.st_mode & 07777);
-    if (limit_.skipped() > 0) break;
+    if (extra_.size() < kAtOnce) break;
   }
   // It was right before, or is none of ours.
   const timespec times[2] = {{0, UTIME_OMIT}, before.st_mtim};
@@ -139,22 +154,21 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
 
 void Pruner::remove(int directory, const std::string& name, const std::string& path,
                     std::vector<Change>& changes) {
-  const std::size_t above = path.size() - name.size();
+  const auto entry_path = [&](const std::string& below) { return path + below.substr(name.size()); };
   MayRemove may_remove;
-  const auto is_protected = [&](const std::string& below, bool is_directory) {
-    return !filter_.empty() && filter_.protects(name_below_(path.substr(0, above) + below), is_directory);
-  };
-  may_remove.enter = [&](const std::string& below, const struct stat& status) {
-    if (!limit_.spares(status)) return !is_protected(below, true);
+  may_remove.look = [&](const std::string& below, const struct stat& status) {
+    if (!gate_.is_source(status)) {
+      return !gate_.has_rules() || !gate_.protects(entry_path(below), S_ISDIR(status.st_mode));
+    }
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete", join_path(root_name_, path),
                                       "it is what is being copied, and stays"));
     return false;
   };
   may_remove.remove = [&](const std::string& below, bool is_directory) {
-    if (!going() || (!is_directory && is_protected(below, false)) || !limit_.take()) return false;
+    if (!going() || !gate_.take()) return false;
     if (sync_.tells()) {
-      changes.push_back(
-          {"*deleting  ", name_below_(path.substr(0, above) + below) + (is_directory ? "/" : ""), ""});
+      const std::string told = gate_.below_destination(entry_path(below));
+      changes.push_back({"*deleting  ", told + (is_directory ? "/" : ""), ""});
     }
     return true;
   };

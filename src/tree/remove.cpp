@@ -31,13 +31,22 @@ bool is_dot(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+// Bind mounts are on the device of what is around them, so that only the kernel can tell (Linux 5.8).
+bool is_mount_point(int parent, const std::string& name) {
+  struct statx status {};
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  return ::statx(parent, name.c_str(), kFlags, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 // One removal: its levels, and what may go.
 class Removal {
  public:
-  Removal(int top, std::string_view subject, const MayRemove& may_remove, bool dry_run)
-      : top_(top), subject_(subject), may_remove_(may_remove), dry_run_(dry_run) {}
+  Removal(int top, const std::string& name, std::string_view subject, const MayRemove& may_remove,
+          bool dry_run)
+      : top_(top), name_(name), subject_(subject), may_remove_(may_remove), dry_run_(dry_run) {}
 
-  io::Result<void> run(const std::string& name);
+  io::Result<bool> run();
 
  private:
   io::Result<void> remove(int parent, const std::string& name, const std::string& path);
@@ -46,18 +55,22 @@ class Removal {
   bool may_remove(const std::string& path, bool is_directory) const {
     return !may_remove_.remove || may_remove_.remove(path, is_directory);
   }
-  io::Error error(const std::string& path, int code = errno) const {
-    return io::errno_error("remove", levels_.size() < 2 ? std::string(subject_) : path, code);
+  std::string subject_of(const std::string& path) const {
+    return std::string(subject_) + path.substr(name_.size());
   }
-  void keep() {
-    if (!levels_.empty()) levels_.back().keeps = true;
+  io::Error error(const std::string& path) const { return io::errno_error("remove", subject_of(path)); }
+  io::Result<void> keep() {
+    (levels_.empty() ? keeps_ : levels_.back().keeps) = true;
+    return {};
   }
 
   const int top_;
+  const std::string& name_;
   const std::string_view subject_;
   const MayRemove& may_remove_;
   const bool dry_run_;
   dev_t device_ = 0;
+  bool keeps_ = false;
   std::vector<Level> levels_;
 };
 
@@ -86,19 +99,17 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
     if (errno == ENOENT) return {};
     return error(path);
   }
+  if (may_remove_.look && !may_remove_.look(path, status)) return keep();
+  // A directory's device says the same before Linux 5.8; an overlay's files may have others.
+  if ((S_ISDIR(status.st_mode) && status.st_dev != device_) || is_mount_point(parent, name)) {
+    return io::plain_error(io::ErrorKind::file, "remove", subject_of(path),
+                           "is on another filesystem or is a mount point, and stays");
+  }
   if (S_ISDIR(status.st_mode)) {
-    if (status.st_dev != device_) return error(path, EBUSY);
-    if (may_remove_.enter && !may_remove_.enter(path, status)) {
-      keep();
-      return {};
-    }
     if (enter(parent, name, path)) return {};
     return error(path);
   }
-  if (!may_remove(path, false)) {
-    keep();
-    return {};
-  }
+  if (!may_remove(path, false)) return keep();
   if (dry_run_ || ::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   return error(path);
 }
@@ -106,25 +117,22 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
 io::Result<void> Removal::leave() {
   const Level done = std::move(levels_.back());
   levels_.pop_back();
-  if (done.keeps || !may_remove(done.path, true)) {
-    keep();
-    return {};
-  }
+  if (done.keeps || !may_remove(done.path, true)) return keep();
   const int parent = levels_.empty() ? top_ : ::dirfd(levels_.back().directory.get());
   if (dry_run_ || ::unlinkat(parent, done.name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return error(done.path);
 }
 
-io::Result<void> Removal::run(const std::string& name) {
+io::Result<bool> Removal::run() {
   struct stat above {};
-  if (::fstat(top_, &above) != 0) return error(name);
+  if (::fstat(top_, &above) != 0) return error(name_);
   device_ = above.st_dev;
-  auto done = remove(top_, name, name);
+  auto done = remove(top_, name_, name_);
   while (done && !levels_.empty()) {
     Level& level = levels_.back();
     errno = 0;
     const dirent* entry = ::readdir(level.directory.get());
-    if (entry == nullptr && errno != 0) return error(level.path);
+    if (entry == nullptr && errno != 0) return io::errno_error("list directory", subject_of(level.path));
     if (entry == nullptr) {
       done = leave();
     } else if (!is_dot(entry->d_name)) {
@@ -133,14 +141,15 @@ io::Result<void> Removal::run(const std::string& name) {
       done = remove(::dirfd(level.directory.get()), child, path);
     }
   }
-  return done;
+  if (!done) return done.error();
+  return !keeps_;
 }
 
 }  // namespace
 
-io::Result<void> remove_tree(int directory, const std::string& name, std::string_view subject,
+io::Result<bool> remove_tree(int directory, const std::string& name, std::string_view subject,
                              const MayRemove& may_remove, bool dry_run) {
-  return Removal(directory, subject, may_remove, dry_run).run(name);
+  return Removal(directory, name, subject, may_remove, dry_run).run();
 }
 
 }  // namespace rdcp::tree

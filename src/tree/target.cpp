@@ -129,13 +129,12 @@ Result<void> Target::begin(const Begin& begin) {
   if (one_file ? has_place : begin.in_place) return open_in_place();
   auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
   if (!filter) return std::move(filter).error();
-  filter_ = std::move(*filter);
-  prune_limit_.spare(begin.source_device, begin.source_inode);
-  if (!begin.landings.empty()) landing_ = begin.landings.front();
   in_place_.reset();
   root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
   root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root_) return io::errno_error("open directory", root_name_);
+  gate_.begin(root_.get(), std::move(*filter), begin.landings.empty() ? "" : begin.landings.front(),
+              begin.source_device, begin.source_inode);
   if (root_name_ == ".") root_name_.clear();
   if (own_name(job_.marker) == OwnName::run) marker_ = RunMarker::make(root_.get(), job_.marker);
   return {};
@@ -166,7 +165,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   }
   files_.clear();
   changes_.finish();
-  if (prune_limit_.skipped() > 0) {
+  if (gate_.skipped() > 0) {
     reporter_.problem(io::plain_error(ErrorKind::file, "delete in", root_name_,
                                       "more than --max-delete is extra; the rest of it was left"));
   }

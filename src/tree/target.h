@@ -18,7 +18,7 @@
 #include "tree/like_files.h"
 #include "tree/metadata.h"
 #include "tree/place.h"
-#include "tree/pruner.h"
+#include "tree/removal_gate.h"
 #include "tree/reporter.h"
 #include "tree/run_marker.h"
 #include "tree/stream_table.h"
@@ -38,7 +38,7 @@ class Target {
         reporter_(reporter),
         standard_(std::move(standard)),
         policy_(job.settings.policy()),
-        prune_limit_(job.settings.sync.max_delete) {}
+        gate_(job.settings.sync) {}
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
@@ -86,12 +86,10 @@ class Target {
   Unheard unheard_;
   LikeFiles like_files_;
   std::atomic<int> chunk_indexes_{0};
-  Filter filter_;  // what it protects is not deleted
-  PruneLimit prune_limit_;
   io::Fd root_;
   std::string root_name_;
   AdmittedNames admitted_;  // all that the source may name
-  std::string landing_;     // of a mirror: Entry::path of the source's top
+  RemovalGate gate_;
   ChangesInTurn changes_;
   std::optional<RunMarker> marker_;
   io::Fd in_place_;

@@ -275,10 +275,10 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
   UnnamedFile& unnamed = file.opened->file;
   if (done) done = tree_->flush(unnamed.fd(), file.subject);
   const int directory = file.opened->directory.get();
-  const std::string name(split_path(file.path).name);
   if (done) {
-    done = tree_->publish(directory, name, file.subject,
-                          [&] { return unnamed.publish(directory, name, file.subject); });
+    done = tree_->publish(directory, file.path, [&](const std::string& name) {
+      return unnamed.publish(directory, name, file.subject);
+    });
   }
   if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "tree/beneath.h"
-#include "tree/remove.h"
+#include "tree/make_way.h"
 #include "tree/special.h"
-#include "tree/temporary_name.h"
 
 namespace rdcp::tree {
 namespace {
@@ -106,8 +105,8 @@ io::Result<void> TargetTree::name_file(const Entry& entry, WrittenFile& written)
     if (auto closed = file.close(name); !closed) return closed;
   }
   auto named = make_in_parent(entry.path, [&](int parent) {
-    const std::string last(split_path(entry.path).name);
-    return publish(parent, last, name, [&] { return file.publish(parent, last, name); });
+    return publish(parent, entry.path,
+                   [&](const std::string& last) { return file.publish(parent, last, name); });
   });
   if (!named) return named;
   return close_first ? io::Result<void>{} : file.close(name);
@@ -124,8 +123,9 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
     return apply_metadata_path_fd(fd, entry, policy_, names_, losses_, name);
   };
   auto made = make_in_parent(entry.path, [&](int directory) {
-    const Place place{directory, std::string(split_path(entry.path).name), name};
-    return publish(directory, place.name, name, [&] { return make_special(place, entry, finish); });
+    return publish(directory, entry.path, [&](const std::string& last) {
+      return make_special({directory, last, name}, entry, finish);
+    });
   });
   const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
   if (!made && is_device && made.error().code == EPERM) {
@@ -143,31 +143,21 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   const io::Fd target_directory = open_beneath(root_, target.parent, O_PATH | O_DIRECTORY);
   if (!target_directory) return io::errno_error("open directory", subject(target.parent));
   return make_in_parent(entry.path, [&](int directory) {
-    const Place place{directory, std::string(split_path(entry.path).name), name};
-    return publish(directory, place.name, name,
-                   [&] { return make_hard_link(place, target_directory.get(), std::string(target.name)); });
+    return publish(directory, entry.path, [&](const std::string& last) {
+      return make_hard_link({directory, last, name}, target_directory.get(), std::string(target.name));
+    });
   });
 }
 
-io::Result<void> TargetTree::publish(int directory, const std::string& name, std::string_view subject,
-                                     const std::function<io::Result<void>()>& publish) {
-  struct stat status {};
-  const bool in_the_way = replaces_directories_ &&
-                          ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                          S_ISDIR(status.st_mode);
-  if (!in_the_way) return publish();
-  const std::string aside = take_temporary_name(name, [&](const char* free) {
-    return ::renameat2(directory, name.c_str(), directory, free, RENAME_NOREPLACE);
-  });
-  if (aside.empty()) return io::errno_error("replace", subject);
-  const auto done = publish();
-  if (!done) {
-    ::renameat2(directory, aside.c_str(), directory, name.c_str(), RENAME_NOREPLACE);
-    return done;
-  }
-  auto removed = remove_tree(directory, aside, subject);
+io::Result<void> TargetTree::publish(
+    int directory, std::string_view path,
+    const std::function<io::Result<void>(const std::string& name)>& publish) {
+  const std::string name(split_path(path).name);
+  auto done = publish(name);
+  if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
+  done = replace_directory(*gate_, {directory, name, std::string(path), subject(path)}, publish);
   directories_.clear();  // some of it may be among them
-  return removed;
+  return done;
 }
 
 io::Result<void> TargetTree::set_attributes(const Entry& entry) {

@@ -52,10 +52,11 @@ class TargetTree {
   // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
   io::Result<void> set_attributes(const Entry& entry);
 
-  // Sync: what is no directory gives way to one; a directory gives way to what is none if `directories`.
-  void replace_others(bool directories) {
-    directories_.replace_others();
-    replaces_directories_ = directories;
+  // Sync: what is no directory gives way to one, and a directory to what is none, where the gate, which
+  // outlives this, lets it.
+  void ask(RemovalGate& gate) {
+    directories_.ask(gate);
+    gate_ = &gate;
   }
 
   // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
@@ -67,10 +68,11 @@ class TargetTree {
   };
   // wish: as a part, where that can be; null: without a name.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
-  // Calls publish(), which names something `name` in directory; a directory that stands there and may give
-  // way is put aside before, and removed when the other one has its name.
-  io::Result<void> publish(int directory, const std::string& name, std::string_view subject,
-                           const std::function<io::Result<void>()>& publish);
+  // Gives something that is no directory its place: publish() gives it a name in directory, which is the
+  // last of path, or a temporary one where a directory is in the way and may be removed. After EISDIR it is
+  // called again.
+  io::Result<void> publish(int directory, std::string_view path,
+                           const std::function<io::Result<void>(const std::string& name)>& publish);
 
   // The file is there, so what a run may have left of it is of no use; not where another run is at it.
   void forget_part(std::string_view path);
@@ -107,7 +109,7 @@ class TargetTree {
   Losses& losses_;
   Directories directories_;
   Naming naming_;
-  bool replaces_directories_ = false;
+  RemovalGate* gate_ = nullptr;
   bool flushes_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;

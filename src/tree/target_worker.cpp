@@ -33,13 +33,12 @@ TargetWorker::TargetWorker(Target& target, std::size_t index, const net::StreamS
                                          target_.names_, target_.losses_);
     const SyncSettings& sync = target_.job_.settings.sync;
     if (sync.enabled) {
-      if (sync.mirror) tree_->replace_others(sync.replaces_directories());
-      comparer_ = std::make_unique<Comparer>(target_.root_.get(), target_.root_name_, target_.landing_, sync,
+      if (sync.mirror) tree_->ask(target_.gate_);
+      comparer_ = std::make_unique<Comparer>(target_.root_.get(), target_.root_name_, target_.gate_,
                                              target_.policy_, target_.names_);
       comparer_->going = [this] { return !giving_up(); };
-      pruner_ = std::make_unique<Pruner>(
-          target_.root_.get(), target_.root_name_, sync, target_.filter_, target_.prune_limit_,
-          target_.reporter_, [this](std::string_view path) { return comparer_->below_destination(path); });
+      pruner_ =
+          std::make_unique<Pruner>(target_.root_.get(), target_.root_name_, target_.gate_, target_.reporter_);
       pruner_->going = comparer_->going;
     }
     if (target_.job_.settings.fsync) tree_->flush_all();

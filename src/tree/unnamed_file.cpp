@@ -127,8 +127,14 @@ bool UnnamedFile::open_under_temporary_name(int directory, std::string_view name
   return !temporary_name_.empty();
 }
 
-// An unnamed file cannot be linked over another: it takes a temporary name, and is renamed.
+// An unnamed file cannot be linked over another: it takes a temporary name, and is renamed. Not where a
+// directory is in the way: a file that has lost its only name cannot be linked again (linkat(2)).
 int UnnamedFile::replace(int directory, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return -1;
+  }
   const std::string temporary = take_temporary_name(
       name, [&](const char* free) { return link_as(fd_.get(), naming_, directory, free); });
   if (temporary.empty()) return -1;

@@ -44,7 +44,7 @@ class UnnamedFile {
 
   // Puts it in place of what has that name, a symlink too; EISDIR when a directory stands there. The
   // descriptor stays open. `directory` is the one of create(), or another on the same filesystem. After an
-  // error it is as before.
+  // error it is as before; after EISDIR it can be called again.
   io::Result<void> publish(int directory, std::string_view name, std::string_view subject);
   // close(2), its error reported (NFS tells ENOSPC and EDQUOT there).
   io::Result<void> close(std::string_view subject);

@@ -87,6 +87,7 @@ struct CopyCase {
   bool inplace = false;
   bool checksum = false;
   SyncSettings sync = {};
+  Selection selection = {};  // what of the source is sent, and what the target protects
   std::function<void(const Changes&)> changes = [](const Changes&) {};
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
@@ -117,10 +118,12 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
   source_job.bytes_per_second = copy.bytes_per_second;
+  source_job.selection = copy.selection;
   TargetJob target_job;
   target_job.settings = source_job.settings;
   target_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
   target_job.path = copy.destination;
+  target_job.selection = copy.selection;
 
   Source source(source_job, heard.reporter);
   Target target(target_job, heard.reporter);
@@ -137,6 +140,8 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
   begin.landings = landing->admitted;
+  begin.source_device = facts.front().device;
+  begin.source_inode = facts.front().inode;
   source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {
