@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "tree/beneath.h"
 #include "tree/part_file.h"
+#include "tree/remove.h"
 
 namespace rdcp::tree {
 namespace {
@@ -30,6 +32,7 @@ class Cleaner {
  private:
   void enter(const std::string& path);
   void look_at(int directory, const std::string& parent, const std::string& name, OwnName kind);
+  void look_at_directory(int directory, const std::string& parent, const std::string& name);
   void remove(int directory, const Leftover& leftover, const std::string& name);
   bool speak(bool last);
   void problem(const char* operation, const std::string& path) {
@@ -78,6 +81,7 @@ void Cleaner::enter(const std::string& path) {
   const int directory = ::dirfd(listing.get());
   // What is removed meanwhile may be listed or not (readdir(3)); both are fine.
   std::vector<std::pair<std::string, OwnName>> own;
+  std::vector<std::string> replaced;
   errno = 0;
   while (const dirent* entry = ::readdir(listing.get())) {
     const std::string name = entry->d_name;
@@ -85,15 +89,20 @@ void Cleaner::enter(const std::string& path) {
     struct stat status {};
     const bool unknown =
         entry->d_type == DT_UNKNOWN && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (entry->d_type == DT_DIR || (unknown && S_ISDIR(status.st_mode))) {
+    const bool is_directory = entry->d_type == DT_DIR || (unknown && S_ISDIR(status.st_mode));
+    const OwnName kind = own_name(name);
+    if (is_directory && kind == OwnName::temporary) {
+      replaced.push_back(name);
+    } else if (is_directory) {
       directories_.push_back(join_path(path, name));
-    } else if (const OwnName kind = own_name(name); kind != OwnName::none) {
+    } else if (kind != OwnName::none) {
       own.emplace_back(name, kind);
     }
     errno = 0;
   }
   if (errno != 0) problem("read directory", path);
   for (const auto& [name, kind] : own) look_at(directory, path, name, kind);
+  for (const std::string& name : replaced) look_at_directory(directory, path, name);
 }
 
 // A part that has a journal is found with it: that is what says whether a run is at it.
@@ -125,6 +134,39 @@ void Cleaner::look_at(int directory, const std::string& parent, const std::strin
   found_.found.push_back(leftover);
   if (!job_.remove || leftover.in_use) return;
   if (speak(false)) remove(directory, leftover, name);
+}
+
+// It stood where a run has put something else, and that run did not come to the end of its removal.
+void Cleaner::look_at_directory(int directory, const std::string& parent, const std::string& name) {
+  Leftover leftover{.kind = OwnName::temporary, .path = join_path(parent, name), .final_path = {}};
+  // Locked until it is gone.
+  const io::Fd own = open_beneath(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  struct stat status {};
+  if (!own || ::fstat(own.get(), &status) != 0) {
+    if (errno != ENOENT) problem("open directory", leftover.path);
+    return;
+  }
+  if (status.st_uid != ::geteuid()) return;
+  leftover.in_use = ::flock(own.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  leftover.age_seconds = static_cast<std::uint64_t>(std::max<time_t>(::time(nullptr) - status.st_mtime, 0));
+  const std::string subject = join_path(job_.path, leftover.path);
+  bool heard = true;
+  MayRemove measure;
+  measure.look = [&](const std::string&, const struct stat& below) {
+    leftover.bytes += static_cast<std::uint64_t>(below.st_blocks) * 512;
+    heard = heard && speak(false);
+    return heard;
+  };
+  if (const auto seen = remove_tree(directory, name, subject, measure, true); !seen) {
+    reporter_.problem(seen.error());
+  }
+  found_.found.push_back(leftover);
+  if (!job_.remove || leftover.in_use || !speak(false)) return;
+  MayRemove alive;
+  alive.look = [&](const std::string&, const struct stat&) { return heard = heard && speak(false); };
+  if (const auto gone = remove_tree(directory, name, subject, alive); !gone) {
+    reporter_.problem(gone.error());
+  }
 }
 
 void Cleaner::remove(int directory, const Leftover& leftover, const std::string& name) {

@@ -40,7 +40,8 @@ struct Leftovers {
 };
 
 // tell gets what was found before it is removed; false: nobody hears it any more. Nothing is followed, and
-// only regular files of this user are removed. What cannot be read or removed is a problem.
+// only regular files of this user are removed, and directories of this user that were replaced by something
+// else and have a temporary name, with all that is in them. What cannot be read or removed is a problem.
 void clean(const CleanJob& job, Reporter& reporter, const std::function<bool(const Leftovers&)>& tell);
 
 }  // namespace rdcp::tree

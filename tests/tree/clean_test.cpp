@@ -3,14 +3,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "tests/tree/broken_listing.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/part_file.h"
 
@@ -106,11 +109,42 @@ TEST_F(CleanTest, TouchesNothingElse) {
   EXPECT_EQ(names(), 2u);
 }
 
+// A run was killed while it removed a directory that it had replaced.
+TEST_F(CleanTest, RemovesDirectoriesThatWereReplaced) {
+  const std::string left = scratch_.path() + "/sub/.a.rdcp-0123abcd";
+  std::filesystem::create_directories(left + "/deep");
+  write_file(left + "/deep/file", std::string(100'000, 'x'));
+  const io::Fd run_in_progress(::open(left.c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(run_in_progress.get(), LOCK_EX | LOCK_NB), 0);
+  auto found = run(true);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].in_use);
+  ASSERT_EQ(::flock(run_in_progress.get(), LOCK_UN), 0);
+
+  found = run(false);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "sub/.a.rdcp-0123abcd");
+  EXPECT_FALSE(found[0].in_use);
+  EXPECT_GE(found[0].bytes, 100'000u);
+  EXPECT_TRUE(std::filesystem::exists(left + "/deep/file"));
+  EXPECT_EQ(run(true).size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(problems_.empty());
+}
+
 TEST_F(CleanTest, StopsWhenNobodyListens) {
   part("a").reset();
   part("b").reset();
   clean({.path = scratch_.path(), .remove = false}, reporter_, [](const Leftovers&) { return false; });
   EXPECT_EQ(names(), 4u);
+}
+
+TEST_F(CleanTest, ADirectoryThatCannotBeListedIsAProblem) {
+  part("a").reset();
+  const BrokenListing broken(scratch_.path() + "/sub");
+  run(true);
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_NE(problems_[0].find("/sub: Input/output error"), std::string::npos);
 }
 
 TEST_F(CleanTest, AMissingDirectoryIsAProblem) {
