@@ -1,6 +1,7 @@
 """What cannot be read, written or reached: each is named, the rest is copied, and nothing is left lying about."""
 
 import contextlib
+import errno
 import os
 import subprocess
 import time
@@ -106,6 +107,62 @@ class InTheWay(CopyTest):
 
     def test_a_target_whose_parent_is_missing(self):
         self.fails(EXIT_FILES, self.tree / "other", f"dest:{self.target}/no/such/place", says=("no/such",))
+
+
+class FailingCalls(CopyTest):
+    """A call that hardly ever fails does: what it was about is named, and nothing false is made of it."""
+
+    def setUp(self):
+        super().setUp()
+        (self.source / "sub" / "in").mkdir(parents=True)
+        for name in ("one", "sub/two", "sub/in/three"):
+            self.make_file(self.source / name, 100, seed=len(name))
+        self.to = self.target / "to"
+        self.to.mkdir()
+        self.make_file(self.to / "extra", 10)
+
+    def fails_at(self, call: str, path, error: int, *words, says: tuple, **which):
+        """A local copy of the source."""
+        environment = self.failing(call, os.fspath(path), error, **which)
+        done = self.fails(EXIT_FILES, *words, f"{self.source}/", self.to, says=(os.strerror(error), *says),
+                          env=environment)
+        self.assertTrue(self.failed_calls.exists(), f"{call} was never called")
+        return done
+
+    def test_a_source_that_cannot_be_looked_at(self):
+        for words in (("-r",), ("--sync", "--delete")):
+            with self.subTest(words):
+                self.fails_at("fstat", self.source, errno.ESTALE, *words, says=(str(self.source),))
+                self.assertEqual([path.name for path in self.to.iterdir()], ["extra"])
+
+    def test_a_fifo_that_cannot_be_looked_at(self):
+        os.mkfifo(self.source / "fifo")
+        with subprocess.Popen(["sh", "-c", f"echo hello > '{self.source / 'fifo'}'"]) as writer:
+            self.fails(EXIT_FILES, self.source / "fifo", self.to / "copy", says=("fifo",),
+                       env=self.failing("fstat", "/fifo", errno.EIO))
+            writer.kill()
+        self.assertFalse((self.to / "copy").exists())
+
+    def test_a_source_directory_that_cannot_be_looked_at(self):
+        for words in (("-r",), ("--sync", "--delete")):
+            with self.subTest(words):
+                self.fails_at("fstat", self.source / "sub", errno.EIO, *words, says=(str(self.source / "sub"),))
+                self.assertFalse((self.to / "sub").exists())
+                self.assertTrue((self.to / "extra").exists())
+                self.assert_same_file(self.source / "one", self.to / "one")
+
+    def test_a_walk_for_names_that_breaks_off(self):
+        """What is to be deleted is found by listing each directory twice: first for its names, then for what is in it."""
+        for i in range(10):
+            (self.source / f"d{i}").mkdir()
+        names = len(os.listdir(self.source)) + 3  # with ".", ".." and the end
+        for after in (0, 1, names + 1, 2 * names + 2):
+            with self.subTest(after=after):
+                self.fails_at("readdir", self.source, errno.EIO, "--sync", "--delete", after=after, times=1,
+                              says=(str(self.source),))
+
+    def test_a_directory_that_cannot_be_looked_at_for_its_names(self):
+        self.fails_at("fstat", self.source / "sub", errno.EIO, "--sync", "--delete", after=1, says=("sub",))
 
 
 class MovingSources(CopyTest):
