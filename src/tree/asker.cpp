@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tree/content_digest.h"
+#include "tree/stability.h"
 
 namespace rdcp::tree {
 
@@ -38,8 +39,8 @@ HeldPath& Asker::held(const Root& root) {
   return *held_;
 }
 
-// False: there is nothing to ask; where that is because of a failure, the item is left for the packer, who
-// meets it again and tells.
+// False: there is nothing to ask; where that is because of a failure, or of a change, the item is left for
+// the packer, who meets it again and tells.
 bool Asker::make_question(const Item& item) {
   question_.content.reset();
   question_.first_changes = false;
@@ -63,8 +64,10 @@ bool Asker::make_question(const Item& item) {
   if (digested) {
     const io::Fd fd = open(item, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd || (!item.plain && !add_xattrs(fd.get(), false))) return false;
+    wait_for_next_tick(item.status);
     question_.content = digest_of_file(fd.get(), entry.size, buffer_, [this] { return !plan_.stopped(); });
-    return question_.content.has_value();
+    struct stat after {};
+    return question_.content.has_value() && ::fstat(fd.get(), &after) == 0 && unchanged(item.status, after);
   }
   if (!item.plain) {
     const io::Fd fd = open(item, O_PATH);

@@ -25,11 +25,13 @@ DIR* open_listing(const Root& root, const std::string& path) {
   return directory;
 }
 
-bool is_directory(DIR* directory, const dirent& entry) {
+// None, and errno: it cannot be told. What is gone since it was listed is none.
+std::optional<bool> is_directory(DIR* directory, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
   struct stat status {};
-  return ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(status.st_mode);
+  const bool known = ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!known && errno != ENOENT) return std::nullopt;
+  return known && S_ISDIR(status.st_mode);
 }
 
 io::Error list_error(const Root& root, const std::string& path) {
@@ -38,12 +40,28 @@ io::Error list_error(const Root& root, const std::string& path) {
 
 }  // namespace
 
-// Not what is hidden, and not what rdcp itself left there.
-bool NamesWalk::counts(const std::string& path, DIR* directory, const dirent& entry) const {
+// Not what is hidden, and not what rdcp itself left there. None, and errno: it cannot be told.
+std::optional<bool> NamesWalk::counts(const std::string& path, DIR* directory, const dirent& entry) const {
   if (is_dot(entry.d_name) || is_left_by_a_run(entry.d_name)) return false;
   if (choice_.filter.empty()) return true;
+  const auto enterable = is_directory(directory, entry);
+  if (!enterable) return std::nullopt;
   const std::string filter_path = join_path(root_.filter_path, join_path(path, entry.d_name));
-  return !choice_.filter.hides(filter_path, is_directory(directory, entry));
+  return !choice_.filter.hides(filter_path, *enterable);
+}
+
+// Calls use(entry) for each entry of the directory that counts, as long as it returns true. False, and errno:
+// the listing broke off, so nobody may conclude from it that a name is not there.
+template <class Use>
+bool NamesWalk::list(const std::string& path, DIR* directory, Use use) const {
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory);
+    if (entry == nullptr) return errno == 0;
+    const auto counted = counts(path, directory, *entry);
+    if (!counted) return false;
+    if (*counted && !use(*entry)) return true;
+  }
 }
 
 // What is not there must surely not be there: after any problem, and where nothing is there at all, the
@@ -88,16 +106,15 @@ bool NamesWalk::enter(std::string path, NamesBatch& batch) {
     return false;
   }
   struct stat status {};
-  if (::fstat(::dirfd(level.directory.get()), &status) != 0) return false;
+  if (::fstat(::dirfd(level.directory.get()), &status) != 0) {
+    reporter_.problem(list_error(root_, path));
+    return false;
+  }
   if (path.empty()) device_ = status.st_dev;
   if (choice_.selection.one_file_system && status.st_dev != device_) return false;
   NameSum sum;
-  errno = 0;
-  while (const dirent* entry = ::readdir(level.directory.get())) {
-    if (counts(path, level.directory.get(), *entry)) sum.add(entry->d_name);
-    errno = 0;
-  }
-  if (errno != 0) {
+  const auto add = [&](const dirent& entry) { return sum.add(entry.d_name), true; };
+  if (!list(path, level.directory.get(), add)) {
     reporter_.problem(list_error(root_, path));
     return false;
   }
@@ -121,14 +138,24 @@ bool NamesWalk::reopen(Level& level) {
   return level.directory != nullptr;
 }
 
+// Goes on in the deepest directory: into the next one that is in it, or back to the one above.
 void NamesWalk::step(NamesBatch& batch) {
   Level& level = levels_.back();
-  const dirent* entry = reopen(level) ? ::readdir(level.directory.get()) : nullptr;
-  if (entry == nullptr) {
+  std::optional<std::string> next;
+  const auto find = [&](const dirent& entry) {
+    const auto enterable = is_directory(level.directory.get(), entry);
+    if (!enterable)
+      reporter_.problem(io::errno_error("stat", join_path(root_.given, join_path(level.path, entry.d_name))));
+    if (enterable.value_or(false)) next = join_path(level.path, entry.d_name);
+    return !next;
+  };
+  if (!reopen(level) || !list(level.path, level.directory.get(), find)) {
+    if (errno != ENOENT) reporter_.problem(list_error(root_, level.path));
+  }
+  if (next) {
+    (void)enter(std::move(*next), batch);
+  } else {
     levels_.pop_back();
-  } else if (counts(level.path, level.directory.get(), *entry) &&
-             is_directory(level.directory.get(), *entry)) {
-    (void)enter(join_path(level.path, entry->d_name), batch);
   }
 }
 
@@ -138,16 +165,12 @@ std::size_t NamesWalk::write_names(NamesBatch& batch, std::span<std::byte> slot)
   NamesWriter writer;
   bool fits = directory != nullptr &&
               writer.begin_names(slot, Item::landing_path(root_, path), batch.parts, batch.part);
-  errno = 0;
-  while (fits) {
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (counts(path, directory.get(), *entry) && part_of(name, batch.parts) == batch.part)
-      fits = writer.add(name);
-    errno = 0;
-  }
-  if (directory == nullptr || errno != 0) {
+  const auto add = [&](const dirent& entry) {
+    const std::string_view name = entry.d_name;
+    if (part_of(name, batch.parts) == batch.part) fits = writer.add(name);
+    return fits;
+  };
+  if (directory == nullptr || (fits && !list(path, directory.get(), add))) {
     reporter_.problem(list_error(root_, path));
     batch.part = batch.parts;
     return 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ class NamesWalk {
   static constexpr std::size_t kHeldOpen = 64;
 
   bool may_begin();
-  bool counts(const std::string& path, DIR* directory, const dirent& entry) const;
+  std::optional<bool> counts(const std::string& path, DIR* directory, const dirent& entry) const;
+  template <class Use>
+  bool list(const std::string& path, DIR* directory, Use use) const;
   bool enter(std::string path, NamesBatch& batch);
   bool reopen(Level& level);
   void step(NamesBatch& batch);

@@ -7,26 +7,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/stability.h"
+
 namespace rdcp::tree {
 
 namespace {
 
-// How often a file that changes under our hands is read anew before it is copied as it was caught.
-constexpr int kReadTries = 3;
-
 // libarchive loses the directory of a sparse entry whose path does not fit into a ustar header, to which it
 // adds a component of its own. Such a file goes alone.
 constexpr std::size_t kSparsePathMax = 80;
-
-bool same_time(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-// Nothing was written between the two looks (ctime moves with every write, mtime may be set back).
-bool unchanged(const struct stat& a, const struct stat& b) {
-  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
-         same_time(a.st_mtim, b.st_mtim) && same_time(a.st_ctim, b.st_ctim);
-}
 
 // Up to `wanted` bytes from the start; -1 with errno on failure.
 ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
@@ -43,10 +32,10 @@ ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
 
 }  // namespace
 
-Packer::Packer(Plan& plan, std::uint64_t small_file_max, bool sorts, const MetadataPolicy& policy,
-               NameTable& names, Reporter& reporter)
+Packer::Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync,
+               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
     : plan_(plan),
-      sorts_(sorts),
+      sync_(sync),
       policy_(policy),
       names_(names),
       reporter_(reporter),
@@ -94,7 +83,7 @@ Packer::Outcome Packer::add(const Item& item) {
   }
   const bool is_file = S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry;
   if (is_file && item.verdict == Verdict::metadata) return add_attributes(item);
-  if (is_file && sorts_ && travels_alone(item.status, scratch_.size() - 1)) {
+  if (is_file && sync_.enabled && travels_alone(item.status, scratch_.size() - 1)) {
     hand_back(item);
     return Outcome::skipped;
   }
@@ -128,7 +117,7 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
     reporter_.problem(io::errno_error("open", item.subject()));
     return Outcome::skipped;
   }
-  if (status.st_size != item.status.st_size || !same_time(status.st_mtim, item.status.st_mtim)) {
+  if (!unchanged(item.status, status)) {
     hand_back(item);
     return Outcome::skipped;
   }
@@ -165,27 +154,28 @@ Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
   return Outcome::added;
 }
 
-// Reads the whole of a file into scratch_. False: it does not fit there any more.
-bool Packer::read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes) {
-  status = item.status;
-  for (int tries = 0; tries < kReadTries; ++tries) {
-    if (static_cast<std::uint64_t>(status.st_size) >= scratch_.size()) return false;
-    const ssize_t n = read_from_start(fd, scratch_.data(), static_cast<std::size_t>(status.st_size) + 1);
-    struct stat after {};
-    if (n < 0 || ::fstat(fd, &after) != 0) {
-      bytes = 0;
-      status.st_size = -1;
-      return true;
-    }
-    bytes = std::min(static_cast<std::size_t>(n), static_cast<std::size_t>(status.st_size));
-    const bool same = unchanged(status, after);
-    status = after;
-    if (same) return true;
+// Reads the whole of a file into scratch_.
+Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes) {
+  struct stat before = item.status;
+  wait_for_next_tick(before);
+  for (unsigned tries = 0; tries < kReadTries; ++tries) {
+    const auto size = static_cast<std::size_t>(before.st_size);
+    if (size >= scratch_.size()) return Read::too_large;
+    const std::size_t wanted = size == 0 ? scratch_.size() : size + 1;
+    const ssize_t n = read_from_start(fd, scratch_.data(), wanted);
+    if (n < 0 || ::fstat(fd, &status) != 0) return Read::failed;
+    bytes = static_cast<std::size_t>(n);
+    const bool same = unchanged(before, status);
+    // It has more than it says, as files of /proc do: all of it is here, or nobody knows how much there is.
+    if (same && bytes > size) return bytes < wanted ? Read::whole : Read::endless;
+    bytes = std::min(bytes, size);
+    if (same) return Read::whole;
+    before = status;
   }
-  if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return false;
-  reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
-                                    "the file changed while it was read; the copy may mix old and new"));
-  return true;
+  if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return Read::too_large;
+  reporter_.problem(changed_error(item.subject()));
+  status.st_mtim = torn_mtime(item.status, status, sync_);
+  return Read::whole;
 }
 
 // The directory is finished when all else is settled, and those above it after that.
@@ -195,12 +185,13 @@ void Packer::postpone(Item& item) {
   if (item.directory->parent != nullptr) item.directory->parent->outgrown = true;
 }
 
-// The file is not small any more: it goes alone, and its directory waits for that too.
-void Packer::hand_back(const Item& item) {
+// The file is not small, or not any more: it goes alone, and its directory waits for that too.
+void Packer::hand_back(const Item& item, bool endless) {
   item.directory->outgrown = true;
   item.directory->to_finish = true;
   auto file = std::make_shared<LargeFile>();
   file->item = item;
+  file->byte_stream = endless;
   item.directory->pending.fetch_add(1);
   plan_.add_grown(std::move(file));
 }
@@ -242,14 +233,10 @@ Packer::Outcome Packer::add_file(const Item& item) {
   }
   struct stat status {};
   std::size_t bytes = 0;
-  if (!read_content(item, fd.get(), status, bytes)) {
-    hand_back(item);
-    return Outcome::skipped;
-  }
-  if (status.st_size < 0) {
-    reporter_.problem(io::errno_error("read", item.subject()));
-    return Outcome::skipped;
-  }
+  const Read read = read_content(item, fd.get(), status, bytes);
+  if (read == Read::failed) reporter_.problem(io::errno_error("read", item.subject()));
+  if (read == Read::too_large || read == Read::endless) hand_back(item, read == Read::endless);
+  if (read != Read::whole) return Outcome::skipped;
   if (!S_ISREG(status.st_mode)) {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
     return Outcome::skipped;
@@ -268,8 +255,8 @@ Packer::Outcome Packer::add_file(const Item& item) {
     hand_back(item);
     return Outcome::skipped;
   }
-  const auto read = read_xattrs(fd.get(), false, policy_, names_, entry_);
-  if (!read) reporter_.problem(read.error());
+  const auto attributes = read_xattrs(fd.get(), false, policy_, names_, entry_);
+  if (!attributes) reporter_.problem(attributes.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) {
@@ -286,8 +273,8 @@ std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot
   entry.type = EntryType::file;
   entry.path = file.item.entry_path();
   entry.size = 0;
-  const auto read =
-      file.byte_stream ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
+  const bool opened = file.byte_stream && file.item.directory->root->opened;
+  const auto read = opened ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
   if (!read) reporter_.problem(read.error());
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});

@@ -32,9 +32,9 @@ inline bool travels_alone(const struct stat& status, std::uint64_t small_file_ma
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
-  // sorts: the walk has not told large files from small ones (sync), so the former go back to the plan.
-  Packer(Plan& plan, std::uint64_t small_file_max, bool sorts, const MetadataPolicy& policy, NameTable& names,
-         Reporter& reporter);
+  // Of a sync the walk has not told large files from small ones, so the former go back to the plan.
+  Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const MetadataPolicy& policy,
+         NameTable& names, Reporter& reporter);
 
   // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
   // last one dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been
@@ -63,13 +63,15 @@ class Packer {
   Outcome add_file(const Item& item);
   Outcome add_attributes(const Item& item);
   Outcome add_entry(std::span<const std::byte> content);
-  bool read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
-  void hand_back(const Item& item);
+  // endless: there is more than the file says, and than there is room for.
+  enum class Read : std::uint8_t { whole, failed, too_large, endless };
+  Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
+  void hand_back(const Item& item, bool endless = false);
   static void postpone(Item& item);
   void note_holes(int fd, const struct stat& status);
 
   Plan& plan_;
-  const bool sorts_;
+  const SyncSettings sync_;
   const MetadataPolicy policy_;
   NameTable& names_;
   Reporter& reporter_;

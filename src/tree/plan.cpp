@@ -250,7 +250,7 @@ void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
     if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
   } else if (--open_files_; answer.cannot_compare && file->compares) {
-    open_again(file);
+    open_again(*file);
   } else {
     child_settled(file->item.waits());
   }
@@ -305,8 +305,8 @@ void Plan::settle_file(const LargeFileRef& file) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   --open_files_;
-  if (file->compares && file->differs && !file->failed) {
-    open_again(file);
+  if (!file->failed && (file->read_again || (file->compares && file->differs))) {
+    open_again(*file);
   } else {
     child_settled(file->item.waits());
   }

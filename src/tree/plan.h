@@ -108,7 +108,7 @@ class Plan {
   void judge_chunks(LargeFile& file, bool any);
   void return_chunks(LargeFile& file);
   void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
-  void open_again(LargeFileRef file);
+  void open_again(const LargeFile& file);
   void make_active(const LargeFileRef& file);
   bool settle_part(Work& work);
   bool take_open(Work& work);

@@ -199,17 +199,14 @@ void Plan::take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces)
   }
 }
 
-// With the mutex held. Its content differs, so it is sent as if it had never been compared.
-void Plan::open_again(LargeFileRef file) {
-  file->compares = false;
-  file->was_compared = true;
-  file->differs = false;
-  file->id = 0;
-  file->spans = Spans::none;
-  file->exhausted = false;
-  file->kept_bytes = 0;
-  file->digest = {};
-  waiting_.push_front(std::move(file));
+// With the mutex held. From its beginning, as if nothing had been done; it is not compared any more.
+void Plan::open_again(const LargeFile& file) {
+  auto anew = std::make_shared<LargeFile>();
+  anew->item = file.item;
+  anew->byte_stream = file.byte_stream;
+  anew->readings = file.readings + (file.read_again ? 1 : 0);
+  anew->was_compared = true;
+  waiting_.push_front(std::move(anew));
 }
 
 // With the mutex held.

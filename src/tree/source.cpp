@@ -34,12 +34,6 @@ std::uint64_t small_file_max(std::size_t chunk_bytes) {
   return std::min<std::uint64_t>(kSmallFileMax, chunk_bytes / 4);
 }
 
-PathFacts facts_of(int fd, PathKind kind) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return {.kind = PathKind::unusable, .device = 0, .inode = 0};
-  return {.kind = kind, .device = status.st_dev, .inode = status.st_ino};
-}
-
 // "a/b/" and "a/b" -> "a" and "b"; the parent of a bare name is ".".
 std::pair<std::string, std::string> parent_and_name(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
@@ -84,6 +78,17 @@ std::vector<PathFacts> Source::open() {
   return facts;
 }
 
+// Every SRC that was opened gets here; one of which nothing can be learnt is no source.
+PathFacts Source::add_root(Root root, PathKind kind) {
+  struct stat status {};
+  if (::fstat(root.opened ? root.opened.get() : root.fd.get(), &status) != 0) {
+    reporter_.problem(io::errno_error("stat", root.given));
+    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+  }
+  roots_.push_back(std::move(root));
+  return {.kind = kind, .device = status.st_dev, .inode = status.st_ino};
+}
+
 // A file that can be opened anew is read through a descriptor of its own: O_DIRECT, set on the one that was
 // given, would be seen by all who share it. One whose size says nothing (/proc) is read to its end, as a
 // pipe.
@@ -108,8 +113,8 @@ PathFacts Source::open_standard_input() {
       root.begin = static_cast<std::uint64_t>(at);
     }
   }
-  roots_.push_back(std::move(root));
-  return facts_of(roots_.back().opened.get(), roots_.back().begin ? PathKind::file : PathKind::byte_stream);
+  const PathKind kind = root.begin ? PathKind::file : PathKind::byte_stream;
+  return add_root(std::move(root), kind);
 }
 
 PathFacts Source::open_one(const std::string& path) {
@@ -163,8 +168,7 @@ PathFacts Source::open_directory(const std::string& path) {
     reporter_.problem(io::errno_error("open directory", path));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
-  roots_.push_back(std::move(root));
-  return facts_of(roots_.back().fd.get(), PathKind::directory);
+  return add_root(std::move(root), PathKind::directory);
 }
 
 // Without -r a FIFO, a device or a process substitution is read, as cp does.
@@ -177,8 +181,7 @@ PathFacts Source::open_special(const std::string& path, bool block) {
     reporter_.problem(io::errno_error("open", path));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
-  roots_.push_back(std::move(root));
-  return facts_of(roots_.back().opened.get(), block ? PathKind::file : PathKind::byte_stream);
+  return add_root(std::move(root), block ? PathKind::file : PathKind::byte_stream);
 }
 
 // A root that is open already: one large file, of known size (block device) or not.
@@ -190,13 +193,19 @@ void Source::add_opened(const Root& root) {
   file->item.directory = std::move(directory);
   file->fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
   struct stat status {};
-  const bool known = ::fstat(file->fd.get(), &status) == 0;
-  if (known && root.begin) {
+  bool known = ::fstat(file->fd.get(), &status) == 0;
+  if (known && S_ISBLK(status.st_mode)) {
+    status.st_size = ::lseek(file->fd.get(), 0, SEEK_END);
+    known = status.st_size >= 0;
+  }
+  if (!known) {
+    reporter_.problem(io::errno_error("stat", root.given));
+    return;
+  }
+  if (root.begin || S_ISBLK(status.st_mode)) {
     const auto end = static_cast<std::uint64_t>(status.st_size);
-    file->begin = *root.begin;
+    file->begin = root.begin.value_or(0);
     file->size = end - std::min(end, file->begin);
-  } else if (known && S_ISBLK(status.st_mode)) {
-    file->size = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file->fd.get(), 0, SEEK_END), 0));
   } else {
     file->byte_stream = true;
   }

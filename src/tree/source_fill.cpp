@@ -1,4 +1,4 @@
-// How a source fills a slot: packs, opens, reads.
+// How a source fills a slot: packs, opens, reads. source_close.cpp has how it ends a large file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tree/source_worker.h"
+#include "tree/stability.h"
 
 namespace rdcp::tree {
 
@@ -16,17 +17,14 @@ using net::FrameKind;
 
 namespace {
 
-// Since it was opened.
-bool has_changed(const LargeFile& file, const struct stat& now) {
-  const timespec& seen = file.item.directory->root->begin ? file.seen_mtime : file.status.st_mtim;
-  return static_cast<std::uint64_t>(now.st_size) != file.begin + file.size || file.end != file.size ||
-         now.st_mtim.tv_sec != seen.tv_sec || now.st_mtim.tv_nsec != seen.tv_nsec;
-}
-
-// Another file, size or mtime gives another one.
+// Another file, size or time gives another one; the ctime moves even where a writer sets the mtime back.
 io::Digest token_of(const struct stat& status) {
-  const std::array<std::int64_t, 4> facts{static_cast<std::int64_t>(status.st_ino), status.st_size,
-                                          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  const std::array<std::int64_t, 6> facts{static_cast<std::int64_t>(status.st_ino),
+                                          status.st_size,
+                                          status.st_mtim.tv_sec,
+                                          status.st_mtim.tv_nsec,
+                                          status.st_ctim.tv_sec,
+                                          status.st_ctim.tv_nsec};
   return io::digest_of(std::as_bytes(std::span(facts)));
 }
 
@@ -47,7 +45,7 @@ SourceWorker::Chunk SourceWorker::prepare(Work& work, std::span<std::byte> slot)
     case Work::Kind::commit:
       return close_file(work, slot);
     case Work::Kind::abandon:
-      return Chunk(bare_frame(FrameKind::abandon, work.file->id));
+      return give_up(work);
     case Work::Kind::names:
       return list_names(work, slot);
     case Work::Kind::lost:
@@ -119,6 +117,20 @@ io::RingFile SourceWorker::choose_opened(const LargeFile& file) const {
                            aligned ? source_.job_.settings.cache : io::CacheMode::keep);
 }
 
+// How a regular file of known size is read, and what the target has to know of it.
+void SourceWorker::plan_regular(LargeFile& file, net::Frame& frame) {
+  file.size = static_cast<std::uint64_t>(file.status.st_size);
+  // Where a hole comes, an old file that is written in place may have data.
+  const bool sends_holes = source_.sends_holes_ || source_.job_.settings.inplace;
+  const bool sparse = !sends_holes && file.status.st_blocks * 512 < file.status.st_size;
+  file.file = io::choose_source(file.fd.get(), file.size, source_.job_.settings.cache);
+  file.extents = std::make_unique<io::DataExtents>(file.fd.get(), file.size, sparse);
+  // What the kernel copies has no digest to be verified by.
+  file.by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
+  if (sparse) frame.flags = net::kFlagSparse;
+  frame.extra = token_of(file.status);
+}
+
 SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
   const Chunk failed(Chunk::State::failed);
   const std::string subject = file->item.subject();
@@ -130,16 +142,17 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
     file->fd = open_beneath(file->item.directory->root->fd.get(), file->item.local_path(),
                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   }
-  if (!file->fd || ::fstat(file->fd.get(), &file->status) != 0) {
+  if (!file->fd || ::fstat(file->fd.get(), &file->seen) != 0) {
     source_.reporter_.problem(io::errno_error("open", subject));
     return failed;
   }
+  file->status = file->seen;
+  if (S_ISREG(file->seen.st_mode)) wait_for_next_tick(file->seen);
   if (file->id == 0) file->id = source_.next_file_id_++;
   net::Frame frame;
   frame.kind = FrameKind::open;
   frame.file_id = file->id;
   if (file->item.directory->root->opened) {
-    file->seen_mtime = file->status.st_mtim;
     file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
     file->file = choose_opened(*file);
     file->file.live = file->byte_stream && source_.as_it_comes_;
@@ -151,19 +164,18 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
       source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
       return failed;
     }
-    file->size = static_cast<std::uint64_t>(file->status.st_size);
-    // Where a hole comes, an old file that is written in place may have data.
-    const bool sends_holes = source_.sends_holes_ || source_.job_.settings.inplace;
-    const bool sparse = !sends_holes && file->status.st_blocks * 512 < file->status.st_size;
-    file->file = io::choose_source(file->fd.get(), file->size, source_.job_.settings.cache);
-    file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, sparse);
-    // What the kernel copies has no digest to be verified by.
-    file->by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
-    if (sparse) frame.flags = net::kFlagSparse;
-    frame.extra = token_of(file->status);
+    if (static_cast<std::uint64_t>(file->status.st_size) >= kUnknownSize) {
+      source_.reporter_.problem(io::errno_error("copy", subject, EFBIG));
+      return failed;
+    }
+    if (file->byte_stream) {
+      file->file = {.fd = file->fd.get()};
+    } else {
+      plan_regular(*file, frame);
+    }
   }
   if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
-  const bool regular = !file->item.directory->root->opened;
+  const bool regular = !file->item.directory->root->opened && !file->byte_stream;
   const bool unknown =
       !file->was_compared && Asker::is_compared_open(file->item.status, source_.digest_max());
   if (source_.job_.settings.checksum && regular && unknown) file->compares = true;
@@ -205,46 +217,6 @@ SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> s
   net::Frame frame = bare_frame(FrameKind::data, file.id);
   frame.offset = work.extent.offset;
   return with_digest(frame, slot, bytes);
-}
-
-// The file's last word: its metadata as they are now, its real size, its digest.
-SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> slot) {
-  LargeFile& file = *work.file;
-  net::Frame frame = bare_frame(FrameKind::commit, file.id);
-  frame.offset = file.byte_stream ? file.sent_bytes : file.end;
-  frame.extra = file.digest.value();
-  struct stat now {};
-  const Root& root = *file.item.directory->root;
-  if ((!root.opened || root.begin) && ::fstat(file.fd.get(), &now) == 0) {
-    if (has_changed(file, now) && !std::exchange(file.change_told, true)) {
-      source_.reporter_.problem(
-          io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
-                          "the file changed while it was read; the copy may mix old and new"));
-    }
-    if (!root.opened) file.status = now;
-    // As if it had been read through the descriptor that was given.
-    if (root.begin) {
-      ::lseek(source_.standard_.input, static_cast<off_t>(file.begin + file.end), SEEK_SET);
-    }
-  }
-  const std::size_t length = packer_.pack_header(file, slot);
-  if (length > 0) return with_digest(frame, slot, length);
-  // Its metadata no longer fit: give it up rather than publish half of it.
-  work.kind = Work::Kind::abandon;
-  return Chunk(bare_frame(FrameKind::abandon, file.id));
-}
-
-Packer::Packed SourceWorker::sums_of(const LargeFile& file, const io::Digest& content) const {
-  SumLine line;
-  line.path = file.item.entry_path();
-  line.size = file.end;
-  line.mtime = file.status.st_mtim.tv_sec;
-  line.mtime_ns = static_cast<std::uint32_t>(file.status.st_mtim.tv_nsec);
-  line.digest = content;
-  line.linked = file.item.status.st_nlink > 1;
-  Packer::Packed packed;
-  packed.sums.push_back(std::move(line));
-  return packed;
 }
 
 }  // namespace rdcp::tree

@@ -142,6 +142,7 @@ bool SourceWorker::settle_span(Work& work, const Chunk& chunk, AckStatus status,
       offset += piece.extent.length;
       if (piece.verdict != PieceVerdict::present) continue;
       source_.counters_.bytes += piece.extent.length;
+      work.file->counted += piece.extent.length;
       source_.counters_.kept_bytes += piece.extent.length;
     }
   }

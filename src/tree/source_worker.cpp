@@ -46,8 +46,8 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
     : source_(source),
       index_(index),
       depth_(source.shape_.target_slots),
-      packer_(source.plan_, source.small_file_max_, source.job_.settings.sync.enabled, source.policy_,
-              source.names_, source.reporter_),
+      packer_(source.plan_, source.small_file_max_, source.job_.settings.sync, source.policy_, source.names_,
+              source.reporter_),
       asker_(source.job_.settings.sync, source.digest_max(), source.policy_, source.plan_, source.names_,
              source.replaced_, source.reporter_) {
   if (source_.sums_ != nullptr) packer_.want_sums();
@@ -151,7 +151,6 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   Work work;
   Chunk chunk;
   net::Verdicts verdicts;
-  io::RunningDigest content;  // of a large file, read once more in order, if it is to be told
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
@@ -191,20 +190,10 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
           chunk = co_await probe_span(work, slot);
         }
       } else if (tries == 0) {
-        const bool sums = source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
-                          !work.file->item.directory->root->opened;
-        for (std::uint64_t at = 0; sums && at < work.file->end;) {
-          io::RingFile file = work.file->file;
-          file.beside = std::exchange(file.resident, false) || file.beside;  // other slots go on meanwhile
-          const io::IoResult read = co_await ring_->read(file, slot, at);
-          const std::size_t bytes = std::min<std::uint64_t>(read.bytes, work.file->end - at);
-          if (bytes == 0) break;
-          const Stopwatch watch(times_.digest_ns);
-          content.add(slot.first(bytes));
-          at += bytes;
-        }
+        std::optional<io::Digest> content;
+        if (is_listed(work)) content = co_await digest_in_order(*work.file, slot);
         chunk = prepare(work, slot);
-        if (sums) chunk.packed = sums_of(*work.file, content.finish());
+        if (content && !work.file->change_told) chunk.packed = sums_of(*work.file, *content);
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
@@ -252,6 +241,12 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     const auto sent = co_await stream_->send(end, {});
     if (!sent) lose_stream(sent.error());
   }
+}
+
+// A large file is read once more for that, since its chunks were read in any order.
+bool SourceWorker::is_listed(const Work& work) const {
+  return source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
+         !work.file->item.directory->root->opened;
 }
 
 bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::span<const std::byte> slot,
@@ -360,7 +355,10 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
   }
   const bool failed = chunk.state == Chunk::State::failed ||
                       (chunk.state == Chunk::State::ready && status != AckStatus::done);
-  if (chunk.state == Chunk::State::ready && !failed) source_.counters_.bytes += work.extent.length;
+  if (chunk.state == Chunk::State::ready && !failed) {
+    source_.counters_.bytes += work.extent.length;
+    work.file->counted += work.extent.length;
+  }
   const bool with_digest =
       chunk.state == Chunk::State::ready && chunk.frame.kind == FrameKind::data && !failed;
   if (source_.plan_.settle_extent(work, failed, with_digest ? &chunk.frame : nullptr)) return true;
@@ -374,8 +372,8 @@ void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status
     ++source_.counters_.files;
     source_.counters_.bytes -= file.surplus;
     if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
-  } else if (file.differs) {  // what was equal will be taken over, if it is sent
-    source_.counters_.bytes -= file.kept_bytes;
+  } else if (!file.failed && (file.differs || file.read_again)) {  // it begins anew
+    source_.counters_.bytes -= file.counted;
     source_.counters_.kept_bytes -= file.kept_bytes;
   }
   work.file->fd.reset();

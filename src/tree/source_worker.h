@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,7 +55,12 @@ class SourceWorker {
   io::Step<Chunk> probe_chunks(Work& work, std::span<std::byte> slot);
   Chunk probe_again(const Work& work, std::span<std::byte> slot);
   Chunk ask(const Work& work);
+  void plan_regular(LargeFile& file, net::Frame& frame);
   Chunk close_file(Work& work, std::span<std::byte> slot);
+  Chunk give_up(Work& work);
+  bool may_read_again(const LargeFile& file) const;
+  bool is_listed(const Work& work) const;
+  io::Step<std::optional<io::Digest>> digest_in_order(const LargeFile& file, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,

@@ -87,6 +87,8 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
         .source = {frame.extra, file.size}, .resume = settings.resume, .doubt = settings.verify};
     const bool keeps_part =
         sized && !target_.only_file_mode_ && frame.extra != io::Digest{} && file.size >= kPartBytesMin;
+    // Of the file as it was when it was larger, in an earlier run or before it changed in this one.
+    if (sized && !keeps_part && !target_.only_file_mode_) tree_->forget_part(file.path);
     auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
     if (!opened) return std::move(opened).error();
     file.opened = std::move(*opened);

@@ -97,7 +97,7 @@ void Walker::Thread::walk(DirectoryRef top) {
       if (may_offer && walker_.offer(next)) continue;
       if (levels_.size() >= kHeldOpen) {
         level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
-        level.fd.reset();
+        level.fd.reset();  // where the position is not known, going on there fails, which is told
       }
       levels_.emplace_back(std::move(next));
       continue;
@@ -114,13 +114,12 @@ void Walker::Thread::walk(DirectoryRef top) {
 void Walker::Thread::read_buffer(Level& level) {
   Directory& directory = *level.directory;
   const bool first = !std::exchange(level.started, true);
-  if (!level.fd && !open_level(level)) {
+  if ((!level.fd && !open_level(level)) || (first && !note_directory(level))) {
     walker_.reporter_.problem(io::errno_error("open directory", subject(directory)));
     level.at_end = true;
     directory.readable = !first;  // what could never be opened has no metadata to be finished with
     return;
   }
-  if (first) note_directory(level);
   if (!level.names.empty()) {
     name_some(level);
   } else if (directory.whole) {
@@ -130,17 +129,18 @@ void Walker::Thread::read_buffer(Level& level) {
   }
 }
 
-void Walker::Thread::note_directory(Level& level) {
+// False, and errno: nothing is known of it, and nothing of it is copied.
+bool Walker::Thread::note_directory(Level& level) {
   Directory& directory = *level.directory;
-  level.names = directory.names;
   struct stat status {};
-  if (::fstat(level.fd.get(), &status) == 0) {
-    fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
-    directory.entry.size = 0;
-  }
+  if (::fstat(level.fd.get(), &status) != 0) return false;
+  level.names = directory.names;
+  fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
+  directory.entry.size = 0;
   const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
   if (!read) walker_.reporter_.problem(read.error());
   if (walker_.limits_.compares) enter(level.directory);
+  return true;
 }
 
 void Walker::Thread::list_some(Level& level) {
@@ -292,7 +292,8 @@ void Walker::add_top(const Root& root) {
   top->root = &root;
   top->offered = true;
   struct stat status {};
-  if (::fstat(root.fd.get(), &status) == 0) top->device = status.st_dev;
+  if (::fstat(root.fd.get(), &status) != 0) return reporter_.problem(io::errno_error("stat", root.given));
+  top->device = status.st_dev;
   if (choice_.selection.named_only) {
     top->names = choice_.names.all();
     top->whole = choice_.names.take_content(top->names);

@@ -46,7 +46,7 @@ class Walker::Thread {
 
   bool open_level(Level& level);
   void read_buffer(Level& level);
-  void note_directory(Level& level);
+  bool note_directory(Level& level);
   void list_some(Level& level);
   void name_some(Level& level);
   bool is_named(const Level& level, const char* name) const;

@@ -71,15 +71,18 @@ struct Batch {
 struct LargeFile : SpanState {
   Item item;
   std::uint64_t id = 0;
-  bool byte_stream = false;  // no positions, no size known beforehand: standard input, FIFO, character device
+  // Read to its end: no size is known beforehand, as of standard input, a FIFO, a character device, or a
+  // regular file that has more than it says (/proc).
+  bool byte_stream = false;
+  unsigned readings = 1;  // this one included
 
   // Set when it is opened, before its extents are handed out.
   io::Fd fd;
-  struct stat status {};
+  struct stat seen {};    // as it was then
+  struct stat status {};  // what its copy gets
   io::RingFile file;
   std::uint64_t size = 0;
   std::uint64_t begin = 0;  // where in what is open the extents begin: standard input may stand anywhere
-  timespec seen_mtime{};    // with begin: of the file, whose status is then made up
   std::unique_ptr<io::DataExtents> extents;
 
   // Guarded by the plan.
@@ -96,7 +99,11 @@ struct LargeFile : SpanState {
   std::uint64_t end = 0;          // where it really ended, if before size
   std::uint64_t sent_bytes = 0;
   io::FileDigest digest;
-  bool change_told = false;  // the file changed while it was read, and that has been reported
+  bool change_told = false;               // the file changed while it was read, and that has been reported
+  bool read_again = false;                // it did, and is opened anew once this reading is given up
+  std::atomic<std::uint64_t> counted{0};  // what of it has been added to the source's counters
+
+  std::uint64_t length() const { return byte_stream ? sent_bytes : end; }
 };
 using LargeFileRef = std::shared_ptr<LargeFile>;
 

@@ -219,6 +219,16 @@ class CopyTest(unittest.TestCase):
             self.assertIn(text, done.err)
         return done
 
+    def failing(self, call: str, path: str, error: int, after: int = 0, times: int = -1) -> dict:
+        """The environment in which a system call on paths that end in `path` fails (fail_call.c); the log of it."""
+        shim = BUILD / "libfail_call.so"
+        self.assertTrue(shim.exists(), f"{shim} is not built")
+        self.failed_calls = self.disk / f"failed-{call}"
+        self.failed_calls.unlink(missing_ok=True)
+        return {**os.environ, "LD_PRELOAD": str(shim), "RDCP_FAIL_CALL": call, "RDCP_FAIL_PATH": path,
+                "RDCP_FAIL_ERRNO": str(error), "RDCP_FAIL_AFTER": str(after), "RDCP_FAIL_TIMES": str(times),
+                "RDCP_FAIL_LOG": str(self.failed_calls)}
+
     # -- files -----------------------------------------------------------------------------------------------------
 
     make_file = staticmethod(make_file)
