@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "cli/exit_status.h"
-#include "cli/process.h"
 #include "cli/report.h"
 
 namespace rdcp::cli {
@@ -42,6 +40,12 @@ CheckParty::~CheckParty() {
     if (!link->gone) (void)link->control().send(finish).ok();
     link->end(over_);
   }
+}
+
+std::vector<AgentLink*> CheckParty::all_links() const {
+  std::vector<AgentLink*> links;
+  for (const auto& link : links_) links.push_back(link.get());
+  return links;
 }
 
 bool CheckParty::start(const std::vector<Location>& places) {
@@ -148,7 +152,7 @@ bool CheckParty::hear(std::size_t which, bool readable) {
   AgentLink& link = *links_[which];
   const auto received = readable ? link.receive() : io::Result<void>();
   for (const tree::Problem& problem : std::exchange(link.problems, {})) {
-    write_to_stderr(options_.program + ": " + problem.text + "\n");
+    print(options_.program + ": " + problem.text + "\n");
     raise(exit_status(problem.kind));
     over_ = over_ || problem.ends_run;
   }
@@ -185,7 +189,7 @@ void CheckParty::send_beats() {
 }
 
 void CheckParty::fail(const io::Error& error) {
-  write_to_stderr(error_line(error, options_.program));
+  print(error_line(error, options_.program));
   raise(exit_status(error.kind));
   over_ = true;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/agent_link.h"
 #include "cli/options.h"
+#include "cli/user_output.h"
 #include "tree/check_job.h"
 
 namespace rdcp::cli {
@@ -44,6 +45,10 @@ class CheckParty {
 
   // Waits for what the agents say, and gives the answers. False: over, see status().
   bool turn();
+  // A line for the user.
+  void print(std::string_view text) { print_error(text, all_links(), over_); }
+  // Every agent, for print_out().
+  std::vector<AgentLink*> all_links() const;
   // Over, for a reason that is told here.
   void fail(const io::Error& error);
   void raise(int status) { status_ = std::max(status_, status); }

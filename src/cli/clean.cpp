@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "cli/exit_status.h"
 #include "cli/human.h"
-#include "cli/process.h"
 #include "cli/report.h"
 #include "cli/visit.h"
 
@@ -64,7 +62,7 @@ int Cleaning::run() {
   if (visit_.signal() != 0) {
     status_ = kExitSignalBase + visit_.signal();
   } else if (!asked) {
-    write_to_stderr(error_line(asked.error()));
+    visit_.print(error_line(asked.error()));
     status_ = exit_status(asked.error().kind);
   }
   visit_.end(asked.ok());
@@ -92,17 +90,14 @@ io::Result<void> Cleaning::ask() {
 
 io::Result<void> Cleaning::take_words() {
   for (const tree::Problem& problem : std::exchange(visit_.link().problems, {})) {
-    write_to_stderr("rdcp: " + problem.text + "\n");
+    visit_.print("rdcp: " + problem.text + "\n");
     status_ = std::max(status_, exit_status(problem.kind));
   }
+  std::string lines;
   for (const tree::Leftover& leftover : std::exchange(visit_.link().leftovers, {})) {
-    const std::string line = line_of(leftover);
-    if (!options_.quiet && std::fwrite(line.data(), 1, line.size(), stdout) != line.size()) {
-      return io::errno_error("write", "standard output");
-    }
+    if (!options_.quiet) lines += line_of(leftover);
   }
-  if (std::fflush(stdout) != 0) return io::errno_error("write", "standard output");
-  return {};
+  return print_out(lines, {&visit_.link()});
 }
 
 }  // namespace

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 
 #include "cli/change_line.h"
 #include "cli/coordinator.h"
 #include "cli/exit_status.h"
-#include "cli/process.h"
+#include "cli/user_output.h"
 
 namespace rdcp::cli {
 
@@ -111,29 +110,8 @@ void Coordinator::take_changes(AgentLink& link) {
   print_lines(lines);
 }
 
-// To standard output, whose reader may take its time (a pager): the agents are told not to wait for our beats
-// meanwhile, and wait themselves when the channel to us is full.
 void Coordinator::print_lines(std::string_view lines) {
-  const auto links = {source_.get(), target_.get()};
-  bool waited = false;
-  while (!lines.empty()) {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};
-    if (::poll(&out, 1, 0) == 0 && !std::exchange(waited, true)) {
-      for (AgentLink* link : links) {
-        if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
-      }
-    }
-    const ssize_t n = ::write(STDOUT_FILENO, lines.data(), std::min<std::size_t>(lines.size(), PIPE_BUF));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      fail(io::errno_error("write", "standard output"));
-      return;
-    }
-    lines.remove_prefix(static_cast<std::size_t>(n));
-  }
-  for (AgentLink* link : links) {
-    if (waited && link != nullptr) link->heard = Clock::now();
-  }
+  if (const auto printed = print_out(lines, {source_.get(), target_.get()}); !printed) fail(printed.error());
 }
 
 // An agent's end: in order after it is done. False: the run is over.
@@ -173,7 +151,7 @@ void Coordinator::fail(const io::Error& error) {
 void Coordinator::print(const std::string& text) {
   if (text.empty() || parties_.tell) return;
   progress_.clear();
-  write_to_stderr(text);
+  print_error(text, {source_.get(), target_.get()}, interrupted_);
 }
 
 }  // namespace rdcp::cli

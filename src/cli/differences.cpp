@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace rdcp::cli {
@@ -30,33 +29,33 @@ std::string_view name_of(EntryType type) {
 }
 
 void Differences::missing(const std::string& path, EntryType type) {
-  print("missing", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
+  add("missing", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
 }
 
 void Differences::extra(const std::string& path, EntryType type) {
-  print("extra", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
+  add("extra", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
 }
 
 void Differences::type(const std::string& path, EntryType wanted, EntryType found) {
-  print("type", path, "", std::string(name_of(wanted)), std::string(name_of(found)));
+  add("type", path, "", std::string(name_of(wanted)), std::string(name_of(found)));
 }
 
 void Differences::size(const std::string& path, std::uint64_t wanted, std::uint64_t found) {
-  print("size", path, "", std::to_string(wanted), std::to_string(found));
+  add("size", path, "", std::to_string(wanted), std::to_string(found));
 }
 
 void Differences::content(const std::string& path, std::optional<std::uint64_t> offset) {
-  print("content", path, offset ? fmt::format("first at offset {}", *offset) : "", "", "", offset);
+  add("content", path, offset ? fmt::format("first at offset {}", *offset) : "", "", "", offset);
 }
 
 void Differences::metadata(const std::string& path, std::string_view what, const std::string& wanted,
                            const std::string& found) {
-  print("metadata", path, std::string(what), wanted, found);
+  add("metadata", path, std::string(what), wanted, found);
 }
 
-void Differences::print(std::string_view kind, const std::string& path, const std::string& detail,
-                        const std::string& wanted, const std::string& found,
-                        std::optional<std::uint64_t> offset) {
+void Differences::add(std::string_view kind, const std::string& path, const std::string& detail,
+                      const std::string& wanted, const std::string& found,
+                      std::optional<std::uint64_t> offset) {
   ++count_;
   const std::string name = path.empty() ? "." : io::printable(path);
   std::string line;
@@ -79,12 +78,11 @@ void Differences::print(std::string_view kind, const std::string& path, const st
     }
   }
   line += '\n';
-  failed_ = failed_ || std::fwrite(line.data(), 1, line.size(), stdout) != line.size();
+  if (printed_) printed_ = print_(line);
 }
 
 io::Result<void> Differences::finish() {
-  if (std::fflush(stdout) != 0 || failed_) return io::errno_error("write", "standard output");
-  return {};
+  return printed_;
 }
 
 }  // namespace rdcp::cli

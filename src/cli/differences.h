@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "io/result.h"
 #include "tree/entry.h"
@@ -15,7 +17,9 @@ namespace rdcp::cli {
 // Paths are escaped as everywhere (io::printable()); a directory's ends with a slash; the top is ".".
 class Differences {
  public:
-  explicit Differences(bool json) : json_(json) {}
+  // print: takes whole lines to standard output.
+  using Print = std::function<io::Result<void>(std::string_view lines)>;
+  Differences(bool json, Print print) : json_(json), print_(std::move(print)) {}
 
   void missing(const std::string& path, tree::EntryType type);
   void extra(const std::string& path, tree::EntryType type);
@@ -32,12 +36,13 @@ class Differences {
   io::Result<void> finish();
 
  private:
-  void print(std::string_view kind, const std::string& path, const std::string& detail,
-             const std::string& wanted, const std::string& found, std::optional<std::uint64_t> offset = {});
+  void add(std::string_view kind, const std::string& path, const std::string& detail,
+           const std::string& wanted, const std::string& found, std::optional<std::uint64_t> offset = {});
 
   const bool json_;
+  const Print print_;
   std::uint64_t count_ = 0;
-  bool failed_ = false;
+  io::Result<void> printed_;
 };
 
 std::string_view name_of(tree::EntryType type);

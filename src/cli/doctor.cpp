@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <cstdio>
 #include <functional>
 #include <utility>
 
@@ -116,9 +115,8 @@ int run_doctor(const Options& options, int signal_fd) {
     paths = other.paths();
   }
   const std::string report = options.json ? report_json(hosts, paths) : report_text(hosts);
-  const bool printed = std::fwrite(report.data(), 1, report.size(), stdout) == report.size();
-  if (std::fflush(stdout) != 0 || !printed) {
-    write_to_stderr(error_line(io::errno_error("write", "standard output")));
+  if (const auto printed = write_to_stdout(report); !printed) {
+    write_to_stderr(error_line(printed.error()));
     return kExitFiles;
   }
   if (!reached) return kExitUnreachable;

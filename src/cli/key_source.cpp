@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "io/fd.h"
+#include "io/write_all.h"
 
 namespace rdcp::cli {
 namespace {
@@ -24,8 +25,7 @@ Result<std::string> read_line(int fd, const std::string& name) {
   std::string line;
   while (line.size() <= kKeyBytesMax) {
     char byte = 0;
-    const ssize_t n = ::read(fd, &byte, 1);
-    if (n < 0 && errno == EINTR) continue;
+    const long n = io::read_some(fd, &byte, 1);
     if (n < 0) return io::errno_error("read KEY from", name);
     if (n == 0 || byte == '\n') return line;
     line += byte;

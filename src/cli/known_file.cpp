@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/fd.h"
+#include "io/write_all.h"
 
 namespace rdcp::cli {
 
@@ -97,10 +98,9 @@ Result<io::Fd> open_known(const std::string& path) {
 
 Result<std::string> read_all(int fd, const std::string& name, std::size_t bytes_max) {
   std::string text;
-  char bytes[64 << 10];
+  char bytes[16 << 10];
   for (;;) {
-    const ssize_t n = ::read(fd, bytes, sizeof bytes);
-    if (n < 0 && errno == EINTR) continue;
+    const long n = io::read_some(fd, bytes, sizeof bytes);
     if (n < 0) return io::errno_error("read", name);
     if (n == 0) return text;
     if (text.size() + static_cast<std::size_t>(n) > bytes_max) {

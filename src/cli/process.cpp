@@ -1,14 +1,17 @@
 #include "cli/process.h"
 
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+
+#include "cli/exit_status.h"
+#include "cli/report.h"
 
 namespace rdcp::cli {
 
@@ -22,6 +25,13 @@ int signals_as_descriptor(Suspend suspend) {
   return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+bool end_is_asked_for() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  const auto waits = [&](int signal) { return ::sigismember(&waiting, signal) == 1; };
+  return std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP}, waits);
+}
+
 void raise_limits() {
   // What the walker allocates the workers free: with a heap for each thread that piles up (mallopt(3)).
   ::mallopt(M_ARENA_MAX, 2);
@@ -32,18 +42,22 @@ void raise_limits() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void write_to_stderr(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
-    if (n >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {
-      pollfd full{STDERR_FILENO, POLLOUT, 0};
-      ::poll(&full, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
+io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait) {
+  const int code = io::write_all(STDOUT_FILENO, text, wait);
+  return code == 0 || code == ECANCELED ? io::Result<void>()
+                                        : io::errno_error("write", "standard output", code);
+}
+
+void write_to_stderr(std::string_view text, const io::WriteWait& wait) {
+  (void)io::write_all(STDERR_FILENO, text, wait);
+}
+
+int print_and_end(std::string_view program, std::string_view out, std::string_view err, int status) {
+  const auto printed = write_to_stdout(out);
+  write_to_stderr(err);
+  if (printed) return status;
+  write_to_stderr(error_line(printed.error(), program));
+  return std::max(status, kExitFiles);
 }
 
 }  // namespace rdcp::cli

@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "cli/human.h"
 #include "io/result.h"
+#include "io/write_all.h"
 
 namespace rdcp::cli {
 namespace {
@@ -61,9 +63,10 @@ bool in_background(int fd) {
   return foreground > 0 && foreground != ::getpgrp();
 }
 
-void write_text(int fd, std::string_view text) {
-  // A progress line that cannot be written is not worth an error.
-  [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
+// A progress line is worth neither an error nor a wait, but it is written whole or not at all.
+bool write_text(int fd, std::string_view text) {
+  pollfd terminal{fd, POLLOUT, 0};
+  return ::poll(&terminal, 1, 0) > 0 && io::write_all(fd, text) == 0;
 }
 
 }  // namespace
@@ -122,8 +125,7 @@ void Progress::update(const ProgressState& state, ProgressClock::time_point now)
   if (in_background(fd_)) return;
   // The last column stays free: a cursor beyond it wraps on some terminals.
   const std::string line = progress_line(state, rate_.bytes_per_second(), columns_of(fd_) - 1);
-  write_text(fd_, fmt::format("{}{}{}", kToStartOfLine, line, kEraseToEndOfLine));
-  drawn_ = true;
+  drawn_ |= write_text(fd_, fmt::format("{}{}{}", kToStartOfLine, line, kEraseToEndOfLine));
 }
 
 void Progress::clear() {

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-
 #include "cli/check.h"
 #include "cli/clean.h"
 #include "cli/coordinator.h"
@@ -59,9 +57,9 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 
 int main(int argc, char** argv) {
   rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
-  std::fputs(parsed.text_out.c_str(), stdout);
-  rdcp::cli::write_to_stderr(parsed.text_err);
-  if (parsed.exit_status) return *parsed.exit_status;
+  if (parsed.exit_status) {
+    return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
+  }
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source

@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "cli/exit_status.h"
 #include "cli/pipe_coordinator.h"
 #include "cli/process.h"
@@ -37,9 +35,9 @@ void fill_closed_descriptors() {
 
 int main(int argc, char** argv) {
   const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(argc, argv);
-  std::fputs(parsed.text_out.c_str(), stdout);
-  rdcp::cli::write_to_stderr(parsed.text_err);
-  if (parsed.exit_status) return *parsed.exit_status;
+  if (parsed.exit_status) {
+    return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);
+  }
   rdcp::cli::raise_limits();
   if (parsed.options.agent) return run_agent();
 
@@ -47,8 +45,8 @@ int main(int argc, char** argv) {
   const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;
   fill_closed_descriptors();
   if (parsed.options.dry_run) {
-    std::fputs(rdcp::cli::describe_pipeline(parsed.options, have_input).c_str(), stdout);
-    return rdcp::cli::kExitOk;
+    return rdcp::cli::print_and_end("rdpipe", rdcp::cli::describe_pipeline(parsed.options, have_input), "",
+                                    rdcp::cli::kExitOk);
   }
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
   // A pipeline that stood still here would be given up by the hosts.

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cli/agent_link.h"
 #include "cli/options.h"
+#include "cli/user_output.h"
 
 namespace rdcp::cli {
 
@@ -22,6 +24,9 @@ class Visit {
   io::Result<void> take_signal();
   // Takes leave of the agent, if there is one; completed: it need not be hurried.
   void end(bool completed);
+
+  // A line for the user.
+  void print(std::string_view text) { print_error(text, {link_.get()}, signal_ != 0); }
 
   AgentLink& link() { return *link_; }
   int signal() const { return signal_; }  // that ended it; 0: none

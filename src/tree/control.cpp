@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "io/write_all.h"
 #include "net/little_endian.h"
 
 namespace rdcp::tree {
@@ -27,18 +28,6 @@ constexpr std::size_t kSealedMax = kGreeting.size() + kHeaderBytes + kMessageByt
 
 std::span<std::byte> bytes_of(std::string& text) {
   return std::as_writable_bytes(std::span(text));
-}
-
-Result<void> write_all(int fd, std::string_view bytes, const std::string& peer) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno != EINTR) {
-      return io::errno_error("write to", peer, errno, ErrorKind::connection);
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -108,7 +97,8 @@ Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
   bytes += body;
   const auto wire = sealed(std::move(bytes));
   if (!wire) return wire.error();
-  return write_all(out_.get(), *wire, peer_);
+  const int code = io::write_all(out_.get(), *wire);
+  return code == 0 ? Result<void>() : io::errno_error("write to", peer_, code, ErrorKind::connection);
 }
 
 void ControlChannel::close_out() {
@@ -158,11 +148,8 @@ Result<std::optional<RawMessage>> ControlChannel::take() {
 
 Result<std::optional<RawMessage>> ControlChannel::receive() {
   if (!buffered()) {
-    char bytes[64 << 10];
-    ssize_t n;
-    do {
-      n = ::read(in_.get(), bytes, sizeof bytes);
-    } while (n < 0 && errno == EINTR);
+    char bytes[16 << 10];
+    const long n = io::read_some(in_.get(), bytes, sizeof bytes);
     if (n < 0) return io::errno_error("read from", peer_, errno, ErrorKind::connection);
     if (n == 0) return io::plain_error(ErrorKind::connection, "read from", peer_, "the agent is gone");
     input_.erase(0, consumed_);

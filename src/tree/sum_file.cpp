@@ -9,6 +9,7 @@
 #include <deque>
 #include <utility>
 
+#include "io/write_all.h"
 #include "tree/temporary_name.h"
 
 namespace rdcp::tree {
@@ -176,13 +177,7 @@ Result<void> SumWriter::add(const SumLine& line) {
 }
 
 Result<void> SumWriter::flush() {
-  std::string_view rest = text_;
-  while (!rest.empty()) {
-    const ssize_t n = ::write(fd_.get(), rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io::errno_error("write", path_);
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (const int code = io::write_all(fd_.get(), text_)) return io::errno_error("write", path_, code);
   text_.clear();
   return {};
 }

@@ -1,8 +1,10 @@
 // What comes by the page at the target: archives of small files, entries to be compared, names.
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
+#include "io/write_all.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -109,6 +111,25 @@ io::Result<void> TargetWorker::put_entry() {
   }
 }
 
+// errno, or 0. A reader that takes its time does not keep the run from ending.
+int TargetWorker::write_in_order(std::span<const std::byte> bytes) const {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return io::write_all(target_.in_place_.get(), text,
+                       {.before = {}, .give_up = [this] { return target_.stopped(); }});
+}
+
+int TargetWorker::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
+  while (!bytes.empty()) {
+    const ssize_t n =
+        ::pwrite(target_.in_place_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return 0;
+}
+
 // A small file for a device, a FIFO or standard output.
 io::Result<void> TargetWorker::write_small_in_place() {
   if (entry_.type != EntryType::file) {
@@ -119,16 +140,9 @@ io::Result<void> TargetWorker::write_small_in_place() {
     const auto block = reader_.next_block();
     if (!block) return block.error();
     if (!*block) return {};
-    std::span<const std::byte> rest = (*block)->bytes;
-    while (!rest.empty()) {
-      const auto at = static_cast<off_t>((*block)->offset + ((*block)->bytes.size() - rest.size()));
-      const int fd = target_.in_place_.get();
-      const ssize_t n = target_.ordered_ ? ::write(fd, rest.data(), rest.size())
-                                         : ::pwrite(fd, rest.data(), rest.size(), at);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return io::errno_error("write", target_.root_name_);
-      rest = rest.subspan(static_cast<std::size_t>(n));
-    }
+    const int code =
+        target_.ordered_ ? write_in_order((*block)->bytes) : write_at((*block)->bytes, (*block)->offset);
+    if (code != 0) return io::errno_error("write", target_.root_name_, code);
   }
 }
 

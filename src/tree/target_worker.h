@@ -46,6 +46,8 @@ class TargetWorker {
   io::Result<void> put_without_content(Entry& entry);
   io::Result<void> put_entry();
   io::Result<void> write_small_in_place();
+  int write_in_order(std::span<const std::byte> bytes) const;
+  int write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);

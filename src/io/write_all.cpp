@@ -1,0 +1,67 @@
+#include "io/write_all.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdcp::io {
+namespace {
+
+constexpr int kLookEvery_ms = 100;
+
+// Knows whether it has waited before.
+class Waiting {
+ public:
+  explicit Waiting(const WriteWait& wait) : wait_(wait) {}
+
+  // True: something can be written, or the next write tells what is wrong.
+  bool until_writable(int fd) {
+    pollfd full{fd, POLLOUT, 0};
+    if (::poll(&full, 1, 0) != 0) return true;
+    if (wait_.before && !told_) wait_.before();
+    told_ = true;
+    while (::poll(&full, 1, wait_.give_up ? kLookEvery_ms : -1) <= 0) {
+      if (wait_.give_up && wait_.give_up()) return false;
+    }
+    return true;
+  }
+
+ private:
+  const WriteWait& wait_;
+  bool told_ = false;
+};
+
+}  // namespace
+
+// Who wants to know of a wait must not be caught in write(2): POLLOUT is good for PIPE_BUF bytes (pipe(7)).
+int write_all(int fd, std::string_view bytes, const WriteWait& wait) {
+  const bool looks_first = wait.before || wait.give_up;
+  Waiting waiting(wait);
+  while (!bytes.empty()) {
+    if (looks_first && !waiting.until_writable(fd)) return ECANCELED;
+    const std::size_t part = looks_first ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
+    const ssize_t n = ::write(fd, bytes.data(), part);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {
+      if (!waiting.until_writable(fd)) return ECANCELED;
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+long read_some(int fd, char* into, std::size_t bytes) {
+  for (;;) {
+    const ssize_t n = ::read(fd, into, bytes);
+    if (n >= 0 || (errno != EINTR && errno != EAGAIN)) return n;
+    pollfd empty{fd, POLLIN, 0};
+    if (errno == EAGAIN) ::poll(&empty, 1, -1);
+  }
+}
+
+}  // namespace rdcp::io
