@@ -100,12 +100,14 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
     return error(path);
   }
   if (may_remove_.look && !may_remove_.look(path, status)) return keep();
-  // A directory's device says the same before Linux 5.8; an overlay's files may have others.
-  if ((S_ISDIR(status.st_mode) && status.st_dev != device_) || is_mount_point(parent, name)) {
+  // A directory's device says the same before Linux 5.8. A file that is a mount point meets EBUSY.
+  const bool is_directory = S_ISDIR(status.st_mode);
+  if ((is_directory && status.st_dev != device_) ||
+      ((is_directory || dry_run_) && is_mount_point(parent, name))) {
     return io::plain_error(io::ErrorKind::file, "remove", subject_of(path),
                            "is on another filesystem or is a mount point, and stays");
   }
-  if (S_ISDIR(status.st_mode)) {
+  if (is_directory) {
     if (enter(parent, name, path)) return {};
     return error(path);
   }

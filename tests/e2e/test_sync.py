@@ -165,6 +165,31 @@ class Mirrors(CopyTest):
         self.assertEqual("d/c", (self.source / "d" / "c").read_text())
         self.assertFalse((self.source / "extra").exists())
 
+    def test_what_is_in_the_way_goes_where_rsync_lets_it(self):
+        def fill(folder: Path) -> list[Path]:
+            source, target = folder / "source", folder / "target"
+            for path in ("source/dir/in it", "source/file", "target/file/x", "target/file/sub/y", "target/dir"):
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(path)
+            (source / "link").symlink_to("file")
+            (target / "link").mkdir()
+            return [source, target]
+
+        def kinds(folder: Path) -> dict[str, int]:
+            return {path.name: path.lstat().st_mode & 0o170000 for path in folder.iterdir()}
+
+        for number, options in enumerate(([], ["--delete"], ["--force"], ["--delete", "--max-delete=0"],
+                                          ["--delete", "--max-delete=2"], ["--delete", "--max-delete=3"],
+                                          ["--delete", "--exclude=y"], ["--delete", "--ignore-existing"])):
+            with self.subTest(options=options):
+                theirs, ours = fill(self.memory / f"r{number}"), fill(self.memory / f"o{number}")
+                judge = subprocess.run(["rsync", "-a", *options, f"{theirs[0]}/", theirs[1]],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                done = self.rdcp("--sync", *options, *ours)
+                self.assertEqual((judge.returncode != 0, kinds(theirs[1])), (done.status == 1, kinds(ours[1])), done)
+                if judge.returncode != 0 and "--ignore-existing" not in options:
+                    self.assertTrue((ours[1] / "file" / "x").exists(), "nothing goes unless all may")
+
     def test_max_delete_is_a_bound(self):
         self.sync(self.source, self.target)
         for i in range(10):
