@@ -9,14 +9,8 @@
 namespace rdcp::tree {
 
 Asker::Asker(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy, Plan& plan,
-             NameTable& names, ReplacedFiles& replaced, Reporter& reporter)
-    : sync_(sync),
-      digest_max_(digest_max),
-      policy_(policy),
-      plan_(plan),
-      names_(names),
-      replaced_(replaced),
-      reporter_(reporter) {}
+             NameTable& names)
+    : sync_(sync), digest_max_(digest_max), policy_(policy), plan_(plan), names_(names) {}
 
 std::size_t Asker::ask(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);
@@ -77,7 +71,7 @@ bool Asker::make_question(const Item& item) {
     question_.linked = entry.type;
     entry.type = EntryType::hard_link;
     entry.link_target = Item::landing_path(*item.link_root, item.link_target);
-    question_.first_changes = replaced_.has(item.status);
+    question_.first_changes = plan_.linked().is_replaced(item);
   }
   return true;
 }
@@ -117,14 +111,14 @@ void Asker::take_one(Item& item, Verdict verdict) {
   } else {
     if (verdict == Verdict::different) {
       directory.to_finish = !sync_.dry_run;
-      // A link that is missing says nothing of the others.
-      if (item.status.st_nlink > 1 && item.kind != Item::Kind::hard_link) replaced_.add(item.status);
+      plan_.linked().replace(item);
     } else if (S_ISREG(item.status.st_mode)) {
       const bool linked = item.kind == Item::Kind::hard_link;
       plan_.discount(1, linked ? 0 : static_cast<std::uint64_t>(item.status.st_size));
     } else {
       plan_.discount(1, 0);
     }
+    if (verdict == Verdict::refused) plan_.linked().pass_on(item);
     item.skipped = verdict == Verdict::equal || verdict == Verdict::refused;
   }
   item.skipped = item.skipped || sync_.dry_run;

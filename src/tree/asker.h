@@ -4,10 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "net/frame.h"
@@ -16,28 +13,9 @@
 #include "tree/job.h"
 #include "tree/metadata.h"
 #include "tree/plan.h"
-#include "tree/reporter.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
-
-// Files with several names whose first one gets a new inode at the target. Thread-safe; bounded by the number
-// of such files.
-class ReplacedFiles {
- public:
-  void add(const struct stat& status) {
-    std::lock_guard lock(mutex_);
-    files_.emplace(status.st_dev, status.st_ino);
-  }
-  bool has(const struct stat& status) {
-    std::lock_guard lock(mutex_);
-    return files_.contains({status.st_dev, status.st_ino});
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::pair<dev_t, ino_t>> files_;
-};
 
 // One per worker; not thread-safe.
 class Asker {
@@ -45,7 +23,7 @@ class Asker {
   // digest_max: larger files are asked about without their content (--checksum); it is compared when they are
   // open, by both sides at once.
   Asker(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy, Plan& plan,
-        NameTable& names, ReplacedFiles& replaced, Reporter& reporter);
+        NameTable& names);
   // Another name of such a file must not be changed with it.
   static bool is_compared_open(const struct stat& status, std::uint64_t digest_max) {
     return static_cast<std::uint64_t>(status.st_size) > digest_max && status.st_nlink == 1;
@@ -71,8 +49,6 @@ class Asker {
   const MetadataPolicy policy_;
   Plan& plan_;
   NameTable& names_;
-  ReplacedFiles& replaced_;
-  Reporter& reporter_;
   QuestionWriter writer_;
   Question question_;
   const Root* held_root_ = nullptr;

@@ -105,8 +105,9 @@ Result<std::optional<Comparer::Found>> Comparer::find(std::string_view path) {
 Result<Verdict> Comparer::compare(const Question& question, std::vector<Change>& changes) {
   auto found = find(question.entry.path);
   if (!found) return std::move(found).error();
-  if (is_left_alone(question, *found)) return Verdict::equal;
-  if (question.entry.type == EntryType::directory) return compare_directory(question, *found, changes);
+  const bool is_directory = question.entry.type == EntryType::directory;
+  if (is_left_alone(question, *found)) return is_directory ? Verdict::equal : Verdict::refused;
+  if (is_directory) return compare_directory(question, *found, changes);
   return compare_other(question, *found, changes);
 }
 
@@ -127,7 +128,9 @@ bool Comparer::is_left_alone(const Question& question, const std::optional<Found
   const Entry& entry = question.entry;
   const bool both_directories = entry.type == EntryType::directory && S_ISDIR(found->status.st_mode);
   if (sync_.ignore_existing && !both_directories) return true;
-  if (!sync_.update || entry.type != EntryType::file || !S_ISREG(found->status.st_mode)) return false;
+  if (!sync_.update || type_in_line(question) != EntryType::file || !S_ISREG(found->status.st_mode)) {
+    return false;
+  }
   const timespec& here = found->status.st_mtim;
   const auto source = std::pair(entry.mtime.seconds + std::int64_t{sync_.modify_window_s},
                                 static_cast<long>(entry.mtime.nanoseconds));

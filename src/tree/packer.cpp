@@ -62,6 +62,7 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
                                         "its metadata does not fit into a chunk; try a larger --chunk-size"));
     }
     item.skipped = outcome != Outcome::added;
+    if (outcome == Outcome::full || outcome == Outcome::skipped) plan_.linked().pass_on(item);
     ++batch.next;
   }
   held_directory_ = nullptr;
@@ -83,10 +84,7 @@ Packer::Outcome Packer::add(const Item& item) {
   }
   const bool is_file = S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry;
   if (is_file && item.verdict == Verdict::metadata) return add_attributes(item);
-  if (is_file && sync_.enabled && travels_alone(item.status, scratch_.size() - 1)) {
-    hand_back(item);
-    return Outcome::skipped;
-  }
+  if (is_file && travels_alone(item.status, scratch_.size() - 1)) return hand_back(item);
   if (is_file) return add_file(item);
   entry_ = {};
   fill_from_stat(item.status, policy_, names_, entry_);
@@ -117,10 +115,7 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
     reporter_.problem(io::errno_error("open", item.subject()));
     return Outcome::skipped;
   }
-  if (!unchanged(item.status, status)) {
-    hand_back(item);
-    return Outcome::skipped;
-  }
+  if (!unchanged(item.status, status)) return hand_back(item);
   entry_ = {};
   fill_from_stat(status, policy_, names_, entry_);
   entry_.path = item.entry_path();
@@ -186,7 +181,7 @@ void Packer::postpone(Item& item) {
 }
 
 // The file is not small, or not any more: it goes alone, and its directory waits for that too.
-void Packer::hand_back(const Item& item, bool endless) {
+Packer::Outcome Packer::hand_back(const Item& item, bool endless) {
   item.directory->outgrown = true;
   item.directory->to_finish = true;
   auto file = std::make_shared<LargeFile>();
@@ -194,6 +189,7 @@ void Packer::hand_back(const Item& item, bool endless) {
   file->byte_stream = endless;
   item.directory->pending.fetch_add(1);
   plan_.add_grown(std::move(file));
+  return Outcome::handed_back;
 }
 
 // Where a small file that takes less room than its size has its data.
@@ -235,7 +231,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   std::size_t bytes = 0;
   const Read read = read_content(item, fd.get(), status, bytes);
   if (read == Read::failed) reporter_.problem(io::errno_error("read", item.subject()));
-  if (read == Read::too_large || read == Read::endless) hand_back(item, read == Read::endless);
+  if (read == Read::too_large || read == Read::endless) return hand_back(item, read == Read::endless);
   if (read != Read::whole) return Outcome::skipped;
   if (!S_ISREG(status.st_mode)) {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
@@ -251,18 +247,12 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.path = item.entry_path();
   entry_.size = bytes;
   note_holes(fd.get(), status);
-  if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) {
-    hand_back(item);
-    return Outcome::skipped;
-  }
+  if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) return hand_back(item);
   const auto attributes = read_xattrs(fd.get(), false, policy_, names_, entry_);
   if (!attributes) reporter_.problem(attributes.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
-  if (outcome == Outcome::full && writer_.entries() == 0) {
-    hand_back(item);
-    return Outcome::skipped;
-  }
+  if (outcome == Outcome::full && writer_.entries() == 0) return hand_back(item);
   return outcome;
 }
 

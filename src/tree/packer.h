@@ -57,7 +57,7 @@ class Packer {
   void want_sums() { wants_sums_ = true; }
 
  private:
-  enum class Outcome : std::uint8_t { added, full, skipped };
+  enum class Outcome : std::uint8_t { added, full, skipped, handed_back };
   Outcome add(const Item& item);
   io::Fd open_file(const Item& item);
   Outcome add_file(const Item& item);
@@ -66,7 +66,7 @@ class Packer {
   // endless: there is more than the file says, and than there is room for.
   enum class Read : std::uint8_t { whole, failed, too_large, endless };
   Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
-  void hand_back(const Item& item, bool endless = false);
+  Outcome hand_back(const Item& item, bool endless = false);
   static void postpone(Item& item);
   void note_holes(int fd, const struct stat& status);
 

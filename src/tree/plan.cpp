@@ -214,18 +214,33 @@ bool Plan::take_finish(Work& work) {
   return true;
 }
 
+// Names that wait for another one, which takes the first one's place now, stay for the next round.
 void Plan::make_link_batches() {
   constexpr std::size_t kLinksInBatch = 256;
-  while (!links_.empty()) {
-    Batch batch;
-    while (!links_.empty() && batch.items.size() < kLinksInBatch) {
-      batch.items.push_back(std::move(links_.front()));
-      links_.pop_front();
-    }
+  if (links_.empty()) return;
+  linked_.begin_round();
+  Batch batch;
+  const auto hand_out = [&] {
     queued_items_ += batch.items.size();
     if (compare_first_) order_.number(batch);
-    batches_.push_back(std::move(batch));
+    batches_.push_back(std::exchange(batch, {}));
+  };
+  for (std::size_t left = links_.size(); left > 0; --left) {
+    Item item = std::move(links_.front());
+    links_.pop_front();
+    const LinkedFiles::Turn turn = linked_.turn_of(item);
+    if (turn == LinkedFiles::Turn::wait) {
+      links_.push_back(std::move(item));
+      continue;
+    }
+    if (turn == LinkedFiles::Turn::copy) {
+      item.kind = Item::Kind::entry;
+      if (S_ISREG(item.status.st_mode)) totals_.bytes += static_cast<std::uint64_t>(item.status.st_size);
+    }
+    batch.items.push_back(std::move(item));
+    if (batch.items.size() == kLinksInBatch) hand_out();
   }
+  if (!batch.items.empty()) hand_out();
 }
 
 bool Plan::settle_batch(Batch& batch) {

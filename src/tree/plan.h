@@ -16,6 +16,7 @@
 #include "net/frame.h"
 #include "tree/compare_order.h"
 #include "tree/given_back.h"
+#include "tree/linked_files.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {
@@ -43,6 +44,7 @@ class Plan {
   // A worker's find: a file that is no longer small. Never blocks.
   void add_grown(LargeFileRef file);
   void add_link(Item item);  // sent when all else is settled, because its first name must be there
+  LinkedFiles& linked() { return linked_; }
   void count(std::uint64_t files, std::uint64_t bytes);
   void discount(std::uint64_t files, std::uint64_t bytes);  // what need not be copied after all
   void walk_finished();
@@ -128,7 +130,7 @@ class Plan {
   std::condition_variable room_;
   std::deque<Batch> batches_;
   std::size_t queued_items_ = 0;  // in batches_
-  bool compare_first_ = false, last_in_turn_ = false;
+  bool compare_first_ = false, last_in_turn_ = false, prefer_batch_ = false, walk_over_ = false;
   std::function<bool(Work&)> take_last_;
   std::size_t last_in_flight_ = 0;
   CompareOrder order_;
@@ -136,12 +138,10 @@ class Plan {
   std::deque<LargeFileRef> active_;
   std::deque<DirectoryRef> finishable_;
   std::deque<Item> links_;
+  LinkedFiles linked_;
   GivenBack given_back_;
   std::vector<io::Ring*> rings_;
-  std::size_t open_files_ = 0;
-  std::size_t in_flight_ = 0;
-  std::size_t waiting_takers_ = 0;
-  bool prefer_batch_ = false, walk_over_ = false;
+  std::size_t open_files_ = 0, in_flight_ = 0, waiting_takers_ = 0;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> changes_{0};
   PlanTotals totals_;

@@ -100,7 +100,6 @@ class Source {
   std::vector<Root> roots_;
   std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
   Plan plan_;
-  ReplacedFiles replaced_;
   StreamTable streams_;
   Pacer pacer_;
   SourceCounters counters_;

@@ -48,8 +48,7 @@ SourceWorker::SourceWorker(Source& source, std::size_t index)
       depth_(source.shape_.target_slots),
       packer_(source.plan_, source.small_file_max_, source.job_.settings.sync, source.policy_, source.names_,
               source.reporter_),
-      asker_(source.job_.settings.sync, source.digest_max(), source.policy_, source.plan_, source.names_,
-             source.replaced_, source.reporter_) {
+      asker_(source.job_.settings.sync, source.digest_max(), source.policy_, source.plan_, source.names_) {
   if (source_.sums_ != nullptr) packer_.want_sums();
 }
 
@@ -343,6 +342,7 @@ bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {
 void SourceWorker::settle_open(Work& work, AckStatus status) {
   const OpenAnswer answer = open_answer(status);
   if (!answer.usable) work.file->fd.reset();
+  if (!answer.usable && !answer.cannot_compare) source_.plan_.linked().pass_on(work.file->item);
   source_.plan_.opened(work.file, answer);
   work.file.reset();
 }
@@ -375,6 +375,8 @@ void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status
   } else if (!file.failed && (file.differs || file.read_again)) {  // it begins anew
     source_.counters_.bytes -= file.counted;
     source_.counters_.kept_bytes -= file.kept_bytes;
+  } else {
+    source_.plan_.linked().pass_on(file.item);
   }
   work.file->fd.reset();
   source_.plan_.settle_file(work.file);

@@ -36,7 +36,8 @@ enum class Verdict : std::uint8_t {
   equal = 0,      // nothing to do
   metadata = 1,   // the same thing, with other metadata
   different = 2,  // missing, of another type or of other content
-  refused = 3,    // cannot be replaced, which has been told
+  // Stays as it is: by an option, or it cannot be replaced, which has been told. No name to be linked to.
+  refused = 3,
 };
 
 }  // namespace rdcp::tree

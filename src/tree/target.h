@@ -17,6 +17,7 @@
 #include "tree/job.h"
 #include "tree/like_files.h"
 #include "tree/metadata.h"
+#include "tree/not_put.h"
 #include "tree/place.h"
 #include "tree/removal_gate.h"
 #include "tree/reporter.h"
@@ -81,6 +82,7 @@ class Target {
   const MetadataPolicy policy_;
   NameTable names_;
   Losses losses_;
+  NotPut not_put_;
   TargetFiles files_;
   StreamTable streams_;
   Unheard unheard_;

@@ -30,8 +30,10 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
     if (!more || !*more || giving_up()) break;
     const auto put = put_entry();
     if (!put) {
+      target_.not_put_.add(entry_.path);
       report(put.error());
     } else {
+      target_.not_put_.remove(entry_.path);
       target_.bytes_ += entry_.size;
     }
   }
@@ -106,6 +108,12 @@ io::Result<void> TargetWorker::put_entry() {
       return tree_->put_file(entry_, reader_);
     case EntryType::directory:
       return tree_->finish_directory(entry_);
+    case EntryType::hard_link:
+      if (target_.not_put_.has(entry_.link_target)) {
+        return io::plain_error(ErrorKind::file, "link", tree_->subject(entry_.path),
+                               tree_->subject(entry_.link_target) + ", its other name, could not be written");
+      }
+      return tree_->put_special(entry_);
     default:
       return tree_->put_special(entry_);
   }

@@ -54,15 +54,11 @@ void Walker::Thread::append(Item item) {
 void Walker::Thread::add_item(Item item) {
   item.directory->pending.fetch_add(1);
   const bool regular = S_ISREG(item.status.st_mode);
-  if (item.status.st_nlink > 1) {
-    if (const auto* first = walker_.linked_before(item)) {
-      item.kind = Item::Kind::hard_link;
-      item.link_root = first->first;
-      item.link_target = first->second;
-      walker_.plan_.count(1, 0);
-      walker_.plan_.add_link(std::move(item));
-      return;
-    }
+  if (item.status.st_nlink > 1 && !walker_.plan_.linked().is_first(item)) {
+    item.kind = Item::Kind::hard_link;
+    walker_.plan_.count(1, 0);
+    walker_.plan_.add_link(std::move(item));
+    return;
   }
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
   walker_.plan_.count(1, size);
@@ -350,13 +346,6 @@ bool Walker::offer(DirectoryRef& directory) {
   offered_.push_back(std::move(directory));
   offered_changed_.notify_one();
   return true;
-}
-
-const std::pair<const Root*, std::string>* Walker::linked_before(const Item& item) {
-  std::lock_guard lock(links_mutex_);
-  const auto [at, first] =
-      links_.try_emplace({item.status.st_dev, item.status.st_ino}, item.directory->root, item.local_path());
-  return first ? nullptr : &at->second;
 }
 
 }  // namespace rdcp::tree

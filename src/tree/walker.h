@@ -5,11 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tree/choice.h"
@@ -53,8 +50,6 @@ class Walker {
   bool wants_offer();
   bool offer(DirectoryRef& directory);
   void run_thread();
-  // The first name seen for an inode with several, or null when this is the first.
-  const std::pair<const Root*, std::string>* linked_before(const Item& item);
 
   Plan& plan_;
   const std::vector<Root>& roots_;
@@ -72,9 +67,6 @@ class Walker {
   unsigned running_threads_ = 0;
   bool over_ = false;
 
-  std::mutex links_mutex_;
-  std::map<std::pair<dev_t, ino_t>, std::pair<const Root*, std::string>>
-      links_;  // bounded by the number of links
   std::vector<std::thread> threads_;
 };
 

@@ -32,7 +32,8 @@ struct Item {
   DirectoryRef directory;   // that it is in; for finish, enter, listed: the directory itself
   std::string name;         // for these: empty
   struct stat status {};    // entry, hard_link
-  std::string link_target;  // symlink: content; hard_link: Entry::path below the landing, see link_root
+  // symlink: content; hard_link, when it is its turn: a path beneath link_root.
+  std::string link_target;
   const Root* link_root = nullptr;
   bool skipped = false;  // there is nothing (more) to send; if it could not be packed, that has been told
   bool asked = false;    // it is on the page under way
