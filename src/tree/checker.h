@@ -67,7 +67,7 @@ class Checker {
   const ListJob job_;
   Reporter& reporter_;
   const Sinks sinks_;
-  NameTable names_;
+  NameTable names_{[this](const io::Error& error) { reporter_.problem(error); }};
   std::optional<LookedAt> top_;
 
   std::mutex mutex_;

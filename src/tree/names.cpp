@@ -1,32 +1,37 @@
 #include "tree/names.h"
 
-#include <grp.h>
-#include <pwd.h>
-
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 namespace rdcp::tree {
 namespace {
 
+// What the look-ups answer where there is no such user or group (getpwnam_r(3)).
+bool means_not_found(int error) {
+  return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
 // Runs one of the _r look-ups of getpwnam_r(3), getgrnam_r(3) with a buffer that grows until the record fits:
-// a group with thousands of members needs far more than sysconf(_SC_GETGR_R_SIZE_MAX) says. None: not found,
-// or no answer.
-template <class Record, class LookUp, class Take>
-auto look_up(LookUp call, Take take) -> std::optional<decltype(take(std::declval<const Record&>()))> {
+// a group with thousands of members needs far more than sysconf(_SC_GETGR_R_SIZE_MAX) says. None: not found;
+// or no answer, which fail(errno) is told of.
+template <class Record, class LookUp, class Take, class Fail>
+auto look_up(LookUp call, Take take, Fail fail)
+    -> std::optional<decltype(take(std::declval<const Record&>()))> {
   constexpr std::size_t kBytesMax = 16 << 20;
-  for (std::vector<char> buffer(4096); buffer.size() <= kBytesMax;) {
+  std::vector<char> buffer(4096);
+  for (;;) {
     Record record;
     Record* found = nullptr;
     const int error = call(&record, buffer.data(), buffer.size(), &found);
     if (found != nullptr) return take(record);
-    if (error == ERANGE) {
-      buffer.resize(buffer.size() * 4);
-    } else if (error != EINTR) {
-      break;
+    if (error == EINTR) continue;
+    if (error != ERANGE || buffer.size() > kBytesMax) {
+      if (!means_not_found(error)) fail(error);
+      return std::nullopt;
     }
+    buffer.resize(buffer.size() * 4);
   }
-  return std::nullopt;
 }
 
 // What remembered holds for key, or else what look says, which is remembered. A full table starts afresh:
@@ -42,20 +47,29 @@ Value remember(std::unordered_map<Key, Value>& remembered, std::size_t max, cons
 
 }  // namespace
 
+void NameTable::tell(const std::string& subject, int error) const {
+  if (!failed_) return;
+  failed_(io::plain_error(
+      io::ErrorKind::file, "look up", subject,
+      std::string(std::strerror(error)) + "; the number is kept instead, which may be somebody else's"));
+}
+
 std::string NameTable::user_name(std::uint32_t uid) {
   const std::lock_guard lock(mutex_);
-  return remember(user_names_, kRemembered, uid, [uid] {
-    return look_up<passwd>([uid](auto... rest) { return getpwuid_r(uid, rest...); },
-                           [](const passwd& user) { return std::string(user.pw_name); })
+  return remember(user_names_, kRemembered, uid, [&] {
+    return look_up<passwd>([&](auto... rest) { return look_ups_.user_of_number(uid, rest...); },
+                           [](const passwd& user) { return std::string(user.pw_name); },
+                           [&](int error) { tell("user " + std::to_string(uid), error); })
         .value_or(std::string());
   });
 }
 
 std::string NameTable::group_name(std::uint32_t gid) {
   const std::lock_guard lock(mutex_);
-  return remember(group_names_, kRemembered, gid, [gid] {
-    return look_up<group>([gid](auto... rest) { return getgrgid_r(gid, rest...); },
-                          [](const group& found) { return std::string(found.gr_name); })
+  return remember(group_names_, kRemembered, gid, [&] {
+    return look_up<group>([&](auto... rest) { return look_ups_.group_of_number(gid, rest...); },
+                          [](const group& found) { return std::string(found.gr_name); },
+                          [&](int error) { tell("group " + std::to_string(gid), error); })
         .value_or(std::string());
   });
 }
@@ -63,18 +77,20 @@ std::string NameTable::group_name(std::uint32_t gid) {
 std::optional<std::uint32_t> NameTable::user_id(const std::string& name) {
   if (name.empty()) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  return remember(user_ids_, kRemembered, name, [&name] {
-    return look_up<passwd>([&name](auto... rest) { return getpwnam_r(name.c_str(), rest...); },
-                           [](const passwd& user) { return std::uint32_t{user.pw_uid}; });
+  return remember(user_ids_, kRemembered, name, [&] {
+    return look_up<passwd>([&](auto... rest) { return look_ups_.user_of_name(name.c_str(), rest...); },
+                           [](const passwd& user) { return std::uint32_t{user.pw_uid}; },
+                           [&](int error) { tell("user " + name, error); });
   });
 }
 
 std::optional<std::uint32_t> NameTable::group_id(const std::string& name) {
   if (name.empty()) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  return remember(group_ids_, kRemembered, name, [&name] {
-    return look_up<group>([&name](auto... rest) { return getgrnam_r(name.c_str(), rest...); },
-                          [](const group& found) { return std::uint32_t{found.gr_gid}; });
+  return remember(group_ids_, kRemembered, name, [&] {
+    return look_up<group>([&](auto... rest) { return look_ups_.group_of_name(name.c_str(), rest...); },
+                          [](const group& found) { return std::uint32_t{found.gr_gid}; },
+                          [&](int error) { tell("group " + name, error); });
   });
 }
 

@@ -1,18 +1,36 @@
 // Users and groups by name and by number, looked up once each.
 #pragma once
 
+#include <grp.h>
+#include <pwd.h>
+
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "io/result.h"
+
 namespace rdcp::tree {
 
-// Thread-safe. getpwuid_r(3) and its sisters; both hits and misses are remembered, at most kRemembered of
-// each kind.
+// getpwnam_r(3) and its sisters; others in tests.
+struct AccountLookUps {
+  decltype(&::getpwuid_r) user_of_number = ::getpwuid_r;
+  decltype(&::getpwnam_r) user_of_name = ::getpwnam_r;
+  decltype(&::getgrgid_r) group_of_number = ::getgrgid_r;
+  decltype(&::getgrnam_r) group_of_name = ::getgrnam_r;
+};
+
+// Thread-safe. Both hits and misses are remembered, at most kRemembered of each kind.
 class NameTable {
  public:
+  // failed: told of a look-up that brought no answer (a directory service that is away), which is not to be
+  // taken for "no such user". What asked goes on as if there was none: with the number.
+  explicit NameTable(std::function<void(const io::Error&)> failed = {}, const AccountLookUps& look_ups = {})
+      : failed_(std::move(failed)), look_ups_(look_ups) {}
+
   std::string user_name(std::uint32_t uid);   // empty: unknown
   std::string group_name(std::uint32_t gid);  // empty: unknown
   std::optional<std::uint32_t> user_id(const std::string& name);
@@ -20,6 +38,10 @@ class NameTable {
 
  private:
   static constexpr std::size_t kRemembered = 4096;
+  void tell(const std::string& subject, int error) const;
+
+  const std::function<void(const io::Error&)> failed_;
+  const AccountLookUps look_ups_;
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, std::string> user_names_, group_names_;
   std::unordered_map<std::string, std::optional<std::uint32_t>> user_ids_, group_ids_;

@@ -49,6 +49,7 @@ Source::Source(const SourceJob& job, Reporter& reporter, StandardStreams standar
       standard_(std::move(standard)),
       policy_(job.settings.policy()),
       small_file_max_(small_file_max(job.settings.chunk_bytes)),
+      names_([&reporter](const io::Error& error) { reporter.problem(error); }),
       plan_(job.settings.chunk_bytes, kByKernelBytes),
       pacer_(job.bytes_per_second) {
   roots_.reserve(job_.paths.size());  // directories and items point to their roots
