@@ -28,6 +28,12 @@ gid_t our_gid() {
   return static_cast<gid_t>(::getauxval(AT_EGID));
 }
 
+// What a filesystem, a kernel or a user without privileges cannot do at all.
+bool cannot_be_done(int cause) {
+  constexpr std::array<int, 8> kCauses{EOPNOTSUPP, EPERM, EACCES, ENOSYS, EINVAL, E2BIG, ERANGE, EOVERFLOW};
+  return std::ranges::find(kCauses, cause) != kCauses.end();
+}
+
 // What an inode has before apply() sets what it should have.
 struct Current {
   std::uint32_t mode = 0;
@@ -47,12 +53,13 @@ class Applier {
 
  private:
   bool set_owner(const Current& current);
+  bool let_owner_write(Current& current);
   io::Result<void> set_mode(const Current& current, bool owner_kept);
   io::Result<void> narrow_group_bits();
   void set_mtime();
   void check_set_id_bits();
   void note(LossKind kind, std::string_view cause) { losses_.note(kind, subject_, cause); }
-  void note_errno(LossKind kind) { note(kind, std::strerror(errno)); }
+  void note(LossKind kind, int cause) { losses_.note(kind, subject_, cause); }
 
   const Inode inode_;
   const Entry& entry_;
@@ -75,10 +82,13 @@ io::Result<void> Applier::apply(std::uint32_t created_mode) {
   }
 
   const bool owner_kept = set_owner(current);
+  if (policy_.xattrs) {
+    apply_xattrs(inode_, entry_, losses_, subject_, born_plain, [&] { return let_owner_write(current); });
+  }
   if (entry_.type != EntryType::symlink) {
     if (auto set = set_mode(current, owner_kept); !set) return set;
   }
-  if (policy_.xattrs && !apply_xattrs(inode_, entry_, policy_, names_, losses_, subject_, born_plain)) {
+  if (policy_.xattrs && !apply_acls(inode_, entry_, policy_, names_, losses_, subject_)) {
     if (auto narrowed = narrow_group_bits(); !narrowed) return narrowed;
   }
   if ((mode_set_ & kSetIdBits) != 0) check_set_id_bits();
@@ -101,8 +111,17 @@ bool Applier::set_owner(const Current& current) {
   const int cause = errno;
   // A user may still give a file to another of their own groups (chown(2)).
   if (uid != current.uid && gid != current.gid) (void)inode_.set_owner(static_cast<uid_t>(-1), gid);
-  note(LossKind::owner, std::strerror(cause));
+  note(LossKind::owner, cause);
   return false;
+}
+
+// A user without privileges cannot set xattrs of a file that is for reading only, their own or not. Until the
+// mode is set. False: that is not what is in the way, or it cannot be mended.
+bool Applier::let_owner_write(Current& current) {
+  if (entry_.type == EntryType::symlink || (current.mode & S_IWUSR) != 0) return false;
+  if (inode_.set_mode(current.mode | S_IWUSR) != 0) return false;
+  current.mode |= S_IWUSR;
+  return true;
 }
 
 // After the owner, since chown(2) clears the set-id bits; without them where the owner is another, since they
@@ -140,7 +159,7 @@ void Applier::check_set_id_bits() {
 void Applier::set_mtime() {
   assert(entry_.mtime.nanoseconds < 1'000'000'000);
   if (inode_.set_mtime({entry_.mtime.seconds, entry_.mtime.nanoseconds}) != 0) {
-    return note_errno(LossKind::times);
+    return note(LossKind::times, errno);
   }
   // A filesystem clamps what it cannot store and says nothing (Linux 5.4); 32 bits of seconds every one of
   // them can.
@@ -172,6 +191,16 @@ std::string_view describe(LossKind kind) {
   }
   assert(false);
   return "";
+}
+
+bool Losses::note(LossKind kind, std::string_view path, int cause) {
+  const bool counts = cannot_be_done(cause) || !failed_;
+  if (counts) {
+    note(kind, path, std::strerror(cause));
+  } else {
+    failed_(io::errno_error("keep the " + std::string(describe(kind)) + " of", path, cause));
+  }
+  return counts;
 }
 
 void Losses::note(LossKind kind, std::string_view path, std::string_view cause) {

@@ -6,9 +6,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/result.h"
@@ -36,9 +38,13 @@ enum class LossKind : std::uint8_t {
 };
 std::string_view describe(LossKind kind);  // "owner or group", "device nodes", ...
 
-// Thread-safe counters, with the first path and cause of each kind as an example.
+// What of the metadata could not be kept. What cannot be kept at this target is counted, with the first path
+// and cause of each kind as an example; what could be, but for want of space or by an error of the disk, is a
+// failure of that file. Thread-safe.
 class Losses {
  public:
+  explicit Losses(std::function<void(const io::Error&)> failed = {}) : failed_(std::move(failed)) {}
+
   struct Item {
     LossKind kind;
     std::uint64_t count = 0;
@@ -46,9 +52,12 @@ class Losses {
     std::string cause;
   };
   void note(LossKind kind, std::string_view path, std::string_view cause);
+  // By errno, which tells the one from the other. False: it was a failure, and has been told.
+  bool note(LossKind kind, std::string_view path, int cause);
   std::vector<Item> items() const;  // those with a count
 
  private:
+  const std::function<void(const io::Error&)> failed_;
   mutable std::mutex mutex_;
   std::array<Item, static_cast<std::size_t>(LossKind::kCount)> items_;
 };
@@ -80,11 +89,11 @@ inline constexpr std::uint32_t kBornPlain = 1u << 16;
 // ask once for each directory.
 bool files_are_born_plain(int directory, int file);
 
-// Sets owner, mode, xattrs, ACLs and mtime, in the order in which one does not undo another (chown clears
-// setuid; the times come last). `created_mode`: the permission bits that the inode surely has already (just
-// created with them and umask 0), or ~0u for unknown: then it looks. Owner: fchown only where it differs.
-// What could not be kept goes into losses; only a failure that makes the copy wrong (mode) is an Error.
-// subject names the file in messages.
+// Sets owner, xattrs, mode, ACLs and mtime, in the order in which one does not undo another, or stand in its
+// way (chown clears setuid; who may not write may not set xattrs; the times come last). `created_mode`: the
+// permission bits that the inode surely has already (just created with them and umask 0), or ~0u for unknown:
+// then it looks. Owner: fchown only where it differs. What could not be kept goes into losses; only a failure
+// that makes the copy wrong (mode) is an Error. subject names the file in messages.
 io::Result<void> apply_metadata(int fd, const Entry& entry, std::uint32_t created_mode,
                                 const MetadataPolicy& policy, NameTable& names, Losses& losses,
                                 std::string_view subject);

@@ -40,6 +40,7 @@ class Target {
         standard_(std::move(standard)),
         policy_(job.settings.policy()),
         names_([&reporter](const io::Error& error) { reporter.problem(error); }),
+        losses_([&reporter](const io::Error& error) { reporter.problem(error); }),
         gate_(job.settings.sync) {}
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.

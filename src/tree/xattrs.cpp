@@ -22,11 +22,12 @@ bool has_prefix(std::string_view text, std::string_view prefix) {
 }
 
 // What we copy: user.* of anyone; trusted.* and security.* (capabilities) only root may write, so only root
-// reads them. security.selinux is the target's own policy's business, and system.* other than the ACLs is not
-// storage but a view of the filesystem's own state (system.nfs4_acl).
+// reads them. security.selinux is the target's own policy's business; system.* other than the ACLs is not
+// storage but a view of the filesystem's own state (system.nfs4_acl), and so is trusted.SGI_*, by which XFS
+// shows root how it stores ACLs.
 bool is_copied(std::string_view name, bool is_root) {
   if (has_prefix(name, "user.")) return true;
-  if (name == "security.selinux") return false;
+  if (name == "security.selinux" || has_prefix(name, "trusted.SGI_")) return false;
   return is_root && (has_prefix(name, "trusted.") || has_prefix(name, "security."));
 }
 
@@ -105,8 +106,8 @@ class XattrApplier {
   XattrApplier(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject)
       : inode_(inode), entry_(entry), losses_(losses), subject_(subject) {}
 
-  void remove_others();
-  void set_xattrs();
+  void remove_others(const std::function<bool()>& let_owner_write);
+  void set_xattrs(const std::function<bool()>& let_owner_write);
   bool set_acl(const char* name, std::vector<AclLine> lines, const MetadataPolicy& policy, NameTable& names);
 
  private:
@@ -125,25 +126,40 @@ bool XattrApplier::is_wanted(std::string_view name) const {
                      [name](const Xattr& xattr) { return xattr.name == name; });
 }
 
-void XattrApplier::remove_others() {
+// True when a call that writes an attribute was done; errno says why not.
+template <class Call>
+bool write_attribute(const std::function<bool()>& let_owner_write, Call call) {
+  if (call() == 0) return true;
+  if (errno != EACCES) return false;
+  return let_owner_write() && call() == 0;
+}
+
+void XattrApplier::remove_others(const std::function<bool()>& let_owner_write) {
   const auto list = list_names(inode_, subject_);
-  if (!list) return losses_.note(LossKind::xattr, subject_, list.error().message());
+  if (!list) {
+    losses_.note(LossKind::xattr, subject_, list.error().code);
+    return;
+  }
   const bool root = !list->empty() && is_root();
   for_each_name(*list, [&](std::string_view name) {
     const bool is_acl = name == kAccessAclXattr || name == kDefaultAclXattr;
     if (!(is_acl || is_copied(name, root)) || is_wanted(name)) return;
-    if (inode_.remove_xattr(name.data()) == 0 || errno == ENODATA) return;
-    losses_.note(is_acl ? LossKind::acl : LossKind::xattr, subject_, std::strerror(errno));
+    const bool removed = write_attribute(let_owner_write, [&] { return inode_.remove_xattr(name.data()); }) ||
+                         errno == ENODATA;
+    if (!removed) losses_.note(is_acl ? LossKind::acl : LossKind::xattr, subject_, errno);
   });
 }
 
-void XattrApplier::set_xattrs() {
+void XattrApplier::set_xattrs(const std::function<bool()>& let_owner_write) {
   for (const Xattr& xattr : entry_.xattrs) {
     if (!is_copied(xattr.name, true)) {
       losses_.note(LossKind::xattr, subject_, "not in a namespace that is copied");
-    } else if (inode_.set_xattr(xattr.name.c_str(), xattr.value.data(), xattr.value.size()) != 0) {
-      losses_.note(LossKind::xattr, subject_, std::strerror(errno));
+      continue;
     }
+    const bool set = write_attribute(let_owner_write, [&] {
+      return inode_.set_xattr(xattr.name.c_str(), xattr.value.data(), xattr.value.size());
+    });
+    if (!set && !losses_.note(LossKind::xattr, subject_, errno)) return;  // told once for each file
   }
 }
 
@@ -153,7 +169,7 @@ bool XattrApplier::set_acl(const char* name, std::vector<AclLine> lines, const M
   if (!policy.numeric_ids) map_ids(lines, names);
   const std::string raw = format_acl(std::move(lines));
   if (inode_.set_xattr(name, raw.data(), raw.size()) == 0) return true;
-  losses_.note(LossKind::acl, subject_, std::strerror(errno));
+  losses_.note(LossKind::acl, subject_, errno);
   return false;
 }
 
@@ -230,11 +246,16 @@ bool may_have_xattrs(int fd, const MetadataPolicy& policy) {
   return any_is_copied(list, ::flistxattr(fd, list.data(), list.size()));
 }
 
-bool apply_xattrs(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,
-                  Losses& losses, std::string_view subject, bool born_plain) {
+void apply_xattrs(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject,
+                  bool born_plain, const std::function<bool()>& let_owner_write) {
   XattrApplier applier(inode, entry, losses, subject);
-  if (!born_plain) applier.remove_others();
-  applier.set_xattrs();
+  if (!born_plain) applier.remove_others(let_owner_write);
+  applier.set_xattrs(let_owner_write);
+}
+
+bool apply_acls(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,
+                Losses& losses, std::string_view subject) {
+  XattrApplier applier(inode, entry, losses, subject);
   if (entry.type == EntryType::directory) {
     (void)applier.set_acl(kDefaultAclXattr, entry.default_acl, policy, names);
   }

@@ -1,10 +1,13 @@
 // Source and target together, over memory streams that can be tampered with.
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 
+#include "tests/io/refuse_call.h"
 #include "tests/tree/copy_fixture.h"
 
 namespace rdcp::tree {
@@ -281,6 +284,51 @@ TEST_F(CopyTest, AManyLevelledTreeIsFinishedUpToItsTop) {
   EXPECT_TRUE(run_copy(copy_of("from", "to"), heard).complete());
   EXPECT_EQ(content_of(scratch / ("to" + path.substr(4) + "/leaf")), "leaf");
   EXPECT_EQ(status_of(scratch / "to").st_mtim.tv_sec, 5);
+}
+
+TEST_F(CopyTest, XattrsThatThereIsNoRoomForAreToldForEachFile) {
+  fs::create_directory(scratch / "from");
+  for (const char* name : {"from/a", "from/b"}) {
+    write_file(scratch / name, name);
+    if (::setxattr((scratch / name).c_str(), "user.x", "1", 1, 0) != 0) GTEST_SKIP() << "no xattrs here";
+  }
+  CopyResult result;
+  std::thread([&] {
+    ASSERT_TRUE(io::refuse_call(SYS_fsetxattr, ENOSPC));
+    result = run_copy(copy_of("from", "to"), heard);
+  }).join();
+  EXPECT_TRUE(result.complete());
+  EXPECT_TRUE(result.target.losses.empty());
+  ASSERT_EQ(heard.problems().size(), 2u) << heard.text();
+  for (const char* name : {"/to/a", "/to/b"}) {
+    EXPECT_NE(heard.text().find(name), std::string::npos) << heard.text();
+  }
+  EXPECT_EQ(content_of(scratch / "to/b"), "from/b");
+}
+
+// As a user without privileges has them: their own, for reading only.
+TEST_F(CopyTest, AMirrorRepairsTheXattrsOfAReadOnlyFile) {
+  scratch.give_to_scoped_user();
+  const ScopedUser user;
+  fs::create_directory(scratch / "from");
+  fs::create_directory(scratch / "to");
+  for (const char* name : {"from/file", "to/file"}) {
+    write_file(scratch / name, "content");
+    const timespec times[2] = {{5, 0}, {5, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / name).c_str(), times, 0), 0);
+  }
+  if (::setxattr((scratch / "from/file").c_str(), "user.x", "1", 1, 0) != 0) GTEST_SKIP() << "no xattrs here";
+  for (const char* name : {"from/file", "to/file"}) ASSERT_EQ(::chmod((scratch / name).c_str(), 0444), 0);
+  CopyCase copy = copy_of("from/", "to");
+  copy.sync.enabled = true;
+  copy.sync.mirror = true;
+  const CopyResult result = run_copy(copy, heard);
+  EXPECT_TRUE(result.complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_TRUE(result.target.losses.empty());
+  char value = 0;
+  EXPECT_EQ(::getxattr((scratch / "to/file").c_str(), "user.x", &value, 1), 1);
+  EXPECT_EQ(status_of(scratch / "to/file").st_mode & 07777, 0444u);
 }
 
 TEST_F(CopyTest, ARateIsKept) {

@@ -1,10 +1,13 @@
 #include "tree/xattrs.h"
 
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <thread>
 
+#include "tests/io/refuse_call.h"
 #include "tests/tree/metadata_fixture.h"
 
 namespace rdcp::tree {
@@ -142,6 +145,68 @@ TEST_F(Metadata, AclThatCannotBeSetDoesNotWidenTheGroup) {
   apply(file.get());
   EXPECT_THAT(lost(), ElementsAre(LossKind::acl));
   EXPECT_EQ(status(file.get()).st_mode & 07777, 0640u);
+}
+
+// Whoever may not write to an inode may not change its xattrs, its owner included; root may.
+TEST_F(Metadata, ReadOnlyFilesAndDirectoriesOfAnOrdinaryUserKeepTheirXattrs) {
+  const auto steps = [&] {
+    const io::Fd fresh = make_file(0444, "fresh"), old = make_file(0600, "old"), directory = make_directory();
+    if (!has_xattrs(old.get())) return;
+    ASSERT_EQ(::fsetxattr(old.get(), "user.old", "x", 1, 0), 0);
+    ASSERT_EQ(::fchmod(old.get(), 0440), 0);
+    ASSERT_EQ(::fchmod(directory.get(), 0555), 0);
+    entry_.uid = ::geteuid();
+    entry_.gid = ::getegid();
+    entry_.xattrs = {{"user.a", "1"}, {"user.b", "2"}};
+    entry_.mode = 0444;
+    apply(fresh.get(), 0444 | kBornPlain);
+    apply_path_fd(hold("old").get());
+    entry_.type = EntryType::directory;
+    entry_.mode = 0555;
+    apply(directory.get());
+    for (const io::Fd* fd : {&fresh, &old, &directory}) {
+      EXPECT_EQ(xattr(fd->get(), "user.a"), "1");
+      EXPECT_EQ(xattr(fd->get(), "user.b"), "2");
+      EXPECT_EQ(status(fd->get()).st_mode & 07777, fd == &directory ? 0555u : 0444u);
+      EXPECT_EQ(status(fd->get()).st_mtim.tv_sec, entry_.mtime.seconds);
+    }
+    EXPECT_EQ(xattr(old.get(), "user.old"), "(none)");
+    EXPECT_THAT(lost(), ElementsAre());
+  };
+  if (::geteuid() == 0) {
+    as_ordinary_user(steps);
+  } else {
+    steps();
+  }
+}
+
+TEST_F(Metadata, WhatThereIsNoRoomForIsAFailureAndNotALoss) {
+  const io::Fd file = make_file();
+  entry_.xattrs = {{"user.a", "1"}, {"user.b", "2"}};
+  for (const int code : {ENOSPC, EDQUOT, EIO, EOPNOTSUPP, EPERM}) {
+    std::vector<std::string> failed;
+    Losses losses([&](const io::Error& error) { failed.push_back(error.message()); });
+    std::thread([&] {
+      ASSERT_TRUE(io::refuse_call(SYS_fsetxattr, static_cast<unsigned>(code)));
+      const auto applied = apply_metadata(file.get(), entry_, ~0u, policy_, names_, losses, "the file");
+      EXPECT_TRUE(applied.ok());
+    }).join();
+    const bool is_loss = code == EOPNOTSUPP || code == EPERM;
+    EXPECT_EQ(losses.items().size(), is_loss ? 1u : 0u) << code;
+    ASSERT_EQ(failed.size(), is_loss ? 0u : 1u) << code;
+    if (!is_loss) EXPECT_NE(failed[0].find("the file"), std::string::npos) << failed[0];
+    EXPECT_EQ(status(file.get()).st_mtim.tv_sec, entry_.mtime.seconds);
+  }
+}
+
+// By such names XFS shows root how it stores ACLs; another filesystem would keep them as ordinary xattrs.
+TEST_F(MetadataAsRoot, WhatXfsShowsOfItsAclsIsNotCopied) {
+  const io::Fd file = make_file();
+  if (!has_xattrs(file.get(), "trusted.SGI_ACL_FILE")) GTEST_SKIP() << "no trusted.* xattrs here";
+  ASSERT_EQ(::fsetxattr(file.get(), "trusted.SGI_ACL_FILE", "x", 1, 0), 0);
+  EXPECT_FALSE(may_have_xattrs(file.get(), policy_));
+  read(file.get());
+  EXPECT_TRUE(entry_.xattrs.empty());
 }
 
 TEST_F(MetadataAsRoot, TrustedAndSecurityXattrsAreCopied) {
