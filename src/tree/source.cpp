@@ -130,7 +130,7 @@ PathFacts Source::open_one(const std::string& path) {
     return {};
   }
   if (S_ISDIR(status.st_mode)) return open_directory(path);
-  if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, S_ISBLK(status.st_mode));
+  if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, status.st_mode);
 
   std::string real = path;
   if (!job_.recursive) {
@@ -171,17 +171,20 @@ PathFacts Source::open_directory(const std::string& path) {
   return add_root(std::move(root), PathKind::directory);
 }
 
-// Without -r a FIFO, a device or a process substitution is read, as cp does.
-PathFacts Source::open_special(const std::string& path, bool block) {
+// Without -r a FIFO, a device or a process substitution is read, as cp does. A FIFO is opened without waiting
+// for its writer: who hears the coordinator must not be held up.
+PathFacts Source::open_special(const std::string& path, mode_t mode) {
   Root root;
   root.given = path;
   root.single = true;
-  root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  root.waits_for_writer = S_ISFIFO(mode);
+  const int waiting = root.waits_for_writer ? O_NONBLOCK : 0;
+  root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waiting));
   if (!root.opened) {
     reporter_.problem(io::errno_error("open", path));
     return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
-  return add_root(std::move(root), block ? PathKind::file : PathKind::byte_stream);
+  return add_root(std::move(root), S_ISBLK(mode) ? PathKind::file : PathKind::byte_stream);
 }
 
 // A root that is open already: one large file, of known size (block device) or not.
