@@ -11,7 +11,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import BUILD, CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, MIB, RDCP, CopyTest, needs_root, remote_agents, wait_for
+from harness import (BUILD, CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root,
+                     remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -232,6 +233,40 @@ class OddSizes(CopyTest):
                 self.assertNotEqual((to / name).stat().st_size, 0)
 
 
+class Devices(CopyTest):
+    @needs_root
+    def test_a_device_is_read_if_that_is_meant(self):
+        image = self.make_file(self.disk / "image", 3 * MIB)
+        made = subprocess.run(["losetup", "--show", "-f", image], capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            self.skipTest(f"no loop device here: {made.stderr.strip()}")
+        device = made.stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "-d", device], check=True)
+        for to in (self.target / "copy", f"dest:{self.target}/copy"):
+            self.fails(EXIT_FILES, device, to, says=(device, "--copy-devices"))
+            self.assertEqual(os.listdir(self.target), [])
+            self.copy("--copy-devices", "--max-size=3M", device, to)
+            self.assert_same_file(image, self.target / "copy")
+            (self.target / "copy").unlink()
+            self.copy("--copy-devices", "--max-size=2M", device, to)
+            self.assertEqual(os.listdir(self.target), [])
+
+    def test_what_has_no_end_is_not_begun(self):
+        for word in ("--max-size=1M", "--min-size=1"):
+            done = self.fails(EXIT_FILES, "--copy-devices", word, "/dev/zero", self.target, says=("/dev/zero", "size"))
+            self.assertEqual(len(done.err.splitlines()), 1, done.err)
+        self.fails(EXIT_FILES, "--max-size=1M", "/dev/zero", self.target, says=("--copy-devices",))
+        os.mkfifo(self.source / "fifo")
+        self.fails(EXIT_FILES, "--max-size=1M", self.source / "fifo", self.target, says=("fifo", "--max-size"))
+        self.assertEqual(os.listdir(self.target), [])
+        self.copy("--copy-devices", "/dev/null", self.target / "empty")
+        self.assertEqual((self.target / "empty").read_bytes(), b"")
+
+    def test_it_is_not_for_trees(self):
+        for word in ("-r", "--sync"):
+            self.fails(EXIT_USAGE, word, "--copy-devices", self.source, self.target, says=("--copy-devices",))
+
+
 class Waiting(CopyTest):
     """A source whose bytes may never come: a signal ends the run all the same."""
 
@@ -241,7 +276,7 @@ class Waiting(CopyTest):
         def is_open():
             agents = [pid for pid in [running.pid, *remote_agents()] if isinstance(pid, int)]
             return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
-        self.assertTrue(wait_for(is_open, 20), "nobody has opened it")
+        self.assertTrue(wait_for(is_open, 10), "nobody has opened it")
         return running
 
     def check_ends(self, running, number: int):
