@@ -156,6 +156,7 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   source_job.streams = wish;
   source_job.standard_input = is_stream(options_.sources.front());
   source_job.recursive = options_.recursive;
+  source_job.copy_devices = options_.copy_devices;
   source_job.tell_sums = hear_sum_ != nullptr;
   source_job.bytes_per_second = options_.bwlimit;
   source_job.selection = options_.selection;

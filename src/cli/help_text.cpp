@@ -18,6 +18,7 @@ it, and that lands in DST itself.
 
 What to copy
   -r, --recursive        copy directories with all that is in them
+      --copy-devices     read a device that is SRC; FIFOs are read without it
   -p, --preserve         accepted for scp's sake: metadata is always kept
       --no-owner         do not keep owner and group (kept when root)
       --no-xattrs        do not keep extended attributes and ACLs

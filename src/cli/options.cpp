@@ -21,6 +21,7 @@ using std::string_view;
 
 void add_copy_options(CommandLine& line, Options& options) {
   line.flag("-r,--recursive", [&] { options.recursive = true; });
+  line.flag("--copy-devices", [&] { options.copy_devices = true; });
   line.flag("-p,--preserve", [&] { options.preserve = true; });
   line.flag("--no-owner", [&] { options.owner = false; });
   line.flag("--no-xattrs", [&] { options.xattrs = false; });
@@ -58,6 +59,10 @@ Result<void> check_check(const Options& options) {
 // Options that contradict each other: refused, because whichever one won, someone would have meant the other.
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
+  if (options.copy_devices && (options.recursive || options.sync.enabled)) {
+    return refuse("--copy-devices",
+                  "reads a device that is SRC; a tree's devices are copied as what they are");
+  }
   if (options.json && options.clean) return refuse("--json", "does not go with --clean");
   if (auto checked = check_check(options); !checked) return checked;
   return check_host_options(options);

@@ -44,7 +44,8 @@ struct Options {
 
   bool into_directory = false;  // one part of several SRC: DST must be a directory
   bool recursive = false;
-  bool preserve = false;  // -p: accepted, since metadata is kept always
+  bool copy_devices = false;  // a device that is SRC is read
+  bool preserve = false;      // -p: accepted, since metadata is kept always
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;

@@ -38,7 +38,7 @@
 namespace rdcp::net {
 
 // Of everything that travels on a stream: handshake, frames and what the frames mean.
-inline constexpr std::uint16_t kProtocolVersion = 6;
+inline constexpr std::uint16_t kProtocolVersion = 7;
 
 using SessionKey = std::array<std::byte, 32>;
 io::Result<SessionKey> make_session_key();  // getrandom(2)

@@ -76,6 +76,7 @@ struct Selection {
   auto fields() { return std::tie(rules, delete_excluded, one_file_system, size_min, size_max, named_only); }
 
   // --max-size and --min-size: a file beyond them is not sent, and --delete does not take it for missing.
+  bool has_bounds() const { return size_min > 0 || size_max < UINT64_MAX; }
   bool sends_size(std::uint64_t bytes) const { return bytes >= size_min && bytes <= size_max; }
 };
 

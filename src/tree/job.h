@@ -50,13 +50,15 @@ struct SourceJob {
       paths;  // as the user gave them; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
+  bool copy_devices = false;           // a device that is a SRC itself is read
   bool tell_sums = false;              // digests of what was copied go to the coordinator (Sums)
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   Selection selection;
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(),
-                          std::tie(paths, standard_input, recursive, tell_sums, bytes_per_second),
-                          selection.fields());
+    return std::tuple_cat(
+        settings.fields(), streams.fields(),
+        std::tie(paths, standard_input, recursive, copy_devices, tell_sums, bytes_per_second),
+        selection.fields());
   }
 };
 
@@ -124,10 +126,10 @@ struct Begin {
   std::uint16_t port = 0;
   // Entry::path of each source's top; to the target: of those that are copied, and it takes nothing else.
   std::vector<std::string> landings;
-  bool beneath_parent = false;        // target: the root is DST's parent directory, not DST itself
-  std::uint64_t source_device = 0;    // target on the same host: of SRC, which --delete must not meet
-  std::uint64_t source_inode = 0;     // 0: on another host
-  bool in_place = false;              // target: DST itself is written (device, FIFO, standard output)
+  bool beneath_parent = false;      // target: the root is DST's parent directory, not DST itself
+  std::uint64_t source_device = 0;  // target on the same host: of SRC, which --delete must not meet
+  std::uint64_t source_inode = 0;   // 0: on another host
+  bool in_place = false;            // target: DST itself is written (device, FIFO, standard output)
   // Source: the target has no positions, so a chunk need neither be full nor begin at a page.
   bool as_it_comes = false;
   auto fields() {

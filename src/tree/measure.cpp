@@ -47,6 +47,7 @@ void Measure::work(const StreamMaker& make_stream, const net::StreamShape& shape
   for (io::Task& task : tasks) task.start();
   const auto driven = drive(*worker.ring, *worker.stream, tasks, [&] {
     if (stopped_) worker.stream->shut(io::plain_error(io::ErrorKind::interrupted, "measure", "", "stopped"));
+    return true;
   });
   if (!driven) reporter_.fatal(driven.error());
   if (worker.stream->why_shut()) reporter_.fatal(*worker.stream->why_shut());

@@ -168,7 +168,7 @@ Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status,
     before = status;
   }
   if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return Read::too_large;
-  reporter_.problem(changed_error(item.subject()));
+  reporter_.problem(changed_error(item.subject(), true));
   status.st_mtim = torn_mtime(item.status, status, sync_);
   return Read::whole;
 }

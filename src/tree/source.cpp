@@ -79,12 +79,21 @@ std::vector<PathFacts> Source::open() {
   return facts;
 }
 
+PathFacts Source::refuse_root(const io::Error& why) {
+  reporter_.problem(why);
+  return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+}
+
 // Every SRC that was opened gets here; one of which nothing can be learnt is no source.
 PathFacts Source::add_root(Root root, PathKind kind) {
+  if (kind == PathKind::byte_stream && job_.selection.has_bounds()) {
+    return refuse_root(io::plain_error(io::ErrorKind::file, "copy", root.given,
+                                       "its size is known to nobody before it has been read, so neither "
+                                       "--max-size nor --min-size can be kept to"));
+  }
   struct stat status {};
   if (::fstat(root.opened ? root.opened.get() : root.fd.get(), &status) != 0) {
-    reporter_.problem(io::errno_error("stat", root.given));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+    return refuse_root(io::errno_error("stat", root.given));
   }
   roots_.push_back(std::move(root));
   return {.kind = kind, .device = status.st_dev, .inode = status.st_ino};
@@ -99,8 +108,7 @@ PathFacts Source::open_standard_input() {
   root.single = true;
   root.opened.reset(::fcntl(standard_.input, F_DUPFD_CLOEXEC, 3));
   if (!root.opened) {
-    reporter_.problem(io::errno_error("read", root.given));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+    return refuse_root(io::errno_error("read", root.given));
   }
   io::enlarge_pipe(root.opened.get());
   struct stat status {};
@@ -131,7 +139,7 @@ PathFacts Source::open_one(const std::string& path) {
     return {};
   }
   if (S_ISDIR(status.st_mode)) return open_directory(path);
-  if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, S_ISBLK(status.st_mode));
+  if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, status.st_mode);
 
   std::string real = path;
   if (!job_.recursive) {
@@ -145,8 +153,7 @@ PathFacts Source::open_one(const std::string& path) {
   root.single = true;
   root.fd.reset(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.fd) {
-    reporter_.problem(io::errno_error("open", parent));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+    return refuse_root(io::errno_error("open", parent));
   }
   roots_.push_back(std::move(root));
   const PathKind kind = S_ISREG(status.st_mode)   ? PathKind::file
@@ -157,32 +164,37 @@ PathFacts Source::open_one(const std::string& path) {
 
 PathFacts Source::open_directory(const std::string& path) {
   if (!job_.recursive && !job_.selection.named_only) {
-    reporter_.problem(
+    return refuse_root(
         io::plain_error(io::ErrorKind::file, "copy", path, "is a directory (use -r to copy it)"));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
   }
   Root root;
   root.given = path;
   while (root.given.size() > 1 && root.given.ends_with('/')) root.given.pop_back();
   root.fd.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.fd) {
-    reporter_.problem(io::errno_error("open directory", path));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+    return refuse_root(io::errno_error("open directory", path));
   }
   return add_root(std::move(root), PathKind::directory);
 }
 
-// Without -r a FIFO, a device or a process substitution is read, as cp does.
-PathFacts Source::open_special(const std::string& path, bool block) {
+// Without -r a FIFO or a process substitution is read, as cp does; a device, which may be a disk or have no
+// end, if that is what the user has asked for. A FIFO is opened without waiting for its writer: who hears the
+// coordinator must not be held up.
+PathFacts Source::open_special(const std::string& path, mode_t mode) {
+  if ((S_ISCHR(mode) || S_ISBLK(mode)) && !job_.copy_devices) {
+    return refuse_root(io::plain_error(io::ErrorKind::file, "copy", path,
+                                       "is a device (use --copy-devices to copy what can be read from it)"));
+  }
   Root root;
   root.given = path;
   root.single = true;
-  root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  root.waits_for_writer = S_ISFIFO(mode);
+  const int waiting = root.waits_for_writer ? O_NONBLOCK : 0;
+  root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waiting));
   if (!root.opened) {
-    reporter_.problem(io::errno_error("open", path));
-    return {.kind = PathKind::unusable, .device = 0, .inode = 0};
+    return refuse_root(io::errno_error("open", path));
   }
-  return add_root(std::move(root), block ? PathKind::file : PathKind::byte_stream);
+  return add_root(std::move(root), S_ISBLK(mode) ? PathKind::file : PathKind::byte_stream);
 }
 
 // A root that is open already: one large file, of known size (block device) or not.
@@ -207,6 +219,7 @@ void Source::add_opened(const Root& root) {
     const auto end = static_cast<std::uint64_t>(status.st_size);
     file->begin = root.begin.value_or(0);
     file->size = end - std::min(end, file->begin);
+    if (!job_.selection.sends_size(file->size)) return;
   } else {
     file->byte_stream = true;
   }

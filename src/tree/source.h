@@ -79,7 +79,8 @@ class Source {
   PathFacts open_one(const std::string& path);
   PathFacts open_standard_input();
   PathFacts open_directory(const std::string& path);
-  PathFacts open_special(const std::string& path, bool block);
+  PathFacts open_special(const std::string& path, mode_t mode);
+  PathFacts refuse_root(const io::Error& why);
   PathFacts add_root(Root root, PathKind kind);
   void add_opened(const Root& root);
   std::uint64_t digest_max() const {

@@ -42,7 +42,7 @@ SourceWorker::Chunk SourceWorker::close_file(Work& work, std::span<std::byte> sl
       return give_up(work);
     }
     if (changed && !std::exchange(file.change_told, true)) {
-      source_.reporter_.problem(changed_error(file.item.subject()));
+      source_.reporter_.problem(changed_error(file.item.subject(), file.readings > 1));
     }
     if (!root.opened) {
       file.status = now;

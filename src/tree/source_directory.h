@@ -24,6 +24,7 @@ struct Root {
   std::string filter_path;  // of its top, as filter rules see it; empty: its content is the top
   bool single = false;      // not a directory: one item
   io::Fd opened;            // single: already open, to be read as it is (standard input, FIFO, device)
+  bool waits_for_writer = false;       // opened: a FIFO, which has no end before it has had a writer
   std::optional<std::uint64_t> begin;  // opened: a regular file that is read by extents from here on
 };
 

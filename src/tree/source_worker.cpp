@@ -1,5 +1,7 @@
 #include "tree/source_worker.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -116,6 +118,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
       lose_stream(*stream_->why_shut());
       idle_->wake_all();
     }
+    // Who would write what is left to be read may never do so.
+    return !source_.stopped() || running_slots_ > reading_streams_;
   });
   if (!driven) fail(driven.error());
   if (driven && !stream_lost_) source_.streams_.end(index_);
@@ -139,9 +143,10 @@ void SourceWorker::run(const StreamMaker& make_stream) {
     streams[index_] = stream_->description();
   }
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
-  files_.reset();
+  files_->detach();
   stream_.reset();
   ring_.reset();
+  tasks.clear();
 }
 
 // The life of a chunk at the source: take work, fill the slot, wait for a slot at the target, send, hear what
@@ -176,9 +181,14 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         const RegisteredFiles::Use use = files_->find(work.file->id, file);
         const std::size_t wanted =
             file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
+        const bool in_order = work.file->byte_stream;
+        if (in_order) ++reading_streams_;
+        if (in_order && work.extent.offset == 0 && work.file->item.directory->root->waits_for_writer) {
+          co_await ring_->poll(file.fd, POLLIN);
+        }
         const io::IoResult read = co_await ring_->read(
-            file, slot.first(wanted),
-            work.file->byte_stream ? io::kNoOffset : work.file->begin + work.extent.offset);
+            file, slot.first(wanted), in_order ? io::kNoOffset : work.file->begin + work.extent.offset);
+        if (in_order) --reading_streams_;
         std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
         chunk = take_extent(work, slot, read);

@@ -89,6 +89,7 @@ class SourceWorker {
   Asker asker_;
   StageTimes times_;
   std::uint32_t running_slots_ = 0;
+  std::uint32_t reading_streams_ = 0;  // of these, what has no size: nobody knows for how long
   bool stream_lost_ = false;
   bool carried_ = false;  // a chunk went over the stream
 };

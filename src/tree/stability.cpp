@@ -52,10 +52,11 @@ timespec torn_mtime(const struct stat& found, const struct stat& now, const Sync
   return {std::min(first.tv_sec, last.tv_sec) - kCoarsest_s - window_s - 1, first.tv_nsec};
 }
 
-io::Error changed_error(std::string_view subject) {
+io::Error changed_error(std::string_view subject, bool again) {
   return io::plain_error(io::ErrorKind::file, "copy", subject,
-                         "the file changed while it was read, each time; the copy may mix old and new, and "
-                         "the next run copies it again");
+                         again ? "the file changed while it was read, each time it was read again; the copy "
+                                 "may mix old and new, and the next run copies it anew"
+                               : "the file changed while it was read; the copy may mix old and new");
 }
 
 }  // namespace rdcp::tree

@@ -27,7 +27,7 @@ void wait_for_next_tick(const struct stat& before);
 // later one than the file's, which --update would keep.
 timespec torn_mtime(const struct stat& found, const struct stat& now, const SyncSettings& sync);
 
-// For the user, of a file that never stayed as it was.
-io::Error changed_error(std::string_view subject);
+// For the user, of a file that did not stay as it was. again: it was read kReadTries times.
+io::Error changed_error(std::string_view subject, bool again);
 
 }  // namespace rdcp::tree

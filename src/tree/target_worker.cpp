@@ -131,7 +131,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   std::vector<io::Task> tasks;
   for (std::uint32_t i = 0; i < shape_.target_slots; ++i) tasks.push_back(slot_loop(*arena));
   for (io::Task& task : tasks) task.start();
-  const auto driven = drive(*ring_, *stream_, tasks, [this] { look_around(); });
+  const auto driven = drive(*ring_, *stream_, tasks, [this] { return look_around(), true; });
   if (!driven) fail(driven.error());
   if (driven && !stream_lost_) target_.streams_.end(index_);
   if (stream_lost_) target_.unheard_.keep(answered_);
@@ -148,7 +148,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
     streams[index_] = stream_->description();
   }
   // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
-  files_.reset();
+  files_->detach();
   stream_.reset();
   ring_.reset();
   read_back_.reset();

@@ -4,9 +4,9 @@
 
 namespace rdcp::tree {
 
-RegisteredFiles::~RegisteredFiles() {
-  for (const Place& place : places_) {
-    if (place.index >= 0) ring_.detach(place.index);
+void RegisteredFiles::detach() {
+  for (Place& place : places_) {
+    if (place.index >= 0) ring_.detach(std::exchange(place.index, -1));
   }
 }
 
@@ -29,15 +29,16 @@ RegisteredFiles::Use RegisteredFiles::find(std::uint64_t file_id, io::RingFile& 
 }
 
 io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io::Task>& tasks,
-                       const std::function<void()>& each_turn) {
+                       const std::function<bool()>& each_turn) {
   const auto all_done = [&] {
     return std::all_of(tasks.begin(), tasks.end(), [](const io::Task& task) { return task.done(); });
   };
   io::Clock::time_point next_check = io::Clock::now() + std::chrono::seconds(1);
-  while (!all_done() || !stream.idle()) {
+  bool going = true;
+  while ((going && !all_done()) || !stream.idle()) {
     const auto turned = ring.run_once(std::chrono::milliseconds(500));
     if (!turned) return turned;
-    each_turn();
+    going = each_turn();
     if (io::Clock::now() >= next_check) {
       next_check = io::Clock::now() + std::chrono::seconds(1);
       stream.check_connection();

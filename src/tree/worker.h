@@ -22,7 +22,8 @@ using StreamMaker = std::function<std::unique_ptr<net::Stream>(io::Ring&, io::Ar
 class RegisteredFiles {
  public:
   explicit RegisteredFiles(io::Ring& ring) : ring_(ring) {}
-  ~RegisteredFiles();
+  // Before the ring goes. A Use may live on as long as this does.
+  void detach();
 
   // While a Use lives its place is kept.
   class Use {
@@ -70,10 +71,11 @@ class Stopwatch {
   io::Clock::time_point since_;
 };
 
-// Runs the ring until every task is done and the stream is idle. each_turn is called after every round.
+// Runs the ring until every task is done and the stream is idle. each_turn is called after every round; where
+// it returns false no task that is left will ever be done, and only the stream is waited for.
 // Error: the ring itself broke.
 io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io::Task>& tasks,
-                       const std::function<void()>& each_turn);
+                       const std::function<bool()>& each_turn);
 
 // One frame without a payload, ready to be sent in a slot.
 net::Frame bare_frame(net::FrameKind kind, std::uint64_t file_id);

@@ -235,7 +235,7 @@ class Streams(CopyTest):
     def test_a_device_as_source_is_read(self):
         zero = self.source / "null"
         os.mknod(zero, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        self.copy(zero, f"dest:{self.target}/empty")
+        self.copy("--copy-devices", zero, f"dest:{self.target}/empty")
         self.assertTrue((self.target / "empty").is_file())
 
 

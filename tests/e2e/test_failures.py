@@ -5,12 +5,14 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from harness import BUILD, CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, MIB, RDCP, CopyTest, needs_root, wait_for
+from harness import (BUILD, CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root,
+                     remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -229,6 +231,111 @@ class OddSizes(CopyTest):
             for name in ("drivers", "ldiscs"):
                 self.assertEqual((to / name).read_bytes(), Path("/proc/tty", name).read_bytes())
                 self.assertNotEqual((to / name).stat().st_size, 0)
+
+
+class Devices(CopyTest):
+    @needs_root
+    def test_a_device_is_read_if_that_is_meant(self):
+        image = self.make_file(self.disk / "image", 3 * MIB)
+        made = subprocess.run(["losetup", "--show", "-f", image], capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            self.skipTest(f"no loop device here: {made.stderr.strip()}")
+        device = made.stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "-d", device], check=True)
+        for to in (self.target / "copy", f"dest:{self.target}/copy"):
+            self.fails(EXIT_FILES, device, to, says=(device, "--copy-devices"))
+            self.assertEqual(os.listdir(self.target), [])
+            self.copy("--copy-devices", "--max-size=3M", device, to)
+            self.assert_same_file(image, self.target / "copy")
+            (self.target / "copy").unlink()
+            self.copy("--copy-devices", "--max-size=2M", device, to)
+            self.assertEqual(os.listdir(self.target), [])
+
+    def test_what_has_no_end_is_not_begun(self):
+        for word in ("--max-size=1M", "--min-size=1"):
+            done = self.fails(EXIT_FILES, "--copy-devices", word, "/dev/zero", self.target, says=("/dev/zero", "size"))
+            self.assertEqual(len(done.err.splitlines()), 1, done.err)
+        self.fails(EXIT_FILES, "--max-size=1M", "/dev/zero", self.target, says=("--copy-devices",))
+        os.mkfifo(self.source / "fifo")
+        self.fails(EXIT_FILES, "--max-size=1M", self.source / "fifo", self.target, says=("fifo", "--max-size"))
+        self.assertEqual(os.listdir(self.target), [])
+        self.copy("--copy-devices", "/dev/null", self.target / "empty")
+        self.assertEqual((self.target / "empty").read_bytes(), b"")
+
+    def test_it_is_not_for_trees(self):
+        for word in ("-r", "--sync"):
+            self.fails(EXIT_USAGE, word, "--copy-devices", self.source, self.target, says=("--copy-devices",))
+
+
+class Waiting(CopyTest):
+    """A source whose bytes may never come: a signal ends the run all the same."""
+
+    def waiting_for(self, path: Path, *words, **options):
+        """A run that has opened this FIFO."""
+        running = self.start(*words, **options)
+        def is_open():
+            agents = [pid for pid in [running.pid, *remote_agents()] if isinstance(pid, int)]
+            return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
+        self.assertTrue(wait_for(is_open, 10), "nobody has opened it")
+        return running
+
+    def check_ends(self, running, number: int):
+        running.process.send_signal(number)
+        done = running.finish(4)  # an agent that does not end by itself is given up after 5 s
+        self.assertEqual(done.status, 128 + number, done)
+        self.assertIn("ended by", done.err)
+        self.assertEqual(os.listdir(self.target), [])
+        self.assert_nothing_lives(running)
+
+    def test_a_fifo_without_a_writer(self):
+        fifo = self.source / "fifo"
+        os.mkfifo(fifo)
+        for words, number in (((fifo, self.target), signal.SIGINT), ((fifo, self.target), signal.SIGTERM),
+                              ((fifo, f"dest:{self.target}"), signal.SIGINT),
+                              ((f"dest:{fifo}", self.target), signal.SIGTERM),
+                              (("--ring", "threads", fifo, self.target), signal.SIGTERM)):
+            with self.subTest(words=words, number=number):
+                self.check_ends(self.waiting_for(fifo, *words), number)
+
+    def test_a_fifo_whose_writer_is_silent(self):
+        fifo = self.source / "fifo"
+        os.mkfifo(fifo)
+        for words in ((), ("--ring", "threads")):
+            with self.subTest(words):
+                running = self.waiting_for(fifo, *words, fifo, self.target)
+                with open(fifo, "wb", buffering=0) as writer:
+                    writer.write(b"begun")
+                    self.check_ends(running, signal.SIGINT)
+
+    def test_standard_input_that_is_silent(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, writer)
+        with os.fdopen(reader) as silent:
+            running = self.start("--progress", "-", self.target / "copy", stdin=silent)
+            self.assertTrue(wait_for(lambda: self.is_reading(running.pid), 20))
+            self.check_ends(running, signal.SIGTERM)
+
+    def is_reading(self, pid: int) -> bool:
+        """All of its workers are there."""
+        return len(os.listdir(f"/proc/{pid}/task")) > 3
+
+    def test_a_writer_that_comes_late(self):
+        fifo, copy = self.source / "fifo", self.target / "copy"
+        os.mkfifo(fifo)
+        for text in (b"", b"late", os.urandom(3 * MIB)):
+            with self.subTest(len(text)):
+                running = self.waiting_for(fifo, fifo, copy)
+                with open(fifo, "wb") as writer:
+                    writer.write(text)
+                self.assertEqual(running.finish(30).status, EXIT_OK)
+                self.assertEqual(copy.read_bytes(), text)
+
+
+def links_of(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):
+        links = [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
+        return [link for link in links if os.path.exists(link)]
+    return []
 
 
 class MovingSources(CopyTest):
