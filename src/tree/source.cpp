@@ -34,6 +34,13 @@ std::uint64_t small_file_max(std::size_t chunk_bytes) {
   return std::min<std::uint64_t>(kSmallFileMax, chunk_bytes / 4);
 }
 
+// With --bwlimit as much as has its turn in an eighth of a second, so that a copy within the kernel keeps to
+// the rate, too.
+std::uint64_t by_kernel_bytes(std::uint64_t bytes_per_second) {
+  if (bytes_per_second == 0) return kByKernelBytes;
+  return std::clamp(io::round_up(bytes_per_second / 8, kSmallFileMax), kSmallFileMax, kByKernelBytes);
+}
+
 PathFacts facts_of(int fd, PathKind kind) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return {.kind = PathKind::unusable, .device = 0, .inode = 0};
@@ -55,7 +62,7 @@ Source::Source(const SourceJob& job, Reporter& reporter, StandardStreams standar
       standard_(std::move(standard)),
       policy_(job.settings.policy()),
       small_file_max_(small_file_max(job.settings.chunk_bytes)),
-      plan_(job.settings.chunk_bytes, kByKernelBytes),
+      plan_(job.settings.chunk_bytes, by_kernel_bytes(job.bytes_per_second)),
       pacer_(job.bytes_per_second) {
   roots_.reserve(job_.paths.size());  // directories and items point to their roots
 }
