@@ -8,10 +8,10 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "io/thread.h"
 #include "tree/choice.h"
 #include "tree/metadata.h"
 #include "tree/plan.h"
@@ -41,7 +41,8 @@ class Walker {
          const MetadataPolicy& policy, NameTable& names, Reporter& reporter);
   ~Walker();  // stops the plan if the walk is not over, and joins
 
-  void start(unsigned threads);
+  // By as many threads as are to be had of these. Error: there is none.
+  io::Result<void> start(unsigned threads);
 
  private:
   class Thread;
@@ -53,6 +54,7 @@ class Walker {
   bool wants_offer();
   bool offer(DirectoryRef& directory);
   void run_thread();
+  void walk_singles();
   // The first name seen for an inode with several, or null when this is the first.
   const std::pair<const Root*, std::string>* linked_before(const Item& item);
 
@@ -75,7 +77,7 @@ class Walker {
   std::mutex links_mutex_;
   std::map<std::pair<dev_t, ino_t>, std::pair<const Root*, std::string>>
       links_;  // bounded by the number of links
-  std::vector<std::thread> threads_;
+  std::vector<io::Thread> threads_;
 };
 
 }  // namespace rdcp::tree
