@@ -9,6 +9,7 @@
 
 #include "cli/agent_command.h"
 #include "cli/version.h"
+#include "io/descriptors.h"
 
 namespace rdcp::cli {
 
@@ -65,28 +66,34 @@ Result<std::unique_ptr<AgentLink>> AgentLink::start_beside(int standard_error) {
 
 Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::AgentPlace place) {
   std::unique_ptr<AgentLink> link(new AgentLink);
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return io::errno_error("start", "the local agent", errno, ErrorKind::unreachable);
-  }
+  auto ends = io::make_socket_pair();
+  if (!ends) return ends.error();
+  auto our_out = io::duplicate(ends->first.get(), "the local agent");
+  if (!our_out) return our_out.error();
+  auto its_out = io::duplicate(ends->second.get(), "the local agent");
+  if (!its_out) return its_out.error();
   link->name_ = "this host";
-  link->control_.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), link->name_);
+  link->control_.emplace(std::move(ends->first), std::move(*our_out), link->name_);
   place.program_version = kVersion;
-  link->thread_ = std::thread([end = ends[1], place = std::move(place)] {
-    tree::run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), place);
+  auto thread = io::Thread::start("the local agent", [in = std::move(ends->second), out = std::move(*its_out),
+                                                      place = std::move(place)]() mutable {
+    tree::run_agent(std::move(in), std::move(out), place);
   });
+  if (!thread) return thread.error();
+  link->thread_ = std::move(*thread);
   return link;
 }
 
-std::unique_ptr<AgentLink> AgentLink::of_connection(io::Fd socket, const std::string& host,
-                                                    const std::string& gone,
-                                                    const std::optional<net::SealKeys>& seal) {
+Result<std::unique_ptr<AgentLink>> AgentLink::of_connection(io::Fd socket, const std::string& host,
+                                                            const std::string& gone,
+                                                            const std::optional<net::SealKeys>& seal) {
   std::unique_ptr<AgentLink> link(new AgentLink);
   link->name_ = host;
   link->gone_ = gone;
   link->connected_ = true;
-  io::Fd out(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  link->control_.emplace(std::move(socket), std::move(out), host, seal);
+  auto out = io::duplicate(socket.get(), host);
+  if (!out) return out.error();
+  link->control_.emplace(std::move(socket), std::move(*out), host, seal);
   return link;
 }
 

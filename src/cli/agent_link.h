@@ -4,12 +4,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "cli/launch.h"
 #include "cli/location.h"
 #include "cli/options.h"
 #include "io/result.h"
+#include "io/thread.h"
 #include "tree/agent.h"
 #include "tree/changes.h"
 #include "tree/check_job.h"
@@ -35,9 +35,9 @@ class AgentLink {
   static io::Result<std::unique_ptr<AgentLink>> start_local(tree::AgentPlace place);
   // An agent that somebody else has started, at the other end of a connection. gone: what to say when it is
   // lost.
-  static std::unique_ptr<AgentLink> of_connection(io::Fd socket, const std::string& host,
-                                                  const std::string& gone,
-                                                  const std::optional<net::SealKeys>& seal = {});
+  static io::Result<std::unique_ptr<AgentLink>> of_connection(io::Fd socket, const std::string& host,
+                                                              const std::string& gone,
+                                                              const std::optional<net::SealKeys>& seal = {});
   ~AgentLink() { end(true); }
 
   tree::ControlChannel& control() { return *control_; }
@@ -88,7 +88,7 @@ class AgentLink {
   Location location_;
   std::optional<tree::ControlChannel> control_;
   AgentProcess process_;
-  std::thread thread_;
+  io::Thread thread_;
   bool ended_remote_ = false;
   bool connected_ = false;  // by a socket, which is all that is known of the agent
   std::string gone_;

@@ -24,15 +24,15 @@ io::Result<void> Hop::start(const Options& options, Parties parties) {
   stop_read_.reset(ends[0]);
   stop_write_.reset(ends[1]);
   parties.tell = [this](io::ErrorKind kind, const std::string& text) { take_problem(kind, text); };
-  thread_ = std::thread([this, options, parties = std::move(parties)]() mutable {
+  auto thread = io::Thread::start("a stream", [this, options, parties = std::move(parties)]() mutable {
     Coordinator coordinator(options, stop_read_.get(), std::move(parties));
     status_ = coordinator.run();
     outcome_ = coordinator.outcome();
     over_ = true;
-    const std::uint64_t one = 1;
-    while (::write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    wake_.signal();
   });
+  if (!thread) return thread.error();
+  thread_ = std::move(*thread);
   return {};
 }
 

@@ -5,11 +5,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "cli/coordinator.h"
 #include "cli/options.h"
+#include "io/descriptors.h"
 #include "io/fd.h"
+#include "io/thread.h"
 
 namespace rdcp::cli {
 
@@ -20,9 +21,9 @@ class Hop {
     std::string text;
   };
 
-  // `from` and `to` for messages. wake_fd: an eventfd(2) that is written to when it is over.
-  Hop(std::string from, std::string to, int wake_fd)
-      : from_(std::move(from)), to_(std::move(to)), wake_fd_(wake_fd) {}
+  // `from` and `to` for messages. wake: told when it is over; outlives this.
+  Hop(std::string from, std::string to, const io::Event& wake)
+      : from_(std::move(from)), to_(std::move(to)), wake_(wake) {}
   ~Hop();
   Hop(const Hop&) = delete;
   Hop& operator=(const Hop&) = delete;
@@ -48,10 +49,10 @@ class Hop {
 
   const std::string from_;
   const std::string to_;
-  const int wake_fd_;
+  const io::Event& wake_;
   io::Fd stop_read_;
   io::Fd stop_write_;
-  std::thread thread_;
+  io::Thread thread_;
   int status_ = -1;
   bool stopped_ = false;
   std::optional<Summary> outcome_;

@@ -55,7 +55,7 @@ void set_child_signals() {
     struct sigaction action {};
     if (::sigaction(number, nullptr, &action) != 0) continue;  // reserved by libc
     const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-    if (handled || number == SIGPIPE) ::signal(number, SIG_DFL);
+    if (handled || number == SIGPIPE || number == SIGXFSZ) ::signal(number, SIG_DFL);
   }
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGTSTP, SIG_IGN);

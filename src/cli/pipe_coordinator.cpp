@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -69,22 +68,23 @@ Result<Parties::Start> start_far_agent(tree::Relay& relay, const std::string& ho
   auto end = relay.open();
   if (!end) return end.error();
   auto held = std::make_shared<io::Fd>(std::move(*end));
-  return Parties::Start([held, host] {
-    return Result<std::unique_ptr<AgentLink>>(
-        AgentLink::of_connection(std::move(*held), host, "its agent is gone"));
-  });
+  return Parties::Start(
+      [held, host] { return AgentLink::of_connection(std::move(*held), host, "its agent is gone"); });
 }
 
 }  // namespace
 
 PipeCoordinator::PipeCoordinator(const PipelineOptions& options, int signal_fd)
-    : options_(options),
-      signal_fd_(signal_fd),
-      has_terminal_(has_terminal()),
-      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      next_port_(options.port) {}
+    : options_(options), signal_fd_(signal_fd), has_terminal_(has_terminal()), next_port_(options.port) {}
 
 int PipeCoordinator::run(bool have_input) {
+  auto wake = io::Event::create();
+  if (!wake) {
+    fail(wake.error());
+    write_to_stderr(failure_);
+    return status_;
+  }
+  wake_ = std::move(*wake);
   if (!options_.hostname.empty()) {
     auto addresses = net::resolve(options_.hostname, 0);
     if (!addresses) {
@@ -160,7 +160,7 @@ Result<void> PipeCoordinator::start_hop(SegmentLink* from, SegmentLink* to) {
   }
   Options copy = hop_options(options_, to_name);
   if (next_port_ != 0) copy.data_port = next_port_++;
-  hops_.push_back(std::make_unique<Hop>(from_name, to_name, wake_fd_.get()));
+  hops_.push_back(std::make_unique<Hop>(from_name, to_name, wake_));
   return hops_.back()->start(copy, std::move(parties));
 }
 
@@ -175,7 +175,7 @@ tree::SegmentJob PipeCoordinator::job_of(const PipeStage& stage, std::size_t ind
 }
 
 void PipeCoordinator::turn(const PipeStage& stage) {
-  std::vector<pollfd> watched{{signal_fd_, POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
+  std::vector<pollfd> watched{{signal_fd_, POLLIN, 0}, {wake_.fd(), POLLIN, 0}};
   for (const auto& link : links_) {
     const bool gone = link->agent().gone;
     watched.push_back({gone ? -1 : link->agent().control().fd(), POLLIN, 0});
@@ -187,10 +187,7 @@ void PipeCoordinator::turn(const PipeStage& stage) {
     return end_everything();
   }
   if (watched[0].revents != 0) take_signal();
-  if (watched[1].revents != 0) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t n = ::read(wake_fd_.get(), &count, sizeof count);
-  }
+  if (watched[1].revents != 0) wake_.drain();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const pollfd* of_link = &watched[2 + 3 * i];
     if (of_link[1].fd >= 0 && of_link[1].revents != 0) links_[i]->input().forward();

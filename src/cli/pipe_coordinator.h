@@ -11,7 +11,7 @@
 #include "cli/hop.h"
 #include "cli/pipeline_options.h"
 #include "cli/segment_link.h"
-#include "io/fd.h"
+#include "io/descriptors.h"
 
 namespace rdcp::cli {
 
@@ -52,7 +52,7 @@ class PipeCoordinator {
   const PipelineOptions options_;
   const int signal_fd_;
   const bool has_terminal_;
-  const io::Fd wake_fd_;
+  io::Event wake_;                                   // made by run()
   std::vector<std::unique_ptr<SegmentLink>> links_;  // of the stage
   std::vector<std::unique_ptr<Hop>> hops_;           // of the stage, in order
   bool first_hop_is_input_ = false;                  // else the first hop is the first segment's output

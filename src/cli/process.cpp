@@ -8,12 +8,33 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <initializer_list>
+#include <new>
 
 #include "cli/exit_status.h"
 #include "cli/report.h"
 
 namespace rdcp::cli {
+
+namespace {
+
+// Nothing may be allocated here.
+[[noreturn]] void tell_out_of_memory() {
+  for (const std::string_view part :
+       {std::string_view(program_invocation_short_name),
+        std::string_view(": out of memory (ulimit -v, or the limit of a container or service)\n")}) {
+    (void)io::write_all(STDERR_FILENO, part);
+  }
+  ::_exit(kExitFiles);
+}
+
+}  // namespace
+
+void set_up_process() {
+  ::signal(SIGXFSZ, SIG_IGN);
+  std::set_new_handler(tell_out_of_memory);
+}
 
 int signals_as_descriptor(Suspend suspend) {
   sigset_t signals;

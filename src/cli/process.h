@@ -8,6 +8,10 @@
 
 namespace rdcp::cli {
 
+// First of all. A file that is larger than it may be (ulimit -f) is an error from now on, of that file; the
+// end of memory ends the process with exit status 1, and says so, whichever thread meets it.
+void set_up_process();
+
 // Blocks SIGINT, SIGTERM, SIGHUP (and SIGTSTP, where suspending must be told to others) in this thread, and
 // so in all that it starts, and hands them to a signalfd(2). Writes to what nobody reads are errors from now
 // on.

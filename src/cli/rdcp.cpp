@@ -56,6 +56,7 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 }  // namespace
 
 int main(int argc, char** argv) {
+  rdcp::cli::set_up_process();
   rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);

@@ -34,6 +34,7 @@ void fill_closed_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rdcp::cli::set_up_process();
   const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(argc, argv);
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);

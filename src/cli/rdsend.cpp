@@ -4,6 +4,7 @@
 #include "cli/send.h"
 
 int main(int argc, char** argv) {
+  rdcp::cli::set_up_process();
   const rdcp::cli::ParsedPipe parsed = rdcp::cli::parse_send_options(argc, argv);
   rdcp::cli::wipe_key(argc, argv, parsed.options.key.word);
   if (parsed.exit_status) {

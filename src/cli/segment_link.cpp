@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "cli/process.h"
+#include "io/descriptors.h"
 
 namespace rdcp::cli {
 
@@ -37,15 +38,14 @@ void copy_lines(const std::string& prefix, const io::Fd& from) {
 
 }  // namespace
 
-PrefixedLines::~PrefixedLines() {
-  if (thread_.joinable()) thread_.join();
-}
-
 Result<io::Fd> PrefixedLines::start(const std::string& prefix) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return io::errno_error("make", "a pipe");
-  thread_ = std::thread([prefix, fd = ends[0]] { copy_lines(prefix, io::Fd(fd)); });
-  return io::Fd(ends[1]);
+  auto ends = io::make_pipe();
+  if (!ends) return ends.error();
+  auto thread = io::Thread::start("a thread for a command's messages",
+                                  [prefix, from = std::move(ends->first)] { copy_lines(prefix, from); });
+  if (!thread) return thread.error();
+  thread_ = std::move(*thread);
+  return std::move(ends->second);
 }
 
 Result<std::unique_ptr<SegmentLink>> SegmentLink::start(const Options& options, const PipeSegment& segment,

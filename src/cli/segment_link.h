@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "cli/agent_link.h"
 #include "cli/pipeline.h"
 #include "io/fd.h"
+#include "io/thread.h"
 #include "tree/relay.h"
 
 namespace rdcp::cli {
@@ -15,12 +15,11 @@ namespace rdcp::cli {
 // Prints each line that comes out of a pipe on standard error, with a prefix, in a thread of its own.
 class PrefixedLines {
  public:
-  ~PrefixedLines();
   // The end to write to.
   io::Result<io::Fd> start(const std::string& prefix);
 
  private:
-  std::thread thread_;
+  io::Thread thread_;
 };
 
 // Of one thread.

@@ -132,8 +132,7 @@ int run_send(const PipeOptions& options) {
   };
   parties.start_target = [&] {
     net::make_control_socket(socket->get());
-    return Result<std::unique_ptr<AgentLink>>(
-        AgentLink::of_connection(std::move(socket->fd), options.host, "its rdrecv is gone", socket->seal));
+    return AgentLink::of_connection(std::move(socket->fd), options.host, "its rdrecv is gone", socket->seal);
   };
   return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
 }

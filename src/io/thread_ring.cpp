@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <system_error>
+#include <utility>
 
 namespace rdcp::io {
 namespace {
@@ -56,10 +56,10 @@ Result<std::unique_ptr<Ring>> ThreadRing::create(unsigned depth, std::string_vie
 }
 
 Result<void> ThreadRing::start_threads(unsigned count) {
-  try {
-    for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error& refused) {
-    return errno_error("start", "I/O thread", refused.code().value());
+  for (unsigned i = 0; i < count; ++i) {
+    auto thread = Thread::start("an I/O thread", [this] { work(); });
+    if (!thread) return std::move(thread).error();
+    threads_.push_back(std::move(*thread));
   }
   return {};
 }
@@ -70,7 +70,7 @@ ThreadRing::~ThreadRing() {
     stopping_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.join();
 }
 
 std::string ThreadRing::description() const {

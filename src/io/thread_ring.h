@@ -8,10 +8,10 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "io/ring.h"
+#include "io/thread.h"
 
 namespace rdcp::io {
 
@@ -51,7 +51,7 @@ class ThreadRing final : public Ring {
   WaiterQueue pending_;
   WaiterQueue finished_;  // each one's note() is its system call's result
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace rdcp::io

@@ -218,6 +218,12 @@ void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) {
   }
 }
 
+// The kernel's threads behind io_uring count as the user's (ulimit -u): where none can be started, it cancels
+// what it would have given to them. We cancel nothing but at the end.
+long Uring::call_instead(const Operation& operation) {
+  return operation.kind() == Operation::Kind::poll ? -ECANCELED : operation.call();
+}
+
 void Uring::reap() {
   std::array<io_uring_cqe*, 64> completions;
   while (const unsigned count = io_uring_peek_batch_cqe(&ring_, completions.data(), completions.size())) {
@@ -230,7 +236,7 @@ void Uring::reap() {
       } else if (tag != kCancelTag) {
         Operation& operation = *reinterpret_cast<Operation*>(tag);
         end(operation);
-        complete(operation, result);
+        complete(operation, result == -ECANCELED ? call_instead(operation) : result);
       }
     }
     io_uring_cq_advance(&ring_, count);

@@ -40,6 +40,7 @@ class Uring final : public Ring {
   void prepare_transfer(io_uring_sqe* sqe, const Operation& operation);
   int buffer_index(const std::byte* data, std::size_t bytes) const;
   void reap();
+  static long call_instead(const Operation& operation);
   void begin(Operation& operation);
   void end(Operation& operation);
   void cancel_all();

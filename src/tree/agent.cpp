@@ -37,9 +37,16 @@ std::string boot_id() {
 AgentEnd Agent::run() {
   Hello hello;
   hello.program_version = place_.program_version;
-  hello.cpus = std::max(1u, std::thread::hardware_concurrency());
+  hello.cpus = io::processors();
   hello.boot_id = boot_id();
   tell(hello);
+  auto copy_over = io::Event::create();
+  if (!copy_over) {
+    reporter_.fatal(copy_over.error());
+    end_.complete = true;
+    return end_;
+  }
+  copy_over_ = std::move(*copy_over);
   while (serve()) {
   }
   end_.complete = end_job() && segment_complete_;
@@ -49,12 +56,6 @@ AgentEnd Agent::run() {
 int Agent::next_timeout_ms() const {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_progress_ - SteadyClock::now());
   return static_cast<int>(std::clamp<long>(left.count(), 0, kProgressInterval.count()));
-}
-
-void Agent::drain_copy_over() {
-  std::uint64_t count = 0;
-  while (::read(copy_over_fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-  }
 }
 
 // An agent that waits for its first job may wait long: the other host's password is being typed.
@@ -80,13 +81,13 @@ bool Agent::survive_signal() {
 // over.
 bool Agent::serve() {
   if (!control_.buffered()) {
-    std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_fd_.get(), POLLIN, 0},
+    std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
                                   pollfd{place_.signal_fd, POLLIN, 0}};
     const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
     if (n < 0 && errno != EINTR) return false;
     if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
-      drain_copy_over();
+      copy_over_.drain();
       tell_result();
     }
     if (SteadyClock::now() >= next_progress_) {
@@ -227,7 +228,7 @@ bool Agent::end_job() {
   stop_job();
   const auto deadline = SteadyClock::now() + kStopGrace;
   while (copying_ && SteadyClock::now() < deadline) {
-    pollfd over{copy_over_fd_.get(), POLLIN, 0};
+    pollfd over{copy_over_.fd(), POLLIN, 0};
     ::poll(&over, 1, 100);
   }
   if (!checks_.has_ended(deadline)) return false;

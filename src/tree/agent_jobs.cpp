@@ -36,7 +36,10 @@ void Agent::start_source(const SourceJob& job) {
   SourceReady ready;
   ready.sources = source_->open();
   if (!set_up(job.streams, ready.reach)) return;
-  source_->start_walk();
+  if (auto walks = source_->start_walk(); !walks) {
+    reporter_.fatal(walks.error());
+    return;
+  }
   tell(ready);
 }
 
@@ -58,7 +61,7 @@ void Agent::start_measure(const MeasureJob& job) {
     setup_->stop();
     measure_->stop();
     copy_thread_.join();
-    drain_copy_over();
+    copy_over_.drain();
     reporter_.begin_anew();
   }
   measure_ = std::make_unique<Measure>(job, reporter_);
@@ -70,13 +73,17 @@ void Agent::start_measure(const MeasureJob& job) {
 void Agent::start_copy(const Begin& begin) {
   copying_ = true;
   begun_ = SteadyClock::now();
-  copy_thread_ = std::thread([this, begin] {
+  auto thread = io::Thread::start("the thread that copies", [this, begin] {
     copy(begin);
     copying_ = false;
-    const std::uint64_t one = 1;
-    while (::write(copy_over_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    copy_over_.signal();
   });
+  if (thread) {
+    copy_thread_ = std::move(*thread);
+  } else {
+    copying_ = false;
+    reporter_.fatal(thread.error());
+  }
 }
 
 void Agent::copy(const Begin& begin) {

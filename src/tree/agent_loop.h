@@ -2,14 +2,13 @@
 // does.
 #pragma once
 
-#include <sys/eventfd.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <thread>
 
+#include "io/descriptors.h"
+#include "io/thread.h"
 #include "tree/agent.h"
 #include "tree/checker.h"
 #include "tree/control.h"
@@ -61,7 +60,6 @@ class Agent {
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);
   void tell_result();
-  void drain_copy_over();
   void stop_job();
   bool end_job();
   int next_timeout_ms() const;
@@ -77,8 +75,8 @@ class Agent {
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;
-  std::thread copy_thread_;
-  io::Fd copy_over_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  io::Thread copy_thread_;
+  io::Event copy_over_;  // made by run()
   std::atomic<bool> copying_{false};
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;

@@ -45,22 +45,28 @@ Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
   } else {
     reporter_.problem(top.error());
   }
-  threads_.emplace_back([this] {
-    list();
+  if (!start([this] { list(); })) return;
+  const unsigned readers = std::clamp(io::processors(), kReadersMin, kReadersMax);
+  for (unsigned i = 0; i < readers && start([this] { read(); }); ++i) {
+  }
+}
+
+// False: no more threads are to be had, which is told unless there are enough to go on.
+template <class Life>
+bool Checker::start(Life life) {
+  auto thread = io::Thread::start("a thread that reads", [this, life] {
+    life();
     leave();
   });
-  const unsigned readers = std::clamp(std::thread::hardware_concurrency(), kReadersMin, kReadersMax);
-  for (unsigned i = 0; i < readers; ++i) {
-    threads_.emplace_back([this] {
-      read();
-      leave();
-    });
-  }
+  constexpr std::size_t kEnough = 2;  // one that lists, one that reads
+  if (!thread && threads_.size() < kEnough) reporter_.fatal(thread.error());
+  if (thread) threads_.push_back(std::move(*thread));
+  return thread.ok();
 }
 
 Checker::~Checker() {
   stop();
-  for (std::thread& thread : threads_) thread.join();
+  for (io::Thread& thread : threads_) thread.join();
 }
 
 void Checker::stop() {

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
+#include "io/thread.h"
 #include "tree/check_job.h"
 #include "tree/control.h"
 #include "tree/lister.h"
@@ -29,7 +29,8 @@ class Checker {
     std::function<void(const Listed&)> listed;
     std::function<void(const SumTold&)> told;
   };
-  // Errors of the job itself are reported, and then the list is empty.
+  // Errors of the job itself are reported, and then the list is empty; threads that cannot be started are
+  // fatal where none is left.
   Checker(const ListJob& job, Reporter& reporter, Sinks sinks);
   ~Checker();  // stops, and waits for what is being read
 
@@ -49,6 +50,8 @@ class Checker {
     bool read = false;
   };
 
+  template <class Life>
+  bool start(Life life);
   void list();
   void leave();
   void read();
@@ -80,7 +83,7 @@ class Checker {
   bool telling_ = false;
   std::size_t left_ = 0;  // threads that are at their end
   std::atomic<bool> stopped_{false};
-  std::vector<std::thread> threads_;
+  std::vector<io::Thread> threads_;
 };
 
 // Where an agent takes the messages of a check (is_check()), and answers them.

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,8 +58,9 @@ int status_of(const siginfo_t& info) {
 io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int input, int output,
                                                     mode_t umask, int feed) {
   std::unique_ptr<Command> command(new Command);
-  command->ended_fd_.reset(::eventfd(0, EFD_CLOEXEC));
-  if (!command->ended_fd_) return io::errno_error("start", text);
+  auto ended = io::Event::create();
+  if (!ended) return ended.error();
+  command->ended_ = std::move(*ended);
   const std::string shell = users_shell();
   char* const argv[] = {const_cast<char*>(shell.c_str()), const_cast<char*>("-c"),
                         const_cast<char*>(text.c_str()), nullptr};
@@ -71,15 +71,18 @@ io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int
   ::setpgid(command->pid_, command->pid_);  // whichever comes first, this or the child's own
   auto guard = CommandGuard::start(command->pid_, feed);
   // Not reaped yet: until then the number of the process group is surely ours.
-  command->waiter_ = std::thread([raw = command.get()] {
+  auto waiter = io::Thread::start("a thread that waits for a command", [raw = command.get()] {
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(raw->pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
     raw->status_ = status_of(info);
-    const std::uint64_t one = 1;
-    while (::write(raw->ended_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    raw->ended_.signal();
   });
+  if (!waiter) {
+    command->kill_unwatched();
+    return waiter.error();
+  }
+  command->waiter_ = std::move(*waiter);
   if (!guard) return guard.error();
   command->guard_.emplace(std::move(*guard));
   return command;
@@ -101,7 +104,7 @@ bool Command::wait_for_end(Clock::time_point until) const {
   while (!status()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     if (left.count() <= 0) return false;
-    pollfd ended{ended_fd_.get(), POLLIN, 0};
+    pollfd ended{ended_.fd(), POLLIN, 0};
     ::poll(&ended, 1, static_cast<int>(left.count()));
   }
   return true;
@@ -121,6 +124,13 @@ void Command::end(std::chrono::milliseconds grace) {
   if (anybody_left) ::kill(-pid_, SIGKILL);
   wait_for_end(Clock::now() + std::chrono::hours(1));  // a process in the kernel's hands may take its time
   reap();
+}
+
+// Nobody waits for its end but this.
+void Command::kill_unwatched() {
+  ::kill(-pid_, SIGKILL);
+  reap();
+  pid_ = -1;
 }
 
 void Command::reap() {

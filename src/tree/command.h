@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
-#include "io/fd.h"
+#include "io/descriptors.h"
 #include "io/result.h"
+#include "io/thread.h"
 #include "tree/command_guard.h"
 
 namespace rdcp::tree {
@@ -31,7 +31,7 @@ class Command {
   ~Command();
 
   // Readable once the shell has ended.
-  int ended_fd() const { return ended_fd_.get(); }
+  int ended_fd() const { return ended_.fd(); }
   // As a shell has it in "$?"; none while it runs.
   std::optional<int> status() const;
   // Ends all of the group: SIGTERM, and SIGKILL for what is left after `grace`.
@@ -45,14 +45,15 @@ class Command {
   Command() = default;
   bool wait_for_end(std::chrono::steady_clock::time_point until) const;
   void reap();
+  void kill_unwatched();
 
   pid_t pid_ = -1;
   std::optional<CommandGuard> guard_;
   bool ours_ = true;
   bool reaped_ = false;
-  io::Fd ended_fd_;
+  io::Event ended_;
   std::atomic<int> status_{-1};
-  std::thread waiter_;
+  io::Thread waiter_;
 };
 
 }  // namespace rdcp::tree

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds kGrace = net::kUnreachableMax;
 
 }  // namespace
 
-std::optional<io::Error> Crew::run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
-                                   std::chrono::seconds patience) {
+void Crew::run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
+               std::chrono::seconds patience) {
   if (further == nullptr) patience = std::chrono::seconds(0);
   table_.begin(streams.size(), patience > std::chrono::seconds(0));
   next_stream_ = streams.size();
@@ -29,8 +29,12 @@ std::optional<io::Error> Crew::run(const std::vector<StreamMaker>& streams, Furt
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < streams.size(); ++i) start(i, streams[i]);
   }
-  std::thread fetching;
-  if (patience > std::chrono::seconds(0)) fetching = std::thread([&] { fetch(*further, patience); });
+  io::Thread fetching;
+  if (patience > std::chrono::seconds(0)) {
+    auto started = io::Thread::start("a thread for lost streams", [&] { fetch(*further, patience); });
+    if (!started) fail_(started.error());
+    if (started) fetching = std::move(*started);
+  }
   const std::chrono::seconds until_gone =
       fetching.joinable() && !further->connects() ? patience + kGrace : patience;
   {
@@ -43,9 +47,10 @@ std::optional<io::Error> Crew::run(const std::vector<StreamMaker>& streams, Furt
     further->stop();
     fetching.join();
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (io::Thread& thread : threads_) thread.join();
   const bool hopeless = !table_.any_ended() && !over_();
-  return hopeless ? table_.last_loss() : std::nullopt;
+  const auto lost = hopeless ? table_.last_loss() : std::nullopt;
+  if (lost) fail_(*lost);
 }
 
 // With the mutex held.
@@ -57,12 +62,18 @@ bool Crew::finished(std::chrono::seconds patience) const {
 // With the mutex held.
 void Crew::start(std::size_t stream, const StreamMaker& maker) {
   ++running_;
-  threads_.emplace_back([this, stream, maker] {
+  auto thread = io::Thread::start("a thread for a stream", [this, stream, maker] {
     work_(stream, maker);
     const std::lock_guard lock(mutex_);
     --running_;
     changed_.notify_all();
   });
+  if (thread) {
+    threads_.push_back(std::move(*thread));
+  } else {
+    --running_;
+    fail_(thread.error());
+  }
 }
 
 // Of the side that connects, to make up for what is missing.

@@ -10,10 +10,10 @@
 #include <list>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "io/result.h"
+#include "io/thread.h"
 #include "tree/stream_table.h"
 #include "tree/worker.h"
 
@@ -41,14 +41,17 @@ class Crew {
  public:
   using Work = std::function<void(std::size_t stream, const StreamMaker& maker)>;
 
-  // work: a worker's life. over: the run is, so nobody has to come any more. Both outlive this.
-  Crew(StreamTable& table, Work work, std::function<bool()> over)
-      : table_(table), work_(std::move(work)), over_(std::move(over)) {}
+  using Fail = std::function<void(const io::Error& why)>;
+
+  // work: a worker's life. over: the run is, so nobody has to come any more. fail: ends the run, after which
+  // over() holds; any thread. All outlive this.
+  Crew(StreamTable& table, Work work, std::function<bool()> over, Fail fail)
+      : table_(table), work_(std::move(work)), over_(std::move(over)), fail_(std::move(fail)) {}
 
   // Until every worker has come to its end, and a stream has ended well or none is to be had any more: then
-  // the cause of the last one's loss. further: null: there are none. patience: how long they are waited for.
-  std::optional<io::Error> run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
-                               std::chrono::seconds patience);
+  // the run fails for the cause of the last one's loss. It fails, too, where no thread can be started.
+  // further: null: there are none. patience: how long they are waited for.
+  void run(const std::vector<StreamMaker>& streams, FurtherStreams* further, std::chrono::seconds patience);
 
  private:
   void start(std::size_t stream, const StreamMaker& maker);
@@ -61,9 +64,10 @@ class Crew {
   StreamTable& table_;
   const Work work_;
   const std::function<bool()> over_;
+  const Fail fail_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::thread> threads_;
+  std::list<io::Thread> threads_;
   std::size_t running_ = 0;
   bool closing_ = false;
   std::size_t next_stream_ = 0;

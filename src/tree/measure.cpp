@@ -2,7 +2,9 @@
 
 #include <sys/random.h>
 
-#include <thread>
+#include <vector>
+
+#include "io/thread.h"
 
 namespace rdcp::tree {
 
@@ -16,11 +18,18 @@ void Measure::run(const std::vector<StreamMaker>& streams, const net::StreamShap
   const io::Clock::time_point begun = io::Clock::now();
   until_ = begun + std::chrono::milliseconds(job_.milliseconds);
   measured_.streams.resize(streams.size());
-  std::vector<std::thread> threads;
+  std::vector<io::Thread> threads;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    threads.emplace_back([&, i] { work(streams[i], shape, measured_.streams[i]); });
+    auto thread =
+        io::Thread::start("a thread for a stream", [&, i] { work(streams[i], shape, measured_.streams[i]); });
+    if (!thread) {
+      reporter_.fatal(thread.error());
+      stop();
+      break;
+    }
+    threads.push_back(std::move(*thread));
   }
-  for (std::thread& thread : threads) thread.join();
+  for (io::Thread& thread : threads) thread.join();
   measured_.bytes = bytes_;
   measured_.nanoseconds =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(io::Clock::now() - begun).count());

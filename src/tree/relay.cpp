@@ -16,7 +16,7 @@ io::Result<io::Fd> Relay::open() {
 }
 
 void Relay::forward() {
-  char bytes[64 << 10];
+  char bytes[16 << 10];
   ssize_t n;
   do {
     n = ::read(socket_.get(), bytes, sizeof bytes);

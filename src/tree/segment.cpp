@@ -2,15 +2,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <thread>
 
+#include "io/descriptors.h"
+#include "io/thread.h"
 #include "tree/agent.h"
 #include "tree/command.h"
 #include "tree/file_word.h"
@@ -32,29 +32,34 @@ class Side {
   Result<void> start(AgentPlace place) {
     auto end = relay_.open();
     if (!end) return end.error();
-    over_fd_.reset(::eventfd(0, EFD_CLOEXEC));
+    auto over = io::Event::create();
+    if (!over) return over.error();
+    auto out = io::duplicate(end->get(), "a relay");
+    if (!out) return out.error();
     place.tell = [this](const Problem& problem) {
       if (problem.kind == io::ErrorKind::reader_gone) reader_gone_ = true;
     };
-    thread_ = std::thread([this, fd = end->release(), place = std::move(place)] {
-      end_ = run_agent(io::Fd(fd), io::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), place);
+    over_event_ = std::move(*over);
+    auto thread = io::Thread::start("a segment's agent", [this, in = std::move(*end), out = std::move(*out),
+                                                          place = std::move(place)]() mutable {
+      end_ = run_agent(std::move(in), std::move(out), place);
       over_ = true;
-      const std::uint64_t one = 1;
-      while (::write(over_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-      }
+      over_event_.signal();
     });
+    if (!thread) return thread.error();
+    thread_ = std::move(*thread);
     return {};
   }
   // Agents bound their own end; they see their coordinator go.
   void stop() {
     relay_.close();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
 
   Relay& relay() { return relay_; }
-  bool started() const { return static_cast<bool>(over_fd_); }
+  bool started() const { return thread_.joinable(); }
   bool over() const { return over_; }
-  int over_fd() const { return over_fd_.get(); }
+  int over_fd() const { return over_event_.fd(); }
   // After over().
   bool whole() const { return end_.status == 0 && end_.done && end_.done->complete; }
   bool reader_gone() const { return reader_gone_; }
@@ -62,8 +67,8 @@ class Side {
 
  private:
   Relay relay_;
-  io::Fd over_fd_;
-  std::thread thread_;
+  io::Event over_event_;
+  io::Thread thread_;
   AgentEnd end_;
   std::atomic<bool> over_{false};
   std::atomic<bool> reader_gone_{false};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <thread>
 
 #include "tree/crew.h"
 #include "tree/landing.h"
@@ -34,6 +33,13 @@ std::uint64_t small_file_max(std::size_t chunk_bytes) {
   return std::min<std::uint64_t>(kSmallFileMax, chunk_bytes / 4);
 }
 
+// With --bwlimit as much as has its turn in an eighth of a second, so that a copy within the kernel keeps to
+// the rate, too.
+std::uint64_t by_kernel_bytes(std::uint64_t bytes_per_second) {
+  if (bytes_per_second == 0) return kByKernelBytes;
+  return std::clamp(io::round_up(bytes_per_second / 8, kSmallFileMax), kSmallFileMax, kByKernelBytes);
+}
+
 // "a/b/" and "a/b" -> "a" and "b"; the parent of a bare name is ".".
 std::pair<std::string, std::string> parent_and_name(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
@@ -50,7 +56,7 @@ Source::Source(const SourceJob& job, Reporter& reporter, StandardStreams standar
       policy_(job.settings.policy()),
       small_file_max_(small_file_max(job.settings.chunk_bytes)),
       names_([&reporter](const io::Error& error) { reporter.problem(error); }),
-      plan_(job.settings.chunk_bytes, kByKernelBytes),
+      plan_(job.settings.chunk_bytes, by_kernel_bytes(job.bytes_per_second)),
       pacer_(job.bytes_per_second) {
   roots_.reserve(job_.paths.size());  // directories and items point to their roots
 }
@@ -227,7 +233,7 @@ void Source::add_opened(const Root& root) {
   plan_.add(std::move(file));
 }
 
-void Source::start_walk() {
+io::Result<void> Source::start_walk() {
   const WalkLimits limits{
       .small_file_max = small_file_max_,
       .batch_bytes = std::min<std::uint64_t>(kBatchBytes, job_.settings.chunk_bytes / 2),
@@ -249,7 +255,7 @@ void Source::start_walk() {
   // Of a file's names the one that is met first is told as the file, and the others as links to it: one
   // thread meets them in the same order each time, so that a dry run tells what the run tells.
   const unsigned most = job_.settings.sync.tells() ? 1 : kWalkThreadsMax;
-  walker_->start(std::clamp(std::thread::hardware_concurrency(), 1u, most));
+  return walker_->start(std::min(io::processors(), most));
 }
 
 void Source::set_landings(const std::vector<std::string>& landings) {
@@ -269,17 +275,17 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   shape_ = shape;
   small_file_max_ = small_file_max(shape.slot_bytes);
   plan_.set_extent_bytes(shape.slot_bytes);
-  read_beside_ = streams.size() == 1 && std::thread::hardware_concurrency() > 1;
+  read_beside_ = streams.size() == 1 && io::processors() > 1;
   done_.streams.resize(streams.size());
   Crew crew(
       streams_,
       [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(*this, i).run(make_stream); },
-      [this] { return plan_.stopped(); });
-  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
-  if (lost) {
-    reporter_.fatal(*lost);
-    plan_.stop();
-  }
+      [this] { return plan_.stopped(); },
+      [this](const io::Error& error) {
+        reporter_.fatal(error);
+        plan_.stop();
+      });
+  crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
   if (sums_ != nullptr) sums_->finish();
   std::lock_guard lock(mutex_);
   done_.complete = streams_.any_ended() && !plan_.stopped();

@@ -47,7 +47,7 @@ class Source {
   // Opens every SRC and says what it is; what cannot be used has been reported.
   std::vector<PathFacts> open();
   // Starts to look for work; it goes into the plan, which is bounded.
-  void start_walk();
+  io::Result<void> start_walk();
   // Entry::path of each SRC's top, in order, from the target's side of the rules.
   void set_landings(const std::vector<std::string>& landings);
   // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().

@@ -193,7 +193,9 @@ SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
   const std::uint64_t length = work.extent.length;
   std::memcpy(frame.extra.bytes.data(), &fd, sizeof fd);
   std::memcpy(frame.extra.bytes.data() + sizeof fd, &length, sizeof length);
-  return Chunk(frame);
+  Chunk chunk(frame);
+  chunk.moves = length;
+  return chunk;
 }
 
 // A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at

@@ -209,7 +209,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       if (work.again && takes_again_flag(chunk.frame.kind)) chunk.frame.flags |= net::kFlagAgain;
-      const auto turn = source_.pacer_.reserve(chunk.length);
+      const auto turn = source_.pacer_.reserve(chunk.moves);
       co_await ring_->sleep_until(turn);
       const auto credit = co_await stream_->credit();
       if (!credit) {

@@ -33,11 +33,13 @@ class SourceWorker {
     enum class State : std::uint8_t { ready, nothing, failed };
     Chunk() = default;
     explicit Chunk(State state) : state(state) {}
-    explicit Chunk(const net::Frame& frame, std::size_t length = 0) : frame(frame), length(length) {}
+    explicit Chunk(const net::Frame& frame, std::size_t length = 0)
+        : frame(frame), length(length), moves(length) {}
 
     net::Frame frame;
-    std::size_t length = 0;
-    Packer::Packed packed;  // of a batch
+    std::size_t length = 0;   // of its payload
+    std::uint64_t moves = 0;  // bytes that take their turn (--bwlimit): the kernel moves more than is sent
+    Packer::Packed packed;    // of a batch
     State state = State::ready;
   };
 

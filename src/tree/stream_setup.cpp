@@ -269,7 +269,9 @@ Result<StreamSetup::Connections> StreamSetup::accept() {
   }
   const std::chrono::seconds deadline = kConnectDeadline + kFallBackGrace;
   if (begin_.hosts.empty()) tcp_listener_.reset();
-  if (tcp_listener_) accept_tcp_beside(deadline);
+  if (tcp_listener_) {
+    if (auto begun = accept_tcp_beside(deadline); !begun) return begun.error();
+  }
   auto connections = rdma_listener_->accept_first(rdma_call(begin_.streams, deadline));
   if (connections) {
     stop_tcp_ = true;
@@ -283,13 +285,16 @@ Result<StreamSetup::Connections> StreamSetup::accept() {
   return made;
 }
 
-void StreamSetup::accept_tcp_beside(std::chrono::seconds deadline) {
-  beside_ = std::thread([this, deadline] {
+Result<void> StreamSetup::accept_tcp_beside(std::chrono::seconds deadline) {
+  auto thread = io::Thread::start("a thread for TCP", [this, deadline] {
     auto sockets = tcp_listener_->accept_first(terms(), begin_.streams, deadline, stop_tcp_, tcp_);
     if (!sockets) return tcp_listener_.reset();
     over_tcp_ = std::move(*sockets);
     stop_rdma_ = true;
   });
+  if (!thread) return thread.error();
+  beside_ = std::move(*thread);
+  return {};
 }
 
 }  // namespace rdcp::tree

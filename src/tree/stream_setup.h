@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "io/thread.h"
 #include "net/rdma_connect.h"
 #include "net/tcp_connect.h"
 #include "tree/crew.h"
@@ -58,7 +58,7 @@ class StreamSetup : public FurtherStreams {
   net::StreamShape shape() const {
     return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
   }
-  void accept_tcp_beside(std::chrono::seconds deadline);
+  io::Result<void> accept_tcp_beside(std::chrono::seconds deadline);
   std::optional<FurtherStream> next_over_tcp(std::uint16_t stream);
   std::optional<FurtherStream> next_over_rdma(std::uint16_t stream);
 
@@ -80,7 +80,7 @@ class StreamSetup : public FurtherStreams {
   std::vector<std::string> notes_;
   // Where both may come, a thread accepts over TCP. Whichever has all its streams first stops the other; who
   // is stopped notices within 100 ms, and nobody waits for that.
-  std::thread beside_;
+  io::Thread beside_;
   std::optional<net::Sockets> over_tcp_;  // read after the thread's end
   std::atomic<bool> stop_tcp_{false};
   std::atomic<bool> stop_rdma_{false};

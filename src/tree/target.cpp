@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <thread>
 
 #include "tree/crew.h"
 #include "tree/own_names.h"
@@ -157,12 +156,12 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   Crew crew(
       streams_,
       [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
-      [this] { return stopped_ || refusing_; });
-  const auto lost = crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
-  if (lost) {
-    reporter_.fatal(*lost);
-    refuse_all();
-  }
+      [this] { return stopped_ || refusing_; },
+      [this](const io::Error& error) {
+        reporter_.fatal(error);
+        refuse_all();
+      });
+  crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
   files_.clear();
   changes_.finish();
   if (gate_.skipped() > 0) {

@@ -260,27 +260,35 @@ Walker::~Walker() {
     over_ = true;
     offered_changed_.notify_all();
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (io::Thread& thread : threads_) thread.join();
 }
 
-void Walker::start(unsigned threads) {
-  thread_count_ = threads;
-  running_threads_ = threads;
+io::Result<void> Walker::start(unsigned threads) {
   for (const Root& root : roots_) {
     if (!root.single && !choice_.filter.hides(root.filter_path, true)) add_top(root);
   }
-  for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, first = i == 0] {
-      if (first) {
-        Thread singles(*this);
-        for (const Root& root : roots_) {
-          if (root.single && !root.opened) singles.add_single(root);
-        }
-        singles.flush();
-      }
+  // They begin when it is known how many there are.
+  const std::lock_guard lock(mutex_);
+  while (threads_.size() < threads) {
+    auto thread = io::Thread::start("a thread that walks the tree", [this, first = threads_.empty()] {
+      { const std::lock_guard begin(mutex_); }
+      if (first) walk_singles();
       run_thread();
     });
+    if (!thread && threads_.empty()) return thread.error();
+    if (!thread) break;
+    threads_.push_back(std::move(*thread));
   }
+  thread_count_ = running_threads_ = static_cast<unsigned>(threads_.size());
+  return {};
+}
+
+void Walker::walk_singles() {
+  Thread singles(*this);
+  for (const Root& root : roots_) {
+    if (root.single && !root.opened) singles.add_single(root);
+  }
+  singles.flush();
 }
 
 void Walker::add_top(const Root& root) {

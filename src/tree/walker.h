@@ -6,9 +6,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "io/thread.h"
 #include "tree/choice.h"
 #include "tree/metadata.h"
 #include "tree/plan.h"
@@ -38,7 +38,8 @@ class Walker {
          const MetadataPolicy& policy, NameTable& names, Reporter& reporter);
   ~Walker();  // stops the plan if the walk is not over, and joins
 
-  void start(unsigned threads);
+  // By as many threads as are to be had of these. Error: there is none.
+  io::Result<void> start(unsigned threads);
 
  private:
   class Thread;
@@ -50,6 +51,7 @@ class Walker {
   bool wants_offer();
   bool offer(DirectoryRef& directory);
   void run_thread();
+  void walk_singles();
 
   Plan& plan_;
   const std::vector<Root>& roots_;
@@ -67,7 +69,7 @@ class Walker {
   unsigned running_threads_ = 0;
   bool over_ = false;
 
-  std::vector<std::thread> threads_;
+  std::vector<io::Thread> threads_;
 };
 
 }  // namespace rdcp::tree

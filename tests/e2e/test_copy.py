@@ -239,6 +239,16 @@ class Streams(CopyTest):
         self.assertTrue((self.target / "empty").is_file())
 
 
+class Bandwidth(CopyTest):
+    def test_a_copy_within_the_kernel_keeps_to_the_limit(self):
+        """It could be done in no time. The last eighth of a second's bytes need not be waited for."""
+        for folder in (self.disk, self.memory):
+            file = self.make_file(folder / "file", 4 * MIB)
+            done = self.copy("--bwlimit", "8MiB", file, folder / "copy")
+            self.assertGreater(done.seconds, 0.35, folder)
+            self.assert_same_file(file, folder / "copy")
+
+
 class Words(CopyTest):
     """What it says, and where."""
 

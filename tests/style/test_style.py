@@ -110,6 +110,15 @@ class Style(unittest.TestCase):
         # Feature tests of libc and of a header must be macros.
         self.assert_none(matches(sources("src"), r"^\s*#\s*define\s+(?!_GNU_SOURCE|XXH_)"), "macros")
 
+    def test_threads_are_started_at_one_place(self):
+        paths = [path for path in sources("src") if name_of(path) not in ("src/io/thread.h", "src/io/thread.cpp")]
+        self.assert_none(matches(paths, r"std::j?thread\b|std::async\b|pthread_create"),
+                         "threads whose start may throw: io::Thread::start() tells an error")
+
+    def test_outputs_are_written_at_one_place(self):
+        self.assert_none(matches(sources("src"), r"\b(std::)?(fputs|fwrite|fprintf|puts|printf|fflush)\(|std::c(out|err)\b"),
+                         "not by write_all(), which waits where the descriptor does not")
+
     def test_the_build_downloads_nothing(self):
         paths = files("CMakeLists.txt", "*.cmake", "CMakePresets.json", "*.sh") + shell_scripts()
         downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone"

@@ -128,7 +128,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   Source source(source_job, heard.reporter);
   Target target(target_job, heard.reporter);
   const std::vector<PathFacts> facts = source.open();
-  source.start_walk();
+  EXPECT_TRUE(source.start_walk());
   if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
   target.tell_changes(copy.changes);
   const auto landing = land(copy.sources, facts, copy.destination, target.open(), true);

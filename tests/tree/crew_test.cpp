@@ -93,10 +93,12 @@ class Worker {
 class CrewTest : public ::testing::Test {
  protected:
   std::optional<io::Error> run(std::size_t streams, FurtherStreams* further, seconds patience) {
+    std::optional<io::Error> failed;
     Crew crew(
         table_, [this](std::size_t stream, const StreamMaker&) { worker_(stream); },
-        [this] { return over_.load(); });
-    return crew.run(std::vector<StreamMaker>(streams), further, patience);
+        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; });
+    crew.run(std::vector<StreamMaker>(streams), further, patience);
+    return failed;
   }
   StreamTable table_;
   Worker worker_{table_};
