@@ -29,7 +29,8 @@ struct Landing {
 // sources and facts are in the same order. same_kernel: both agents run on one host, so that inode numbers
 // can be compared and a directory is not copied into itself. into_directory: these are some of several SRC,
 // so DST must be a directory. Errors (file) name SRC or DST: DST is no directory for several SRC or for a
-// directory, a name that would be taken twice or that is none ("..", which a source calls a file), a directory into itself.
+// directory, a name that would be taken twice or that is none ("..", which a source calls a file), a
+// directory into itself.
 io::Result<Landing> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
                          const std::string& destination, const TargetReady& target, bool same_kernel,
                          bool into_directory = false);

@@ -29,9 +29,9 @@ struct Item {
   // listed: what a finish becomes when something in the directory went out of the batch.
   enum class Kind : std::uint8_t { entry, hard_link, finish, enter, listed };
   Kind kind = Kind::entry;
-  DirectoryRef directory;   // that it is in; for finish, enter, listed: the directory itself
-  std::string name;         // for these: empty
-  struct stat status {};    // entry, hard_link
+  DirectoryRef directory;  // that it is in; for finish, enter, listed: the directory itself
+  std::string name;        // for these: empty
+  struct stat status {};   // entry, hard_link
   // symlink: content; hard_link, when it is its turn: a path beneath link_root.
   std::string link_target;
   const Root* link_root = nullptr;
