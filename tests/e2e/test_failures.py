@@ -288,12 +288,12 @@ class Waiting(CopyTest):
         self.assert_nothing_lives(running)
 
     def test_a_fifo_without_a_writer(self):
-        fifo = self.source / "fifo"
+        fifo, copy = self.source / "fifo", self.target / "copy"
         os.mkfifo(fifo)
-        for words, number in (((fifo, self.target), signal.SIGINT), ((fifo, self.target), signal.SIGTERM),
-                              ((fifo, f"dest:{self.target}"), signal.SIGINT),
-                              ((f"dest:{fifo}", self.target), signal.SIGTERM),
-                              (("--ring", "threads", fifo, self.target), signal.SIGTERM)):
+        for words, number in (((fifo, copy), signal.SIGINT), ((fifo, copy), signal.SIGTERM),
+                              ((fifo, f"dest:{copy}"), signal.SIGINT),
+                              ((f"dest:{fifo}", copy), signal.SIGTERM),
+                              (("--ring", "threads", fifo, copy), signal.SIGTERM)):
             with self.subTest(words=words, number=number):
                 self.check_ends(self.waiting_for(fifo, *words), number)
 
@@ -302,7 +302,7 @@ class Waiting(CopyTest):
         os.mkfifo(fifo)
         for words in ((), ("--ring", "threads")):
             with self.subTest(words):
-                running = self.waiting_for(fifo, *words, fifo, self.target)
+                running = self.waiting_for(fifo, *words, fifo, self.target / "copy")
                 with open(fifo, "wb", buffering=0) as writer:
                     writer.write(b"begun")
                     self.check_ends(running, signal.SIGINT)
