@@ -119,32 +119,32 @@ class Limits(CopyTest):
                 self.assertTrue(received.err or said or sent.err, f"{most}: nothing said")
 
     def test_descriptors(self):
-        self.sweep(resource.RLIMIT_NOFILE, (3, 8, 12, 16, 24, 32, 48, 64))
+        self.sweep(resource.RLIMIT_NOFILE, (8, 16, 24, 48))
 
     @unittest.skipUnless(is_root, "needs another user")
     def test_threads(self):
         os.chown(self.target, NOBODY, NOBODY)
-        self.sweep(resource.RLIMIT_NPROC, range(1, 16, 2), NOBODY)
+        self.sweep(resource.RLIMIT_NPROC, (1, 5, 9, 13), NOBODY)
 
     def test_memory(self):
-        self.sweep(resource.RLIMIT_AS, [mib * MIB for mib in range(64, 161, 8)])
+        self.sweep(resource.RLIMIT_AS, [mib * MIB for mib in (80, 112, 144)])
 
     def test_stack(self):
-        self.sweep(resource.RLIMIT_STACK, (64 * KIB, 128 * KIB, 1 * MIB))
+        self.sweep(resource.RLIMIT_STACK, (64 * KIB,))
 
     def test_size_of_files(self):
-        self.sweep(resource.RLIMIT_FSIZE, (0, 4 * KIB, 1 * MIB))
+        self.sweep(resource.RLIMIT_FSIZE, (0, 1 * MIB))
 
     def test_locked_memory(self):
         self.sweep(resource.RLIMIT_MEMLOCK, (0,))
 
     def test_a_file_that_is_too_large_is_named_and_the_others_are_copied(self):
-        copy = self.new("tree")
-        done = self.run_limited([RDCP, "-r", f"{self.tree}/", copy], limited(resource.RLIMIT_FSIZE, 4 * KIB))
-        self.assertEqual(done.status, EXIT_FILES, done)
-        self.assertIn("large: File too large", done.err)
-        self.assertEqual(len(list((copy / "deep").iterdir())), 21)
-        self.assertFalse((copy / "large").exists())
+        for copy in (self.disk / "copy", self.target / "copy"):
+            done = self.run_limited([RDCP, "-r", f"{self.tree}/", copy], limited(resource.RLIMIT_FSIZE, 4 * KIB))
+            self.assertEqual(done.status, EXIT_FILES, done)
+            self.assertIn("large: File too large", done.err)
+            self.assertEqual(len(list((copy / "deep").iterdir())), 21)
+            self.assertFalse((copy / "large").exists())
 
     def test_commands_get_the_signal_back(self):
         done = self.run_limited([BUILD / "rdpipe", "grep SigIgn /proc/self/status"], None)
