@@ -43,7 +43,10 @@ int signals_as_descriptor(Suspend suspend) {
   if (suspend == Suspend::by_descriptor) sigaddset(&signals, SIGTSTP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  // Without it (no descriptor is left) nobody would hear of them: they end the process then.
+  if (fd < 0) pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  return fd;
 }
 
 bool end_is_asked_for() {

@@ -1,6 +1,5 @@
 #include "cli/receive.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "cli/process.h"
 #include "cli/report.h"
 #include "cli/version.h"
+#include "io/descriptors.h"
 #include "net/pipe_key.h"
 #include "net/rdma_port.h"
 #include "net/sockets.h"
@@ -161,8 +161,9 @@ int run_receive(const PipeOptions& options) {
     worst = std::max(worst.load(), exit_status(problem.kind));
   };
   raise_limits();
-  io::Fd out(::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
-  const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(out), place);
+  auto out = io::duplicate(socket->get(), "the sender's connection");
+  if (!out) return fail(out.error());
+  const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(*out), place);
   int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
   if (options.copy.verbose && end.done) print_summary(end);
