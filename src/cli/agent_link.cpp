@@ -179,6 +179,13 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
     }
     case MessageType::problem:
       return append(*control_, raw, problems);
+    case MessageType::stream_lost:
+      // Each has a number of its own.
+      if (++losses_ > tree::StreamTable::kStreamNumbersMax) {
+        return io::plain_error(ErrorKind::protocol, "control message from", name_,
+                               "tells more losses than there can be streams");
+      }
+      return append(*control_, raw, lost_streams);
     default:
       return io::plain_error(ErrorKind::protocol, "control message from", name_, "is of a kind unknown here");
   }

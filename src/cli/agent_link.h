@@ -19,6 +19,7 @@
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/segment_job.h"
+#include "tree/stream_table.h"
 #include "tree/sums.h"
 
 namespace rdcp::cli {
@@ -73,8 +74,9 @@ class AgentLink {
   std::vector<tree::Listed> listed;
   std::vector<tree::SumTold> told;
   tree::Progress progress;
-  std::vector<tree::Problem> problems;  // not yet printed
-  std::vector<tree::Change> changes;    // the same
+  std::vector<tree::Problem> problems;         // not yet printed
+  std::vector<tree::Change> changes;           // the same
+  std::vector<tree::StreamLost> lost_streams;  // the other side is not told yet
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
   bool suspended = false;  // by its user, who may take his time
@@ -90,6 +92,7 @@ class AgentLink {
   AgentProcess process_;
   io::Thread thread_;
   bool ended_remote_ = false;
+  std::size_t losses_ = 0;  // told so far
   bool connected_ = false;  // by a socket, which is all that is known of the agent
   std::string gone_;
 };

@@ -170,6 +170,7 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
   if (parties_.source_connects == Connect::listen) target_job.streams.connect = Connect::connect;
   target_job.path = options_.destination.path;
   target_job.standard_output = is_stream(options_.destination);
+  target_job.tree = options_.recursive || options_.selection.named_only;
   const bool leaves_marker = options_.recursive && options_.resume && !options_.sync.enabled;
   if (leaves_marker) target_job.marker = run_marker_of(options_);
 

@@ -75,6 +75,7 @@ class Coordinator {
   void take_signal();
   void take_problems(AgentLink& link);
   void take_changes(AgentLink& link);
+  void pass_on_losses(AgentLink& link, AgentLink* other);
   void print_lines(std::string_view lines);
   bool lost(AgentLink& link, const io::Error& error);
   void send_beats();

@@ -40,6 +40,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     if (watched[i].fd < 0 || watched[i].revents == 0) continue;
     const auto received = links[i]->receive();
     take_changes(*links[i]);
+    pass_on_losses(*links[i], links[1 - i]);
     take_problems(*links[i]);
     for (const tree::Sums& sums : std::exchange(links[i]->sums, {})) {
       for (const tree::SumLine& line : sums.lines) {
@@ -96,6 +97,14 @@ void Coordinator::take_problems(AgentLink& link) {
     if (parties_.tell) parties_.tell(problem.kind, text);
     status_ = std::max(status_, exit_status(problem.kind));
     run_ended_ = problem.ends_run;
+  }
+}
+
+// Of streams, which there are from begin() on; before, nothing of this is true.
+void Coordinator::pass_on_losses(AgentLink& link, AgentLink* other) {
+  for (const tree::StreamLost& lost : std::exchange(link.lost_streams, {})) {
+    const bool copies = begun_ != Clock::time_point{} && other != nullptr && !other->gone && !other->done;
+    if (copies) (void)other->control().send(lost).ok();
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -39,7 +40,7 @@ class Bell {
 
 // A payload belongs to its source until the target has taken it out of the queue, then to the target until
 // that has put its SendAwaiter among the copied ones. So the source, when it is shut, may take back what is
-// still in the queue and must wait only for one copy.
+// still in the queue and must wait only for one copy; also where its ring broke and it cannot be told of it.
 class MemoryChannel {
  public:
   struct ToTarget {
@@ -72,6 +73,7 @@ class MemoryChannel {
     if (to_target_.empty()) return std::nullopt;
     const ToTarget first = to_target_.front();
     to_target_.erase(to_target_.begin());
+    copying_ = true;
     return first;
   }
 
@@ -86,7 +88,9 @@ class MemoryChannel {
     {
       const std::lock_guard lock(mutex_);
       to_source_.copied.push_back(&awaiter);
+      copying_ = false;
     }
+    copied_.notify_all();
     source_bell_.ring();
   }
 
@@ -111,6 +115,15 @@ class MemoryChannel {
   // Both bells: the side that closes may have to look up, too.
   void close_source() { close(source_closed_); }
   void close_target() { close(target_closed_); }
+  // The source's payloads and awaiters go: when this returns, the target has none of them any more.
+  void leave_source() {
+    {
+      std::unique_lock lock(mutex_);
+      to_target_.clear();
+      copied_.wait(lock, [this] { return !copying_; });
+    }
+    close_source();
+  }
 
  private:
   void close(bool& closed) {
@@ -127,6 +140,8 @@ class MemoryChannel {
   MemoryTap tap_;
   std::mutex mutex_;
   std::vector<ToTarget> to_target_;
+  bool copying_ = false;  // the target, what it took last
+  std::condition_variable copied_;
   ToSource to_source_;
   bool source_closed_ = false;
   bool target_closed_ = false;
@@ -140,7 +155,7 @@ class MemorySource : public Stream {
  public:
   MemorySource(io::Ring& ring, std::shared_ptr<MemoryChannel> channel, const StreamShape& shape)
       : Stream(ring, Side::source, shape, "in this process"), channel_(std::move(channel)) {}
-  ~MemorySource() override { channel_->close_source(); }
+  ~MemorySource() override { channel_->leave_source(); }
 
   void start() override {
     pump_ = pump();

@@ -75,6 +75,7 @@ class RdmaStream : public Stream {
   Envelope& envelope() { return envelope_; }
   // What is registered with the device: the arena, or what stands between it and the wire.
   io::Arena& registered() { return between_ ? *between_ : arena_; }
+  bool has_between() const { return between_ != nullptr; }
 
   RdmaQueue& queue() { return connection_->queue(); }
   const ibv_mr& memory() const { return *memory_; }

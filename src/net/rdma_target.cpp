@@ -20,6 +20,8 @@ class RdmaTarget final : public RdmaStream {
     waiting_credits_.reserve(shape.target_slots);
   }
 
+  bool peer_can_write() const override { return !has_between(); }
+
  private:
   void begin() override;
   void post_send(SendAwaiter&) override { assert(false); }

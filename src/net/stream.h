@@ -90,6 +90,9 @@ class Stream {
   virtual bool idle() const = 0;
   // "tcp 10.0.0.1:40000 -> 10.0.0.2:41000" or the like.
   virtual std::string description() const = 0;
+  // Target. Whether the source could still change a chunk that lies in its slot: what is parsed is copied
+  // first.
+  virtual bool peer_can_write() const { return false; }
   // To be called about once a second: shuts the stream when its peer's host has been out of reach for
   // kUnreachableMax.
   virtual void check_connection() {}

@@ -185,6 +185,10 @@ bool Agent::handle(const RawMessage& raw) {
       if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
       return begin.has_value();
     }
+    case MessageType::stream_lost: {
+      const auto lost = expect<StreamLost>(raw);
+      return lost && hear_loss(*lost);
+    }
     case MessageType::segment_job: {
       const auto job = expect<SegmentJob>(raw);
       if (job && !source_ && !target_ && !measure_) segment_complete_ = run_segment(*job, control_, place_);

@@ -24,10 +24,21 @@ bool Agent::take_names(const PathsNamed& part) {
   return added.ok();
 }
 
+// False: reported.
+bool Agent::hear_loss(const StreamLost& lost) {
+  const bool known = source_ ? source_->hear_loss(lost.stream) : target_ && target_->hear_loss(lost.stream);
+  if (!known) {
+    reporter_.fatal(io::plain_error(io::ErrorKind::protocol, "control message from", "the coordinator",
+                                    "tells the loss of a stream that there cannot be"));
+  }
+  return known;
+}
+
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   if (source_) setup_ = std::make_unique<StreamSetup>(place_);
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {
     reporter_.fatal(chosen.error());
@@ -49,6 +60,7 @@ void Agent::start_target(const TargetJob& asked) {
   if (target_) setup_ = std::make_unique<StreamSetup>(place_);
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
+  target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (place_.only) target_->take_only_one_file(place_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);

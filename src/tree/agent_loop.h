@@ -53,6 +53,8 @@ class Agent {
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
+  void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
+  bool hear_loss(const StreamLost& lost);
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);

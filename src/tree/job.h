@@ -1,4 +1,4 @@
-// The messages that say what is to be copied, from where and to where.
+// The messages that say what is to be copied, from where and to where, and by which streams.
 #pragma once
 
 #include <cstdint>
@@ -68,10 +68,11 @@ struct TargetJob {
   StreamWish streams;
   std::string path;
   bool standard_output = false;
+  bool tree = false;    // directories, symlinks and special files may come, too
   std::string marker;   // the run's (run_marker.h); empty: none is made
   Selection selection;  // what of the rules protects something from --delete
   auto fields() {
-    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, marker),
+    return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, tree, marker),
                           selection.fields());
   }
 };
@@ -136,6 +137,14 @@ struct Begin {
     return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
                     source_device, source_inode, in_place, as_it_comes);
   }
+};
+
+// To the coordinator: a stream is lost here. From it: the other side has lost one, which may look sound here
+// (one end was reset, the other is held open by something in between) and would be waited for for ever.
+struct StreamLost {
+  static constexpr MessageType kType = MessageType::stream_lost;
+  std::uint16_t stream = 0;  // its number
+  auto fields() { return std::tie(stream); }
 };
 
 }  // namespace rdcp::tree

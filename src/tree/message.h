@@ -1,9 +1,10 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
 // Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, clean_job,
-// beat, suspend, abort, finish; list_job, list_more, sum_ask (tree/check_job.h).
+// beat, suspend, abort, finish, stream_lost (tree/job.h); list_job, list_more, sum_ask (tree/check_job.h).
 // Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, changes, done | measured, findings, leftovers, suspend; sums (tree/sums.h), listed, sum_told.
+// problem, changes, done | measured, findings, leftovers, suspend, stream_lost; sums (tree/sums.h), listed,
+// sum_told.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,7 @@ enum class MessageType : std::uint8_t {
   listed,
   sum_ask,
   sum_told,
+  stream_lost,
 };
 
 struct Hello {
@@ -78,12 +80,10 @@ struct Pong {
 
 struct Progress {
   static constexpr MessageType kType = MessageType::progress;
-  std::uint64_t bytes_done = 0;
-  std::uint64_t files_done = 0;
-  std::uint64_t bytes_total = 0;  // so far
-  std::uint64_t files_total = 0;
-  bool total_known = false;  // the walk is over
-  std::string path;          // one of those under way
+  std::uint64_t bytes_done = 0, files_done = 0;
+  std::uint64_t bytes_total = 0, files_total = 0;  // so far
+  bool total_known = false;                        // the walk is over
+  std::string path;                                // one of those under way
   auto fields() { return std::tie(bytes_done, files_done, bytes_total, files_total, total_known, path); }
 };
 

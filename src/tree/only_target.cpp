@@ -2,20 +2,21 @@
 
 namespace rdcp::tree {
 
-TargetJob held_to(const OnlyTarget& only, TargetJob job) {
+// Put together anew: what is not named here is nothing that a stranger can ask for.
+TargetJob held_to(const OnlyTarget& only, const TargetJob& asked) {
+  const bool automatic_cache = only.cache == io::CacheMode::automatic;
+  const bool automatic_ring = only.ring == io::RingChoice::automatic;
+  TargetJob job;
   job.path = only.path;
   job.standard_output = only.path.empty();
-  job.marker.clear();
-  job.settings.sync = {};
-  job.settings.delta = false;
-  job.settings.inplace = false;
+  job.settings.chunk_bytes = asked.settings.chunk_bytes;
+  job.settings.cache = automatic_cache ? asked.settings.cache : only.cache;
+  job.settings.ring = automatic_ring ? asked.settings.ring : only.ring;
+  job.settings.congestion = only.congestion.empty() ? asked.settings.congestion : only.congestion;
   job.settings.resume = false;
-  job.settings.retry_seconds = 0;
   job.settings.keep_owner = false;
   job.settings.keep_xattrs = false;
-  if (only.cache != io::CacheMode::automatic) job.settings.cache = only.cache;
-  if (only.ring != io::RingChoice::automatic) job.settings.ring = only.ring;
-  if (!only.congestion.empty()) job.settings.congestion = only.congestion;
+  job.streams = asked.streams;
   if (only.transport != Transport::automatic) job.streams.transport = only.transport;
   if (!only.streams_as_told) {
     job.streams.encrypt = only.encrypt;

@@ -7,6 +7,6 @@
 namespace rdcp::tree {
 
 // What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job);
+TargetJob held_to(const OnlyTarget& only, const TargetJob& asked);
 
 }  // namespace rdcp::tree

@@ -58,9 +58,6 @@ struct OnlyTarget {
   bool streams_as_told = false;  // the coordinator is no stranger: it says which side listens, and where
 };
 
-// What an OnlyTarget leaves of a job.
-TargetJob held_to(const OnlyTarget& only, TargetJob job);
-
 struct AgentPlace {
   std::string program_version;
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process

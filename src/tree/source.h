@@ -54,6 +54,10 @@ class Source {
   void send_holes() { sends_holes_ = true; }
   // Tells the digests of what has arrived; before start_walk().
   void tell_sums(SumTeller::Sink sink) { sums_ = std::make_unique<SumTeller>(std::move(sink)); }
+  // Before copy(): where the numbers of streams that are lost here go.
+  void tell_losses(std::function<void(std::size_t)> tell) { streams_.set_tell(std::move(tell)); }
+  // The target has lost a stream. Any thread, any time. False: there can be none of that number.
+  bool hear_loss(std::size_t stream) { return streams_.give_up(stream); }
   // The only SRC becomes DST itself, so its name is no part of what lies in DST. After set_landings().
   void land_beneath_parent();
   // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().

@@ -10,6 +10,7 @@
 
 namespace rdcp::tree {
 
+using net::AckStatus;
 using net::FrameKind;
 
 namespace {
@@ -105,6 +106,23 @@ Packer::Packed SourceWorker::sums_of(const LargeFile& file, const io::Digest& co
   Packer::Packed packed;
   packed.sums.push_back(std::move(line));
   return packed;
+}
+
+void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status) {
+  const LargeFile& file = *work.file;
+  if (work.kind == Work::Kind::commit && status == AckStatus::done) {
+    ++source_.counters_.files;
+    source_.counters_.bytes -= file.surplus;
+    if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
+  } else if (!file.failed && (file.differs || file.read_again)) {  // it begins anew
+    source_.counters_.bytes -= file.counted;
+    source_.counters_.kept_bytes -= file.kept_bytes;
+  } else {
+    source_.plan_.linked().pass_on(file.item);
+  }
+  work.file->fd.reset();
+  source_.plan_.settle_file(work.file);
+  work.file.reset();
 }
 
 }  // namespace rdcp::tree

@@ -92,6 +92,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   }
   ring_ = std::move(*ring);
   source_.plan_.subscribe(ring_.get());
+  source_.streams_.subscribe(index_, ring_.get());
   // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
   ring_->offer_arena(arena->all());
@@ -105,12 +106,18 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   running_slots_ = depth_;
   // Before the first look at the plan: what changes after that look must not be missed.
   std::uint64_t seen = source_.plan_.changes();
+  std::uint64_t seen_losses = 0;
   for (io::Task& task : tasks) task.start();
 
   const auto driven = drive(*ring_, *stream_, tasks, [&] {
     const std::uint64_t changes = source_.plan_.changes();
     if (changes != seen || source_.plan_.stopped()) idle_->wake_all();
     seen = changes;
+    const std::uint64_t losses = source_.streams_.changes();
+    if (std::exchange(seen_losses, losses) != losses && source_.streams_.given_up(index_)) {
+      stream_->shut(
+          io::plain_error(io::ErrorKind::connection, "send to", "the target", "it lost the connection"));
+    }
     if (source_.stopped()) {
       stream_->shut(io::plain_error(io::ErrorKind::interrupted, "copy", "", "stopped"));
     }
@@ -124,6 +131,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   if (!driven) fail(driven.error());
   if (driven && !stream_lost_) source_.streams_.end(index_);
   source_.plan_.unsubscribe(ring_.get());
+  source_.streams_.leave(index_);
   const net::StreamCounters& sent = stream_->counters();
   const net::StreamTimes& waited = sent.times;
   source_.counters_.wire_bytes += sent.wire_bytes + sent.frames * net::kFrameBytes;
@@ -142,7 +150,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
     if (streams.size() <= index_) streams.resize(index_ + 1);
     streams[index_] = stream_->description();
   }
-  // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
+  // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
+  // what it sends. Then the ring, before the tasks and the arena, which the kernel may still know of.
   files_->detach();
   stream_.reset();
   ring_.reset();
@@ -374,23 +383,6 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
   if (source_.plan_.settle_extent(work, failed, with_digest ? &chunk.frame : nullptr)) return true;
   work.file.reset();
   return false;
-}
-
-void SourceWorker::settle_close(Work& work, const Chunk& chunk, AckStatus status) {
-  const LargeFile& file = *work.file;
-  if (work.kind == Work::Kind::commit && status == AckStatus::done) {
-    ++source_.counters_.files;
-    source_.counters_.bytes -= file.surplus;
-    if (source_.sums_ != nullptr) source_.sums_->add(chunk.packed.sums);
-  } else if (!file.failed && (file.differs || file.read_again)) {  // it begins anew
-    source_.counters_.bytes -= file.counted;
-    source_.counters_.kept_bytes -= file.kept_bytes;
-  } else {
-    source_.plan_.linked().pass_on(file.item);
-  }
-  work.file->fd.reset();
-  source_.plan_.settle_file(work.file);
-  work.file.reset();
 }
 
 }  // namespace rdcp::tree

@@ -18,6 +18,12 @@ void StreamTable::begin(std::size_t count, bool may_come_back) {
   streams_.assign(count, Stream());
   count_ = count;
   may_come_back_ = may_come_back;
+  begun_ = true;
+  for (const std::size_t stream : early_) {
+    if (stream >= count && !may_come_back) continue;
+    make_room_for(stream);
+    streams_[stream].given_up = true;
+  }
 }
 
 bool StreamTable::add(std::size_t stream) {
@@ -74,6 +80,14 @@ void StreamTable::end(std::size_t stream) {
 
 bool StreamTable::lose(std::size_t stream, const std::string& description, const io::Error& cause,
                        bool carried) {
+  const bool known_there = given_up(stream);
+  const bool goes_on = note_loss(stream, description, cause, carried);
+  if (goes_on && !known_there && tell_) tell_(stream);
+  return goes_on;
+}
+
+bool StreamTable::note_loss(std::size_t stream, const std::string& description, const io::Error& cause,
+                            bool carried) {
   const std::lock_guard lock(mutex_);
   Stream& lost = streams_[stream];
   lost.state = State::lost;
@@ -111,7 +125,13 @@ std::vector<std::string> StreamTable::lost() const {
 
 bool StreamTable::give_up(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  if (stream >= kStreamNumbersMax || (!may_come_back_ && stream >= streams_.size())) return false;
+  if (stream >= kStreamNumbersMax) return false;
+  if (!begun_) {
+    if (early_.size() == kStreamNumbersMax) return false;
+    early_.push_back(stream);
+    return true;
+  }
+  if (!may_come_back_ && stream >= streams_.size()) return false;
   make_room_for(stream);
   streams_[stream].given_up = true;
   wake_workers();
@@ -121,6 +141,11 @@ bool StreamTable::give_up(std::size_t stream) {
 bool StreamTable::given_up(std::size_t stream) const {
   const std::lock_guard lock(mutex_);
   return streams_[stream].given_up;
+}
+
+bool StreamTable::any_given_up() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(streams_, &Stream::given_up);
 }
 
 void StreamTable::leave(std::size_t stream) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ class StreamTable {
   // Further streams have numbers below this.
   static constexpr std::size_t kStreamNumbersMax = 4096;
 
+  // Hears the number of each stream that is lost here, unless the other side said so first: that is to be
+  // told. Before begin(); called by workers.
+  void set_tell(std::function<void(std::size_t)> tell) { tell_ = std::move(tell); }
   // Before the workers start. may_come_back: further streams may take the place of lost ones, so the loss of
   // the last one is not the end.
   void begin(std::size_t count, bool may_come_back = false);
@@ -46,10 +50,11 @@ class StreamTable {
   // One line for each.
   std::vector<std::string> lost() const;
 
-  // Target. The source says that a stream is lost: its worker, woken, is to end it. One that has not come
-  // never will. False: no stream has such a number.
+  // The other side says that a stream is lost: its worker, woken, is to end it. One that has not come never
+  // will. Any thread, before begin(), too. False: no stream has such a number.
   bool give_up(std::size_t stream);
   bool given_up(std::size_t stream) const;
+  bool any_given_up() const;
   // Its worker touches nothing any more. Wakes the others, who may have to tell the source.
   void leave(std::size_t stream);
   bool has_left(std::size_t stream) const;
@@ -59,7 +64,7 @@ class StreamTable {
   void wake_all();
   // The same, where this stream's own slots know already.
   void wake_others(std::size_t stream);
-  // Target's workers: their ring is woken when changes() is another.
+  // Workers: their ring is woken when changes() is another, until they leave.
   void subscribe(std::size_t stream, io::Ring* ring);
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
@@ -74,6 +79,7 @@ class StreamTable {
     bool left = false;
     io::Ring* ring = nullptr;
   };
+  bool note_loss(std::size_t stream, const std::string& description, const io::Error& cause, bool carried);
   void wake_workers();
   void make_room_for(std::size_t stream);
   bool all_lost() const;
@@ -85,6 +91,9 @@ class StreamTable {
   std::size_t replaced_ = 0;  // of them, the first; may run ahead of the loss
   std::size_t count_ = 0;     // at first
   bool may_come_back_ = false;
+  bool begun_ = false;
+  std::vector<std::size_t> early_;  // given up before begin()
+  std::function<void(std::size_t)> tell_;
   std::optional<io::Error> last_loss_;
   io::Clock::time_point lost_since_;
   std::optional<io::Clock::time_point> first_end_;

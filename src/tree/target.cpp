@@ -125,7 +125,9 @@ Result<void> Target::begin(const Begin& begin) {
       one_file ? AdmittedNames::all() : AdmittedNames::create(begin.landings);
   if (!admitted) return std::move(admitted).error();
   admitted_ = std::move(*admitted);
-  if (one_file ? has_place : begin.in_place) return open_in_place();
+  const bool in_place = one_file ? has_place : begin.in_place;
+  terms_ = terms_of(job_, begin.streams, one_file, in_place);
+  if (in_place) return open_in_place();
   auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
   if (!filter) return std::move(filter).error();
   in_place_.reset();

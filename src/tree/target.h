@@ -12,6 +12,7 @@
 
 #include "io/fd.h"
 #include "tree/admitted_names.h"
+#include "tree/agreed.h"
 #include "tree/changes_in_turn.h"
 #include "tree/entry.h"
 #include "tree/job.h"
@@ -47,6 +48,10 @@ class Target {
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
   // Before open(): where a sync's changes go.
   void tell_changes(std::function<void(const Changes&)> tell) { changes_.set_tell(std::move(tell)); }
+  // Before copy(): where the numbers of streams that are lost here go.
+  void tell_losses(std::function<void(std::size_t)> tell) { streams_.set_tell(std::move(tell)); }
+  // The source has lost a stream. Any thread, any time. False: there can be none of that number.
+  bool hear_loss(std::size_t stream) { return streams_.give_up(stream); }
   // What stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
@@ -98,6 +103,7 @@ class Target {
   std::optional<RunMarker> marker_;
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
+  Terms terms_ = 0;       // what the source may send
   std::atomic<bool> stopped_{false};
   std::atomic<bool> refusing_{false};
   std::atomic<std::uint64_t> bytes_{0};

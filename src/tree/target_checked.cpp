@@ -18,18 +18,13 @@ constexpr auto kPresent = static_cast<std::uint8_t>(PieceVerdict::present);
 
 // Takes up the archive's next entries. False: there are none left, or the run is over (reported).
 bool TargetWorker::write_some(CheckedArchive& archive) {
-  if (target_.only_file_mode_) {
-    protocol_error("an archive where one stream was agreed on");
-    return false;
-  }
-  if (!may_change()) return false;
   const auto opened =
       std::exchange(archive.opened, true) ? io::Result<void>() : archive.reader.open(archive.chunk);
   if (!opened) fail(opened.error());
   archive.parts.clear();
   while (opened && !archive.over && archive.parts.size() < CheckedArchive::kGroup && !giving_up()) {
     CheckedArchive::Part& part = archive.parts.emplace_back();
-    const auto more = archive.reader.next(part.entry);
+    const auto more = next_entry(archive.reader, part.entry);
     if (!more) fail(more.error());
     if (!more || !*more) {
       archive.parts.pop_back();

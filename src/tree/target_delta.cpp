@@ -109,9 +109,9 @@ TargetFileRef TargetWorker::find_for_span(const net::Frame& frame, const Probe& 
   return file->has_failed() ? nullptr : file;
 }
 
-io::Step<AckStatus> TargetWorker::probe(const net::Frame& frame, std::span<std::byte> slot,
-                                        net::Verdicts& verdicts) {
-  const auto probe = Probe::parse(slot.first(frame.length));
+io::Step<AckStatus> TargetWorker::probe(const net::Frame& frame, std::span<const std::byte> payload,
+                                        std::span<std::byte> room, net::Verdicts& verdicts) {
+  const auto probe = Probe::parse(payload);
   if (!probe) {
     fail(probe.error());
     co_return AckStatus::refused;
@@ -125,9 +125,9 @@ io::Step<AckStatus> TargetWorker::probe(const net::Frame& frame, std::span<std::
   }
   AckStatus status = AckStatus::refused;
   if (chunks) {
-    status = co_await probe_chunks(frame, *probe, file, room_of(slot), verdicts);
+    status = co_await probe_chunks(frame, *probe, file, room, verdicts);
   } else {
-    status = co_await probe_blocks(frame, *probe, file, room_of(slot), verdicts);
+    status = co_await probe_blocks(frame, *probe, file, room, verdicts);
   }
   co_return status;
 }

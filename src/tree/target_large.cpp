@@ -18,12 +18,12 @@ using net::FrameKind;
 // The one entry of an open or commit frame. False: protocol error, reported.
 bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) {
   const auto opened = reader_.open(header);
-  const auto more = opened ? reader_.next(entry) : io::Result<bool>(opened.error());
+  const auto more = opened ? next_entry(reader_, entry) : io::Result<bool>(opened.error());
   if (!more) {
     fail(more.error());
     return false;
   }
-  if (!*more || entry.type != EntryType::file || entry.size != 0) {
+  if (!*more || entry.type != EntryType::file || entry.size != 0 || entry.attributes_only) {
     protocol_error("a file without a header");
     return false;
   }
@@ -32,7 +32,6 @@ bool TargetWorker::read_header(std::span<const std::byte> header, Entry& entry) 
 }
 
 AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::byte> header) {
-  if (!may_change()) return AckStatus::refused;
   auto file = std::make_shared<TargetFile>();
   Entry entry;
   if (!read_header(header, entry)) return AckStatus::refused;
@@ -134,7 +133,8 @@ std::optional<Answer> TargetWorker::answer_again(const net::Frame& frame) {
   if (frame.kind == FrameKind::open) target_.files_.take(frame.file_id);
   const TargetFileRef file =
       frame.kind == FrameKind::data ? target_.files_.find(frame.file_id) : TargetFileRef();
-  if (file != nullptr) {
+  // What was answered otherwise, as bad_digest where it was not read back as it came, was not added.
+  if (file != nullptr && before->status == AckStatus::done) {
     file->remove(before->frame);
     target_.bytes_ -= before->frame.length;
   }
@@ -200,9 +200,8 @@ AckStatus TargetWorker::copy_range(const net::Frame& frame) {
   std::uint64_t length = 0;
   std::memcpy(&from, frame.extra.bytes.data(), sizeof from);
   std::memcpy(&length, frame.extra.bytes.data() + sizeof from, sizeof length);
-  if (target_.job_.streams.connect != Connect::in_process || file == nullptr || frame.offset > file->size ||
-      length > file->size - frame.offset) {
-    protocol_error("a kernel copy that was not agreed on");
+  if (file == nullptr || frame.offset > file->size || length > file->size - frame.offset) {
+    protocol_error("a kernel copy outside of what is open");
     return AckStatus::refused;
   }
   if (!file->has_name()) return AckStatus::unsupported;

@@ -14,18 +14,13 @@ using net::AckStatus;
 
 // A batch of small files. What goes wrong with one of them is told, and the others are put in place.
 AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
-  if (!may_change()) return AckStatus::refused;
-  if (target_.only_file_mode_) {
-    protocol_error("an archive where one stream was agreed on");
-    return AckStatus::refused;
-  }
   const auto opened = reader_.open(chunk);
   if (!opened) {
     fail(opened.error());
     return AckStatus::refused;
   }
   for (;;) {
-    const auto more = reader_.next(entry_);
+    const auto more = next_entry(reader_, entry_);
     if (!more) fail(more.error());
     if (!more || !*more || giving_up()) break;
     const auto put = put_entry();
@@ -40,20 +35,9 @@ AckStatus TargetWorker::unpack(std::span<const std::byte> chunk) {
   return target_.refusing() ? AckStatus::refused : AckStatus::done;
 }
 
-// A dry run is one by what is done here, whatever the source sends.
-bool TargetWorker::may_change() {
-  if (!target_.job_.settings.sync.dry_run) return true;
-  protocol_error("a change in a dry run");
-  return false;
-}
-
 // A page of what the source has: says of each entry what becomes of it, and tells the user.
 AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::byte> page,
                                 net::Verdicts& verdicts) {
-  if (comparer_ == nullptr) {
-    protocol_error("a comparison that was not agreed on");
-    return AckStatus::refused;
-  }
   QuestionReader reader(target_.admitted_);
   Question question;
   Changes changes;
@@ -81,10 +65,6 @@ AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::by
 // What directories of the source hold: says which hold something else here, or removes that.
 AckStatus TargetWorker::prune(const net::Frame& frame, std::span<const std::byte> page,
                               net::Verdicts& verdicts) {
-  if (pruner_ == nullptr || !target_.job_.settings.sync.delete_extra) {
-    protocol_error("a deletion that was not agreed on");
-    return AckStatus::refused;
-  }
   const auto read = read_names_page(page, target_.admitted_);
   if (!read) {
     fail(read.error());
@@ -140,10 +120,6 @@ int TargetWorker::write_at(std::span<const std::byte> bytes, std::uint64_t offse
 
 // A small file for a device, a FIFO or standard output.
 io::Result<void> TargetWorker::write_small_in_place() {
-  if (entry_.type != EntryType::file) {
-    return io::plain_error(ErrorKind::protocol, "receive from", "the source",
-                           "a tree for a target that is one file");
-  }
   for (;;) {
     const auto block = reader_.next_block();
     if (!block) return block.error();

@@ -147,16 +147,19 @@ void TargetWorker::run(const StreamMaker& make_stream) {
     if (streams.size() <= index_) streams.resize(index_ + 1);
     streams[index_] = stream_->description();
   }
-  // The ring goes before the tasks and the arena, which the kernel may still know of if it broke.
+  // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
+  // what it sends. Then the ring, before the tasks and the arena, which the kernel may still know of.
   files_->detach();
   stream_.reset();
   ring_.reset();
   read_back_.reset();
+  tasks.clear();
 }
 
 // The life of a chunk at the target: it lies in its slot; check its digest, write it, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
   std::unique_ptr<CheckedArchive> checked;
+  std::vector<std::byte> own;  // see payload_of()
   if (read_back_ != nullptr) checked = std::make_unique<CheckedArchive>(target_.admitted_);
   for (;;) {
     const auto received = co_await stream_->receive();
@@ -167,14 +170,15 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     if (!*received) break;
     const net::Frame& frame = **received;
     const std::span<std::byte> slot = arena.slot(frame.slot);
+    const std::span<const std::byte> payload = payload_of(frame, slot, own);
     answered_[frame.slot].reset();  // has been heard, or the slot would not be used again
     AckStatus status = AckStatus::done;
     if (net::has_payload(frame.kind)) {
       carried_ = true;
       const Stopwatch watch(times_.digest_ns);
-      if (io::digest_of(slot.first(frame.length)) != frame.digest) status = AckStatus::bad_digest;
+      if (io::digest_of(payload) != frame.digest) status = AckStatus::bad_digest;
     }
-    if (target_.refusing()) status = AckStatus::refused;
+    if (target_.refusing() || !is_agreed(frame)) status = AckStatus::refused;
     if (status != AckStatus::done) {
       stream_->release(frame.slot, status);
       continue;
@@ -190,10 +194,10 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     switch (frame.kind) {
       case FrameKind::archive:
         if (checked == nullptr) {
-          status = unpack(slot.first(frame.length));
+          status = unpack(payload);
           break;
         }
-        checked->begin(slot.first(frame.length));
+        checked->begin(payload);
         while (status == AckStatus::done && write_some(*checked)) {
           while (checked->group.pending > 0) co_await read_back_->wait();
           status = name_written(*checked);
@@ -202,16 +206,16 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         if (target_.refusing()) status = AckStatus::refused;
         break;
       case FrameKind::compare:
-        status = compare(frame, slot.first(frame.length), verdicts);
+        status = compare(frame, payload, verdicts);
         break;
       case FrameKind::names:
-        status = prune(frame, slot.first(frame.length), verdicts);
+        status = prune(frame, payload, verdicts);
         break;
       case FrameKind::open:
-        status = open_file(frame, slot.first(frame.length));
+        status = open_file(frame, payload);
         break;
       case FrameKind::probe:
-        status = co_await probe(frame, slot, verdicts);
+        status = co_await probe(frame, payload, room_of(slot), verdicts);
         break;
       case FrameKind::ask:
         status = co_await ask(frame, slot, verdicts);
@@ -220,7 +224,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         status = copy_range(frame);
         break;
       case FrameKind::commit:
-        status = commit(frame, slot.first(frame.length));
+        status = commit(frame, payload);
         break;
       case FrameKind::abandon:
         target_.files_.take(frame.file_id);
@@ -264,19 +268,47 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
         while (!target_.streams_.has_left(frame.offset) && may_wait()) co_await turns_->wait();
         if (!target_.streams_.has_left(frame.offset)) status = AckStatus::refused;
         break;
-      default:
-        protocol_error("a frame that is none of a source's");
-        break;
+      case FrameKind::end:
+      case FrameKind::credit:
+        break;  // not agreed on in any job
     }
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
     answer(frame, status, status == AckStatus::done ? verdicts : net::Verdicts());
   }
 }
 
+// False: protocol error, reported.
+bool TargetWorker::is_agreed(const net::Frame& frame) {
+  const bool again = (frame.flags & net::kFlagAgain) != 0;
+  const Terms state = again && target_.streams_.any_given_up() ? kHasLostOne : Terms{};
+  const char* fault = fault_of(target_.terms_ | state, frame);
+  if (fault != nullptr) protocol_error(fault);
+  return fault == nullptr;
+}
+
+// An archive's next entry, as long as it is one that was agreed on.
+io::Result<bool> TargetWorker::next_entry(ArchiveReader& reader, Entry& entry) const {
+  auto more = reader.next(entry);
+  const char* fault = more && *more ? fault_of(target_.terms_, entry) : nullptr;
+  if (fault != nullptr) return io::plain_error(ErrorKind::protocol, "receive from", "the source", fault);
+  return more;
+}
+
 // On a stream that is shut nobody hears it, so it is kept for the case that the chunk comes again.
 void TargetWorker::answer(const net::Frame& frame, AckStatus status, const net::Verdicts& verdicts) {
   answered_[frame.slot] = Answer{frame, status, verdicts};
   stream_->release(frame.slot, status, verdicts);
+}
+
+// What is parsed must not change meanwhile. So where the source can still write to the slot, that is done
+// with a copy, whose digest is checked, in `own`, which grows to what comes. The bytes of a file are no more
+// to us than bytes: who changes them harms his own copy.
+std::span<const std::byte> TargetWorker::payload_of(const net::Frame& frame, std::span<const std::byte> slot,
+                                                    std::vector<std::byte>& own) const {
+  const std::span<const std::byte> payload = slot.first(frame.length);
+  if (frame.kind == FrameKind::data || payload.empty() || !stream_->peer_can_write()) return payload;
+  own.assign(payload.begin(), payload.end());
+  return own;
 }
 
 // The source says that a stream is lost. False: protocol error, reported.

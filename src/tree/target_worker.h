@@ -32,15 +32,18 @@ class TargetWorker {
 
  private:
   io::Task slot_loop(io::Arena& arena);
+  std::span<const std::byte> payload_of(const net::Frame& frame, std::span<const std::byte> slot,
+                                        std::vector<std::byte>& own) const;
   void look_around();
   void look_for_reader();
   void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
+  bool is_agreed(const net::Frame& frame);
+  io::Result<bool> next_entry(ArchiveReader& reader, Entry& entry) const;
   std::optional<Answer> answer_again(const net::Frame& frame);
   bool give_up(std::uint64_t stream);
   net::AckStatus unpack(std::span<const std::byte> chunk);
   net::AckStatus compare(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
   net::AckStatus prune(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
-  bool may_change();
   bool write_some(CheckedArchive& archive);
   net::AckStatus name_written(CheckedArchive& archive);
   io::Result<void> put_without_content(Entry& entry);
@@ -55,7 +58,8 @@ class TargetWorker {
   io::Fd find_like(const TargetFile& file, const Entry& entry);
   net::AckStatus open_to_compare(TargetFile& file, const Entry& entry);
   io::Result<void> keep_equal(const TargetFile& file, const Entry& entry, std::uint64_t size);
-  io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<std::byte> slot, net::Verdicts& verdicts);
+  io::Step<net::AckStatus> probe(const net::Frame& frame, std::span<const std::byte> payload,
+                                 std::span<std::byte> room, net::Verdicts& verdicts);
   // Blocks of a probe that are compared at once, and what is said of them.
   struct ProbedBlocks {
     const Probe& probe;

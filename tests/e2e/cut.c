@@ -1,13 +1,17 @@
 /* Preloaded into an agent: breaks data connections in the middle of a copy.
  * RDCP_CUT_STREAMS: how many of them. RDCP_CUT_AFTER: after so many calls that carry a payload, for each.
  * RDCP_CUT_SILENTLY: if set, nothing more arrives through it, as if the network were gone; else it is closed.
- * RDCP_CUT_LOG: a line is appended to this file for each. */
+ * RDCP_CUT_LOG: a line is appended to this file for each.
+ * RDCP_DETOUR: "FROM TO": who wants to connect to port FROM gets to port TO of this host, where somebody else is. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -65,4 +69,28 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
   ssize_t (*next)(int, struct msghdr *, int) = (ssize_t(*)(int, struct msghdr *, int))dlsym(RTLD_NEXT, "recvmsg");
   count_call(fd, message);
   return next(fd, message, flags);
+}
+
+/* An IPv4 address in the form that the socket takes. */
+static struct sockaddr_in6 detour_of(int family, unsigned short port) {
+  struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  struct sockaddr_in plain = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  static const unsigned char mapped[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
+  memcpy(&to.sin6_addr, mapped, sizeof mapped);
+  if (family == AF_INET) memcpy(&to, &plain, sizeof plain);
+  return to;
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t length) {
+  int (*next)(int, const struct sockaddr *, socklen_t) =
+      (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
+  const char *detour = getenv("RDCP_DETOUR");
+  unsigned short from = 0;
+  unsigned short to = 0;
+  const int inet = address->sa_family == AF_INET || address->sa_family == AF_INET6;
+  if (detour == NULL || !inet || sscanf(detour, "%hu %hu", &from, &to) != 2) return next(fd, address, length);
+  /* The port stands at the same place in both. */
+  if (((const struct sockaddr_in *)address)->sin_port != htons(from)) return next(fd, address, length);
+  const struct sockaddr_in6 there = detour_of(address->sa_family, to);
+  return next(fd, (const struct sockaddr *)&there, length);
 }

@@ -1,6 +1,7 @@
 """Somebody between two ends of TCP connections: keeps what goes by, and changes it where he is told to."""
 
 import socket
+import struct
 import threading
 
 
@@ -8,11 +9,13 @@ class Meddler:
     """Listens on self.port of 127.0.0.1 and passes all connections on to `port` there.
 
     change: (connection, to_listener, at): that byte of the connection with this index (in the order in which they
-    come) in that direction gets another last bit. seen: all bytes of all connections, both ways."""
+    come) in that direction gets another last bit. seen: all bytes of all connections, both ways.
+    reset: (connection, listener, after): the end of that connection which listens, or the one that connects, is reset
+    after so many bytes in either direction; the other end is held open, and what it sends is swallowed."""
 
-    def __init__(self, port: int, change: tuple | None = None):
-        self.to, self.change = port, change
-        self.changed = False
+    def __init__(self, port: int, change: tuple | None = None, reset: tuple | None = None):
+        self.to, self.change, self.reset = port, change, reset
+        self.changed = self.was_reset = False
         self._seen, self._lock = [], threading.Lock()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
@@ -60,11 +63,33 @@ class Meddler:
                         self.changed = True
                 with self._lock:
                     seen += data
-                to.sendall(data)
-            to.shutdown(socket.SHUT_WR)
+                if self._resets(index, len(seen)):
+                    self._reset_one(to if self.reset[1] == to_listener else from_)
+                elif not self._is_reset(index):
+                    to.sendall(data)
+            if not self._is_reset(index):
+                to.shutdown(socket.SHUT_WR)
         except OSError:
+            if self._is_reset(index):
+                return
             for end in (from_, to):
                 try:
                     end.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     pass
+
+    def _is_reset(self, index: int) -> bool:
+        return self.was_reset and self.reset[0] == index
+
+    def _resets(self, index: int, carried: int) -> bool:
+        with self._lock:
+            now = self.reset is not None and not self.was_reset and self.reset[0] == index and carried > self.reset[2]
+            self.was_reset = self.was_reset or now
+            return now
+
+    @staticmethod
+    def _reset_one(end):
+        """Whoever reads from it is woken first, or its descriptor would not be closed."""
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        end.shutdown(socket.SHUT_RD)
+        end.close()

@@ -1,11 +1,14 @@
 """Data connections that break: what was under way goes over the others, and only the last one's loss ends the run."""
 
 import os
+import socket
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
 from harness import BUILD, CHUNK, EXIT_DATA, MIB, RDCP, CopyTest
+from meddler import Meddler
 
 STREAMS = 3
 
@@ -45,14 +48,15 @@ class Cutting(CopyTest):
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
     def copy_cut(self, cuts: int, *words, streams: int = STREAMS, retry: int = 0,
-                 then: str = "its chunks went over the others", **options):
-        """A copy of the tree that loses some of its streams, and nothing else."""
+                 then: str = "its chunks went over the others", warnings: int | None = None, **options):
+        """A copy of the tree that loses some of its streams, and nothing else. warnings: how many it tells, if that is
+        another number than that of the cuts made here."""
         self.log.unlink(missing_ok=True)
         done = self.copy("-r", "--streams", str(streams), "--retry-time", str(retry), "--chunk-size", "64K", *words,
                          **options)
         self.assertEqual(self.cuts(), cuts)
         lines = done.err.splitlines()
-        self.assertEqual(len(lines), cuts, done)
+        self.assertEqual(len(lines), cuts if warnings is None else warnings, done)
         for line in lines:
             self.assertRegex(line, rf"^rdcp: warning: stream [1-9] \(tcp .* -> .*\) was lost: .*; {then}$")
         return done
@@ -137,6 +141,40 @@ class ComeBack(Cutting):
         self.copy("-r", "--streams", "1", "--retry-time", "30", "--chunk-size", "64K", "--rdcp-path", self.agent(1, 20),
                   f"dest:{self.tree}", f"other:{self.target}/tree")
         self.assertGreaterEqual(self.cuts(), 1)  # by either agent
+        self.assert_same_tree(self.tree, self.target / "tree")
+
+
+class OneEnd(Cutting):
+    """One end is reset, and something between them holds the other one open: it is told over control."""
+
+    def through_a_meddler(self, source, target, to_listener: bool, streams: int = 1, retry: int = 30):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        meddler = Meddler(port, reset=(0, to_listener, 100_000))
+        self.addCleanup(meddler.close)
+        env = {**os.environ, **self.settings, "RDCP_DETOUR": f"{port} {meddler.port}"}
+        begun = time.monotonic()
+        self.copy_cut(0, "--data-port", str(port), source, target, env=env, streams=streams, retry=retry,
+                      then=f"({ComeBack.THEN}|its chunks went over the others)", warnings=1)
+        self.assertTrue(meddler.was_reset)
+        self.assertLess(time.monotonic() - begun, 20)
+
+    def test_on_the_way_here(self):
+        for to_listener in (False, True):
+            with self.subTest(to_listener=to_listener):
+                target = self.target / str(to_listener)
+                self.through_a_meddler(f"dest:{self.tree}", target, to_listener)
+                self.assert_same_tree(self.tree, target)
+
+    def test_on_the_way_there(self):
+        for to_listener in (False, True):
+            with self.subTest(to_listener=to_listener):
+                target = self.target / str(to_listener)
+                self.through_a_meddler(self.tree, f"dest:{target}", to_listener)
+                self.assert_same_tree(self.tree, target)
+
+    def test_one_of_several_without_another_try(self):
+        self.through_a_meddler(f"dest:{self.tree}", self.target / "tree", False, streams=STREAMS, retry=0)
         self.assert_same_tree(self.tree, self.target / "tree")
 
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "tests/net/copy_harness.h"
@@ -51,6 +52,40 @@ struct TwoThreads {
   std::optional<io::Error> source_error;
   std::optional<io::Error> target_error;
 };
+
+// As when its worker's ring has broken: what its chunks lie in goes next.
+TEST(MemoryStream, ASourceThatGoesWaitsForTheCopyUnderWay) {
+  const std::shared_ptr<MemoryChannel> channel = make_memory_channel();
+  std::promise<void> copying;
+  std::promise<void> go_on;
+  set_tap(*channel, [&](Frame&, std::span<std::byte>) {
+    copying.set_value();
+    go_on.get_future().wait();
+    return true;
+  });
+  std::thread receiving([&] {
+    const auto ring = test_ring();
+    io::Arena arena = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
+    const auto stream = make_memory_target(*ring, channel, kShape, arena);
+    stream->start();
+    EXPECT_TRUE(run_until(*ring, [&stream] { return stream->idle(); }));
+    EXPECT_TRUE(stream->why_shut());
+  });
+  const auto ring = test_ring();
+  auto stream = make_memory_source(*ring, channel, kShape);
+  SourceSide source{*stream, {777}};
+  stream->start();
+  source.start(1);
+  auto copy_begins = copying.get_future();
+  EXPECT_TRUE(run_until(
+      *ring, [&] { return copy_begins.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  auto gone = std::async(std::launch::async, [&stream] { stream.reset(); });
+  // Longer than a source takes that does not wait.
+  EXPECT_EQ(gone.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  go_on.set_value();
+  gone.wait();
+  receiving.join();
+}
 
 TEST(MemoryStream, TwoThreadsCopyManyChunks) {
   const TwoThreads copy(nullptr);

@@ -124,9 +124,12 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   target_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
   target_job.path = copy.destination;
   target_job.selection = copy.selection;
+  target_job.tree = true;
 
   Source source(source_job, heard.reporter);
   Target target(target_job, heard.reporter);
+  source.tell_losses([&](std::size_t stream) { EXPECT_TRUE(target.hear_loss(stream)); });
+  target.tell_losses([&](std::size_t stream) { EXPECT_TRUE(source.hear_loss(stream)); });
   const std::vector<PathFacts> facts = source.open();
   EXPECT_TRUE(source.start_walk());
   if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
@@ -142,6 +145,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   begin.landings = landing->admitted;
   begin.source_device = facts.front().device;
   begin.source_inode = facts.front().inode;
+  begin.streams = copy.streams;
   source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {

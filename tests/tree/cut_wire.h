@@ -17,11 +17,14 @@ namespace rdcp::tree {
 
 inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-// Carries bytes between a source and a target, up to a number of them in either direction.
+// Carries bytes between a source and a target, up to a number of them in either direction. Then both ends see
+// the end, or only one is reset: the other looks sound, and what it sends is swallowed.
 class CutWire {
  public:
-  CutWire(std::uint64_t bytes_to_target, std::uint64_t bytes_to_source)
-      : left_{bytes_to_target, bytes_to_source} {
+  enum class Ends { both, target, source };
+
+  CutWire(std::uint64_t bytes_to_target, std::uint64_t bytes_to_source, Ends ends = Ends::both)
+      : left_{bytes_to_target, bytes_to_source}, cut_(ends) {
     net::make_blocking(near_.target);
     net::make_blocking(far_.source);
     thread_ = std::thread([this] { carry(); });
@@ -51,8 +54,20 @@ class CutWire {
         going = carry_some(ends[i].fd, to, left_[i]);
       }
     }
+    if (!going && cut_ == Ends::target) swallow(near_.target, far_.source);
+    if (!going && cut_ == Ends::source) swallow(far_.source, near_.target);
     near_.target.reset();
     far_.source.reset();
+  }
+
+  // Until the end that knows nothing is closed by whom it belongs to.
+  static void swallow(const io::Fd& open, io::Fd& reset) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(reset.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    reset.reset();
+    std::array<std::byte, 20'000> bytes;
+    while (::recv(open.get(), bytes.data(), bytes.size(), 0) > 0) {
+    }
   }
 
   // False: the wire is cut. At its end a direction is closed.
@@ -73,6 +88,7 @@ class CutWire {
   net::TcpPair near_;  // source to here
   net::TcpPair far_;   // here to target
   std::array<std::uint64_t, 2> left_;
+  const Ends cut_;
   std::thread thread_;
 };
 

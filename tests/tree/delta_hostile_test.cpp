@@ -154,6 +154,7 @@ TEST_F(ProbeTest, ChunksOfAFileThatIsOverwritten) {
 }
 
 struct CompareTest : ProbeTest {
+  CompareTest() { settings.checksum = true; }
   static Sent compare(std::uint64_t size = kSize, const char* path = "file") {
     Sent sent = open(size, path);
     sent.frame.flags = net::kFlagCompare;
@@ -166,6 +167,14 @@ TEST_F(CompareTest, OnlyWhatHasItsSizeIsCompared) {
   EXPECT_TRUE(complete);
   EXPECT_EQ(answers, (std::vector{AckStatus::unsupported, AckStatus::unsupported, AckStatus::has_basis}));
   EXPECT_EQ(names_in(scratch / "root"), std::vector<std::string>{"file"});
+}
+
+// Else whoever may send could guess what is in a file, block by block.
+TEST_F(CompareTest, OnlyWhereItWasAgreedOn) {
+  settings.checksum = false;
+  expect_broken({compare()});
+  settings.delta = false;
+  expect_broken({compare(), probe(blocks_of(old, 0, kBlock))});
 }
 
 TEST_F(CompareTest, BytesAreRefused) {

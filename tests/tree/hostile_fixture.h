@@ -92,11 +92,13 @@ struct HostileTest : testing::Test {
     job.settings = settings;
     job.settings.chunk_bytes = kChunk;
     job.streams.connect = Connect::listen;
-    job.path = scratch / "root";
+    job.path = root;
+    job.tree = tree;
     Target target(job, heard.reporter);
     target.open();
     Begin begin;
     begin.landings = landings;
+    begin.streams = static_cast<std::uint16_t>(stream_count);
     ASSERT_TRUE(target.begin(begin).ok());
     const net::StreamShape shape{.target_slots = kSlots, .slot_bytes = kChunk};
     auto ring = io::make_ring(io::RingChoice::automatic, 8);
@@ -150,6 +152,8 @@ struct HostileTest : testing::Test {
   Heard heard;
   CopySettings settings;
   std::vector<std::string> landings = {""};  // as the coordinator tells the target
+  bool tree = true;                          // directories, symlinks and all
+  std::string root = scratch / "root";
   std::vector<net::AckStatus> answers;
   Done result;
   bool complete = false;

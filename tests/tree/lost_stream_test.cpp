@@ -50,12 +50,13 @@ struct LostStreamTest : testing::Test {
   struct Cut {
     std::uint64_t to_target = kNever;
     std::uint64_t to_source = kNever;
+    CutWire::Ends ends = CutWire::Ends::both;
   };
   CopyResult run_cut(CopyCase copy, const std::vector<Cut>& cuts, Heard& said) {
     std::vector<std::unique_ptr<CutWire>> wires;
     copy.join = [&](int stream, const net::StreamShape& shape) {
       const Cut& cut = cuts[static_cast<std::size_t>(stream)];
-      wires.push_back(std::make_unique<CutWire>(cut.to_target, cut.to_source));
+      wires.push_back(std::make_unique<CutWire>(cut.to_target, cut.to_source, cut.ends));
       return wires.back()->ends(shape);
     };
     return run_copy(copy, said);
@@ -162,6 +163,27 @@ TEST_P(LostStreamSeeds, OneWhoseAnswersAreNotHeard) {
     if (HasFailure()) return;
   }
   EXPECT_GT(lost, 0);
+}
+
+// A reset that reaches one end only: the other one would wait for ever for what it has sent, or is to get.
+TEST_P(LostStreamSeeds, OneOfWhichOnlyOneEndKnows) {
+  for (int seed = 0; seed < kRuns; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::string to = "to" + std::to_string(seed);
+    const CopyCase copy = copy_to(to);
+    std::vector<Cut> cuts(kStreams);
+    cuts[1].ends = seed % 2 == 0 ? CutWire::Ends::target : CutWire::Ends::source;
+    if (seed % 4 < 2) {
+      cuts[1].to_target = random() % 100'000;
+    } else {
+      cuts[1].to_source = copy.depth * net::kFrameBytes + random() % 500;
+    }
+    const CopyResult result = run_cut(copy, cuts);
+    expect_whole(result, to);
+    EXPECT_EQ(result.source.lost_streams.size(), result.target.lost_streams.size());
+    fs::remove_all(scratch / to);
+    if (HasFailure()) return;
+  }
 }
 
 TEST_P(LostStreamSeeds, AllButOne) {
