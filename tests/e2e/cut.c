@@ -2,9 +2,11 @@
  * RDCP_CUT_STREAMS: how many of them. RDCP_CUT_AFTER: after so many calls that carry a payload, for each.
  * RDCP_CUT_SILENTLY: if set, nothing more arrives through it, as if the network were gone; else it is closed.
  * RDCP_CUT_LOG: a line is appended to this file for each.
- * RDCP_DETOUR: "FROM TO": who wants to connect to port FROM gets to port TO of this host, where somebody else is. */
+ * RDCP_DETOUR: a port of this host: rdcp gets there, wherever it wants to connect to.
+ * RDCP_DETOUR_LOG: the port that it wanted, a line for each. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -84,13 +86,13 @@ static struct sockaddr_in6 detour_of(int family, unsigned short port) {
 int connect(int fd, const struct sockaddr *address, socklen_t length) {
   int (*next)(int, const struct sockaddr *, socklen_t) =
       (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
-  const char *detour = getenv("RDCP_DETOUR");
-  unsigned short from = 0;
-  unsigned short to = 0;
+  const long detour = setting("RDCP_DETOUR");
   const int inet = address->sa_family == AF_INET || address->sa_family == AF_INET6;
-  if (detour == NULL || !inet || sscanf(detour, "%hu %hu", &from, &to) != 2) return next(fd, address, length);
-  /* The port stands at the same place in both. */
-  if (((const struct sockaddr_in *)address)->sin_port != htons(from)) return next(fd, address, length);
-  const struct sockaddr_in6 there = detour_of(address->sa_family, to);
+  if (detour == 0 || !inet || strcmp(program_invocation_short_name, "rdcp") != 0) return next(fd, address, length);
+  char port[16];
+  /* It stands at the same place in both. */
+  snprintf(port, sizeof port, "%d\n", ntohs(((const struct sockaddr_in *)address)->sin_port));
+  write_log("RDCP_DETOUR_LOG", port);
+  const struct sockaddr_in6 there = detour_of(address->sa_family, (unsigned short)detour);
   return next(fd, (const struct sockaddr *)&there, length);
 }

@@ -6,14 +6,14 @@ import threading
 
 
 class Meddler:
-    """Listens on self.port of 127.0.0.1 and passes all connections on to `port` there.
+    """Listens on self.port of 127.0.0.1 and passes all connections on to `port` there, a number or what gives one.
 
     change: (connection, to_listener, at): that byte of the connection with this index (in the order in which they
     come) in that direction gets another last bit. seen: all bytes of all connections, both ways.
     reset: (connection, listener, after): the end of that connection which listens, or the one that connects, is reset
     after so many bytes in either direction; the other end is held open, and what it sends is swallowed."""
 
-    def __init__(self, port: int, change: tuple | None = None, reset: tuple | None = None):
+    def __init__(self, port, change: tuple | None = None, reset: tuple | None = None):
         self.to, self.change, self.reset = port, change, reset
         self.changed = self.was_reset = False
         self._seen, self._lock = [], threading.Lock()
@@ -34,7 +34,7 @@ class Meddler:
         while True:
             try:
                 near, _ = self._listening.accept()
-                far = socket.create_connection(("127.0.0.1", self.to))
+                far = socket.create_connection(("127.0.0.1", self.to() if callable(self.to) else self.to))
             except OSError:
                 return
             threading.Thread(target=self._serve, args=(near, far, index), daemon=True).start()
