@@ -42,13 +42,17 @@ io::Fd none(int cause) {
 io::Fd open_journal(int directory, const std::string& name) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     io::Fd fd = open_beneath(directory, name, kOpenOld);
-    if (!fd && errno == ENOENT) fd = open_beneath(directory, name, kOpenNew, kMode);
+    const bool is_new = !fd && errno == ENOENT;
+    if (is_new) fd = open_beneath(directory, name, kOpenNew, kMode);
     if (!fd && errno == EEXIST) continue;
     if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return none(errno);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return none(errno);
     if (status.st_nlink == 0) continue;
-    return is_private(status) ? std::move(fd) : none(EPERM);
+    if (is_private(status)) return fd;
+    // Where files have other modes than they are made with (exFAT), it is of no use, and does not stay.
+    if (is_new) (void)::unlinkat(directory, name.c_str(), 0);
+    return none(EPERM);
   }
   return none(EEXIST);
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "tests/tree/scratch_directory.h"
+#include "tree/acl.h"
 #include "tree/own_names.h"
 
 namespace rdcp::tree {
@@ -72,6 +74,18 @@ TEST_F(PartFileTest, WhatIsAddedGoesBehindWhatWasThere) {
   open()->journal().add(kMiB, kMiB, {});
   auto part = open();
   EXPECT_TRUE(part->journal().holds(0, 3 * kMiB));
+}
+
+// As on exFAT, whose modes are those of the mount.
+TEST_F(PartFileTest, NothingStaysWhereFilesHaveOtherModesThanTheyAreMadeWith) {
+  const std::string acl = format_acl({{AclLine::Tag::user_obj, 4, 0, ""},
+                                      {AclLine::Tag::group_obj, 0, 0, ""},
+                                      {AclLine::Tag::other, 0, 0, ""}});
+  if (::fsetxattr(directory_.get(), kDefaultAclXattr, acl.data(), acl.size(), 0) != 0) {
+    GTEST_SKIP() << "no ACLs here";
+  }
+  EXPECT_FALSE(open());
+  EXPECT_TRUE(names_in(scratch_.path()).empty());
 }
 
 TEST_F(PartFileTest, BothNamesAreOurs) {
