@@ -25,7 +25,8 @@ int Inode::set_mode(mode_t mode) const {
 }
 
 int Inode::set_mtime(const timespec& mtime) const {
-  const timespec times[2] = {{0, UTIME_OMIT}, mtime};
+  // Both times, since filesystems of libfuse 2 forget one that comes alone, and say nothing.
+  const timespec times[2] = {{0, UTIME_NOW}, mtime};
   // Linux 5.8 is the first whose utimensat(2) knows AT_EMPTY_PATH.
   return is_path_fd_ ? ::utimensat(fd_, "", times, AT_EMPTY_PATH) : ::futimens(fd_, times);
 }

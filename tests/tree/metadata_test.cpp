@@ -87,6 +87,16 @@ TEST_F(Metadata, ModeAndTimeAreSet) {
   EXPECT_THAT(lost(), ElementsAre());
 }
 
+// A filesystem of libfuse 2 sets both times or none.
+TEST_F(Metadata, BothTimesAreSetAtOnce) {
+  const io::Fd file = make_file();
+  const timespec old[2] = {{5, 0}, {5, 0}};
+  ASSERT_EQ(::futimens(file.get(), old), 0);
+  apply(file.get());
+  EXPECT_EQ(status(file.get()).st_mtim.tv_sec, entry_.mtime.seconds);
+  EXPECT_NE(status(file.get()).st_atim.tv_sec, 5);
+}
+
 TEST_F(Metadata, TimeBefore1970IsSet) {
   const io::Fd file = make_file();
   entry_.mtime = {-2, 500'000'000};
