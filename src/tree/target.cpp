@@ -138,6 +138,7 @@ Result<void> Target::begin(const Begin& begin) {
               begin.source_device, begin.source_inode);
   if (root_name_ == ".") root_name_.clear();
   if (own_name(job_.marker) == OwnName::run) marker_ = RunMarker::make(root_.get(), job_.marker);
+  spellings_.begin(root_.get(), marker_ ? job_.marker : "");
   return {};
 }
 
@@ -193,6 +194,10 @@ Done Target::result() const {
   if (done.complete) done.lost_streams = streams_.lost();
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
+  }
+  if (spellings_.is_full()) {
+    done.warnings.push_back("not compared in upper and lower case: names beyond the first " +
+                            std::to_string(Spellings::kRemembered));
   }
   if (misread_ > 0) {
     done.warnings.push_back("read back from the disk other than written: " + std::to_string(misread_) +

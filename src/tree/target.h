@@ -23,6 +23,7 @@
 #include "tree/removal_gate.h"
 #include "tree/reporter.h"
 #include "tree/run_marker.h"
+#include "tree/spellings.h"
 #include "tree/stream_table.h"
 #include "tree/target_file.h"
 #include "tree/unheard.h"
@@ -90,6 +91,7 @@ class Target {
   NameTable names_;
   Losses losses_;
   NotPut not_put_;
+  Spellings spellings_;
   TargetFiles files_;
   StreamTable streams_;
   Unheard unheard_;

@@ -54,7 +54,8 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
       protocol_error("a file opened twice, or too many files open");
       return AckStatus::refused;
     }
-    const auto opened = open_place(*file, entry, frame);
+    const auto spelled = target_.spellings_.claim(entry.path, file->subject);
+    const auto opened = spelled ? open_place(*file, entry, frame) : spelled;
     if (!opened) {
       report(opened.error());
       return AckStatus::refused;

@@ -47,7 +47,9 @@ AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::by
     const auto more = reader.next(question);
     if (!more) fail(more.error());
     if (!more || !*more) break;
-    const auto verdict = comparer_->compare(question, changes.list);
+    const auto spelled = target_.spellings_.claim(question.entry.path, tree_->subject(question.entry.path));
+    const auto verdict =
+        spelled ? comparer_->compare(question, changes.list) : io::Result<Verdict>(spelled.error());
     if (!verdict) report(verdict.error());
     verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
     // What is left of a run that was cut short while it sent the same again.
@@ -82,6 +84,9 @@ AckStatus TargetWorker::prune(const net::Frame& frame, std::span<const std::byte
 
 io::Result<void> TargetWorker::put_entry() {
   if (target_.in_place_) return write_small_in_place();
+  if (auto spelled = target_.spellings_.claim(entry_.path, tree_->subject(entry_.path)); !spelled) {
+    return spelled;
+  }
   if (entry_.attributes_only) return tree_->set_attributes(entry_);
   switch (entry_.type) {
     case EntryType::file:

@@ -29,6 +29,10 @@ class Heard {
     std::lock_guard lock(mutex_);
     return problems_;
   }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    problems_.clear();
+  }
   std::string text() {
     std::string all;
     for (const Problem& problem : problems()) all += problem.text + "\n";
@@ -92,6 +96,7 @@ struct CopyCase {
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
   bool verify = false;
+  std::string marker = {};  // see run_name()
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
@@ -123,6 +128,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   target_job.settings = source_job.settings;
   target_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::listen;
   target_job.path = copy.destination;
+  target_job.marker = copy.marker;
   target_job.selection = copy.selection;
   target_job.tree = true;
 
