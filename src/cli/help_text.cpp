@@ -102,8 +102,7 @@ How to move the data
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
 Exit status: 0 all copied; 1 some files not; 2 usage; 3 host or rdcp there not
 reached; 4 data connection failed; 5 digest mismatch; 130, 143 signals.
---check: 0 identical, 1 different. The doctor: 0 no problem, 1 some, 3 HOST not
-reached.
+--check: 0 identical, 1 different. The doctor: 0 no problem, 1 some problem.
 )";
 
 }  // namespace rdcp::cli

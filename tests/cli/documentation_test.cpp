@@ -67,7 +67,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 64, parse_rdcp, {"--", "--agent"}},
+    {"rdcp", kHelpText, 65, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 18, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 12, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 22, parse_rdpipe, {"--", "--agent"}},

@@ -135,6 +135,23 @@ class Style(unittest.TestCase):
             with self.subTest(name_of(path)):
                 compile(path.read_bytes(), str(path), "exec")
 
+    def test_every_rule_of_security_has_a_test(self):
+        """SECURITY.md's tables: all rules and promises are there, and the doors and tests that they name exist."""
+        tests = {f"{suite}.{name}" for path in sources("tests")
+                 for suite, name in re.findall(r"\bTEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(encoding="utf-8"))}
+        for path in files("test_*.py"):
+            tests |= {f"{path.stem}.{name}" for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))}
+        rows = [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in lines_of(REPO / "SECURITY.md") if re.match(r"\| P?\d+ \|", line)]
+        self.assertEqual([row[0] for row in rows], [str(n) for n in range(1, 27)] + [f"P{n}" for n in range(1, 7)])
+        findings = []
+        for number, _, doors, named in rows:
+            units = re.findall(r"`([^`]+)`", doors)
+            findings += [f"{number}: no unit {unit}" for unit in units if not list((REPO / "src").glob(f"{unit}.*"))]
+            if units or doors != "not there yet":
+                findings += [f"{number}: no test {name}" for name in named.split(", ") if name not in tests]
+        self.assert_none(findings, "named in SECURITY.md")
+
     @unittest.skipUnless(shutil.which("clang-format"), "no clang-format here")
     def test_clang_format(self):
         done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources()], capture_output=True, text=True,
