@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/version.h"
 #include "io/descriptors.h"
+#include "net/congestion.h"
 #include "net/pipe_key.h"
 #include "net/rdma_port.h"
 #include "net/sockets.h"
@@ -136,6 +137,7 @@ int run_receive(const PipeOptions& options) {
   const auto secret = read_key(options.key);
   if (!secret) return fail(secret.error());
   if (auto checked = check_file(options.file); !checked) return fail(checked.error());
+  if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
   const auto salt = net::make_salt();
   if (!salt) return fail(salt.error());
   const auto keys = net::derive_pipe_keys(*secret, *salt);

@@ -12,6 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/process.h"
 #include "cli/report.h"
+#include "net/congestion.h"
 #include "net/pipe_key.h"
 #include "net/sockets.h"
 #include "net/tcp_connect.h"
@@ -107,6 +108,7 @@ Options copy_options(const PipeOptions& options) {
 int run_send(const PipeOptions& options) {
   const auto secret = read_key(options.key);
   if (!secret) return fail(secret.error());
+  if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
   auto input = open_input(options.file);
   if (!input) return fail(input.error());
   SaltedKeys keys(*secret);

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <memory>
 
+#include "net/congestion.h"
+
 namespace rdcp::net {
 namespace {
 
@@ -88,16 +90,13 @@ io::Result<io::Fd> open_tcp_socket(int family) {
   return socket;
 }
 
-void set_stream_options(int socket, const std::string& congestion) {
+io::Result<void> set_stream_options(int socket, const std::string& congestion) {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepEverySeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  if (!congestion.empty()) {
-    ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
-                 static_cast<socklen_t>(congestion.size()));
-  }
+  return set_congestion(socket, congestion);
 }
 
 void make_control_socket(int socket) {

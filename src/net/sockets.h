@@ -33,9 +33,9 @@ Address peer_address(int socket);
 // A non-blocking TCP socket of a family.
 io::Result<io::Fd> open_tcp_socket(int family);
 
-// No delay; a peer that is gone is noticed within 25 s, idle or not. congestion may be empty; a name that the
-// kernel does not know or allow is ignored: the copy works without.
-void set_stream_options(int socket, const std::string& congestion);
+// No delay; a peer that is gone is noticed within 25 s, idle or not. congestion may be empty. Error: as
+// set_congestion() has it.
+io::Result<void> set_stream_options(int socket, const std::string& congestion);
 
 // For a connection over which messages go, read and written by blocking calls: a peer that takes nothing for
 // 25 s is an error of write(2), EAGAIN.

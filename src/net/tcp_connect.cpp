@@ -88,7 +88,7 @@ void Dial::connect(const TcpOptions& options) {
   auto socket = open_tcp_socket(to->storage.ss_family);
   if (!socket) return fail(socket.error());
   socket_ = std::move(*socket);
-  set_stream_options(socket_.get(), options.congestion);
+  if (auto set = set_stream_options(socket_.get(), options.congestion); !set) return fail(set.error());
   if (::connect(socket_.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) {
     fail(io::errno_error("", ""));
   }

@@ -198,7 +198,7 @@ io::Result<void> Reception::accept_new(int listening) {
     if (pending_.size() == TcpListener::kPendingMax) {
       refuse(pending_.begin(), "was closed for newer ones before it proved itself");
     }
-    set_stream_options(socket.get(), options_.congestion);
+    if (auto set = set_stream_options(socket.get(), options_.congestion); !set) return set;
     pending_.emplace_back(std::move(socket), terms_);
   }
   return {};

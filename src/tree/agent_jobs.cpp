@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "net/congestion.h"
 #include "tree/agent_loop.h"
 #include "tree/only_target.h"
 
@@ -9,6 +10,10 @@ namespace rdcp::tree {
 
 // Opens what the streams come in by, where this side listens. False: reported.
 bool Agent::set_up(const StreamWish& wish, Reach& reach) {
+  if (auto usable = net::check_congestion(settings_.congestion); !usable) {
+    reporter_.fatal(usable.error());
+    return false;
+  }
   auto opened = setup_->open(wish);
   if (!opened) {
     reporter_.fatal(opened.error());

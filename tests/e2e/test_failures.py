@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -516,6 +517,26 @@ class Unreachable(CopyTest):
                                f"dest:{self.target}"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_same_file(self.file, self.target / "file")
+
+
+class Congestion(CopyTest):
+    # Between two far hosts it is only they who use it.
+    def test_congestion_control_that_is_not_there(self):
+        file = self.make_file(self.source / "file", 10)
+        available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+        for way in ((file, self.target), (file, f"dest:{self.target}"), (f"dest:{file}", self.target),
+                    (f"dest:{file}", f"other:{self.target}")):
+            with self.subTest(way=way):
+                done = self.fails(EXIT_USAGE, "--congestion", "nope", *way,
+                                  says=("nope", f"on {socket.gethostname()}: ", f"available: {available}"))
+                self.assertEqual(len(done.err.splitlines()), 1, done)
+                self.assertEqual(os.listdir(self.target), [])
+
+    def test_congestion_control_that_is_there(self):
+        file = self.make_file(self.source / "file", 10)
+        allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
+        self.copy("--congestion", allowed[-1], file, f"dest:{self.target}")
+        self.assert_same_file(file, self.target / "file")
 
 
 class Unwritable(CopyTest):

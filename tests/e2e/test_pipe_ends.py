@@ -259,6 +259,13 @@ class Meeting(PipeTest):
         self.assertIn("does not speak rdcp", refusals[1])
         self.assertEqual(receiver.out, source.read_bytes())
 
+    def test_congestion_control_that_is_not_there(self):
+        for program, words in ((RDRECV, (0,)), (RDSEND, ("127.0.0.1", free_port()))):
+            with self.subTest(program=program):
+                running = self.start(program, "--congestion", "nope", *words, KEY, stdin=subprocess.DEVNULL)
+                self.assertRegex(self.end(running, EXIT_USAGE),
+                                 f"nope on {socket.gethostname()}: .*; available: .")
+
     def test_silent_peers_do_not_block(self):
         receiver, port = self.receiver()
         with contextlib.ExitStack() as stack:
