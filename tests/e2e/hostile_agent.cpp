@@ -12,10 +12,12 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/digest.h"
+#include "net/envelope.h"
 #include "net/frame.h"
 #include "net/tcp_connect.h"
 #include "tree/archive.h"
@@ -34,12 +36,36 @@ void append(Bytes& to, std::span<const std::byte> bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-Bytes framed(net::Frame frame, const Bytes& payload = {}) {
+// A frame with its payload, wrapped as was agreed on; or, without a frame, bytes as they are.
+struct Message {
+  std::optional<net::Frame> frame;
+  Bytes payload;
+};
+using Messages = std::vector<Message>;
+
+Messages framed(net::Frame frame, const Bytes& payload = {}) {
   frame.length = static_cast<std::uint32_t>(payload.size());
   if (!payload.empty()) frame.digest = io::digest_of(payload);
+  return {{frame, payload}};
+}
+
+Messages both(Messages first, const Messages& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+Bytes on_the_wire(const Messages& messages, net::Envelope& envelope) {
   Bytes bytes;
-  append(bytes, net::encode(frame));
-  append(bytes, payload);
+  for (Message message : messages) {
+    std::span<const std::byte> payload = message.payload;
+    Bytes room(payload.size());
+    if (message.frame) {
+      const auto header = payload.empty() ? envelope.wrap(*message.frame)
+                                          : envelope.wrap(*message.frame, payload, room, false);
+      append(bytes, header.value().bytes());
+    }
+    append(bytes, payload);
+  }
   return bytes;
 }
 
@@ -110,22 +136,21 @@ Bytes packed(const tree::Entry& entry, const std::string& content = "") {
   return slot;
 }
 
-Bytes sent_archive(const tree::Entry& entry, const std::string& content = "") {
+Messages sent_archive(const tree::Entry& entry, const std::string& content = "") {
   return framed(frame_of(net::FrameKind::archive), packed(entry, content));
 }
 
-Bytes whole_file_beside() {
+Messages whole_file_beside() {
   net::Frame open = frame_of(net::FrameKind::open);
   open.file_id = 1;
   net::Frame commit = frame_of(net::FrameKind::commit, 1);
   commit.file_id = 1;
   commit.extra = io::FileDigest().value();
-  Bytes bytes = framed(open, packed(beside(tree::EntryType::file)));
-  append(bytes, framed(commit, packed(beside(tree::EntryType::file))));
-  return bytes;
+  return both(framed(open, packed(beside(tree::EntryType::file))),
+              framed(commit, packed(beside(tree::EntryType::file))));
 }
 
-Bytes question_beside() {
+Messages question_beside() {
   Bytes slot(64 << 10);
   tree::QuestionWriter writer;
   writer.begin(slot);
@@ -137,7 +162,7 @@ Bytes question_beside() {
 }
 
 // Of a directory: that the source has nothing in it.
-Bytes emptied(const std::string& path, bool by_sum) {
+Messages emptied(const std::string& path, bool by_sum) {
   Bytes slot(64 << 10);
   tree::NamesWriter writer;
   if (by_sum) {
@@ -150,7 +175,7 @@ Bytes emptied(const std::string& path, bool by_sum) {
   return framed(frame_of(net::FrameKind::names), slot);
 }
 
-using Attack = std::function<Bytes()>;
+using Attack = std::function<Messages()>;
 
 // Each of these is refused for its name alone. mirror-*: in a mirror, whose DST is missing.
 const std::map<std::string, Attack>& attacks_by_name() {
@@ -192,23 +217,26 @@ const std::map<std::string, Attack>& attacks() {
       {"slot", [] { return framed(frame_of(archive, 4000), archive_with("x")); }},
       {"slot-twice",
        [] {
-         Bytes bytes = framed(frame_of(archive), archive_with("x"));
-         append(bytes, framed(frame_of(archive), archive_with("y")));
-         return bytes;
+         return both(framed(frame_of(archive), archive_with("x")),
+                     framed(frame_of(archive), archive_with("y")));
        }},
       {"extent", [] { return framed(data_frame(1, 1ull << 60, 0), Bytes(100)); }},
       {"length",
        [] {
          net::Frame frame = data_frame(1, 0, 0);
          frame.length = 0x7fffffff;
-         Bytes bytes;
-         append(bytes, net::encode(frame));
-         return bytes;
+         return Messages{{frame, {}}};
        }},
       {"credit", [] { return framed(frame_of(credit)); }},
-      {"garbage", [] { return Bytes(100'000, std::byte{0x5a}); }},
-      {"cut-frame", [] { return Bytes(50); }},
-      {"nothing", [] { return Bytes(); }},
+      {"garbage",
+       [] {
+         return Messages{{{}, Bytes(100'000, std::byte{0x5a})}};
+       }},
+      {"cut-frame",
+       [] {
+         return Messages{{{}, Bytes(50)}};
+       }},
+      {"nothing", [] { return Messages(); }},
   };
   return all;
 }
@@ -246,9 +274,12 @@ int serve() {
       const Attack* const attack = attack_called(called.substr(called.rfind('/') + 1));
       if (attack == nullptr) return 2;
       const std::atomic<bool> stop{false};
-      auto sockets = listener->accept_all(job.streams.key, begin.streams, seconds(10), stop, {});
+      auto sockets =
+          listener->accept_all({job.streams.key, job.streams.encrypt}, begin.streams, seconds(10), stop, {});
       if (!sockets) return 1;
-      const Bytes bytes = (*attack)();
+      auto envelope = net::Envelope::create(sockets->front().seal, job.streams.compress, true);
+      if (!envelope) return 1;
+      const Bytes bytes = on_the_wire((*attack)(), *envelope);
       // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.
       for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t n = ::write(sockets->front().get(), bytes.data() + at, bytes.size() - at);
