@@ -152,8 +152,8 @@ Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
 // Reads the whole of a file into scratch_.
 Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes) {
   struct stat before = item.status;
-  wait_for_next_tick(before);
   for (unsigned tries = 0; tries < kReadTries; ++tries) {
+    wait_for_next_tick(before);
     const auto size = static_cast<std::size_t>(before.st_size);
     if (size >= scratch_.size()) return Read::too_large;
     const std::size_t wanted = size == 0 ? scratch_.size() : size + 1;
