@@ -113,6 +113,7 @@ bool Coordinator::start_agents() {
 tree::CopySettings Coordinator::settings() const {
   tree::SyncSettings sync = options_.sync;
   sync.enabled |= goes_on_;
+  sync.checksum |= doubts_;
   const bool delta = (sync.enabled || options_.inplace) && !options_.whole_file;
   return {.chunk_bytes =
               options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes,
@@ -143,6 +144,7 @@ bool Coordinator::send_jobs() {
   if (!target_->target_ready->interrupted || options_.sync.enabled) return true;
   // What is there already is skipped as a sync would: both begin anew, now that this is known.
   goes_on_ = true;
+  doubts_ = target_->target_ready->doubtful;
   source_->source_ready.reset();
   target_->target_ready.reset();
   return send_jobs(wish);

@@ -96,6 +96,7 @@ class Coordinator {
   bool interrupted_ = false;
   bool run_ended_ = false;  // by a problem that ends it
   bool goes_on_ = false;    // with what an earlier run has begun: compares first
+  bool doubts_ = false;     // and by content, since what it wrote may not have reached the disk
   Clock::time_point pinged_;
   Clock::duration round_trip_ = Clock::duration::max();
   unsigned pings_ = 0;

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <utility>
 
 #include "io/arena.h"
 #include "tree/agent_loop.h"
 #include "tree/clean.h"
 #include "tree/examine.h"
+#include "tree/mount_stamp.h"
 #include "tree/segment.h"
 
 namespace rdcp::tree {
@@ -25,12 +25,6 @@ namespace {
 
 // How long a stopped job may take to come to an end.
 constexpr std::chrono::seconds kStopGrace{5};
-
-std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <utility>
@@ -15,12 +16,34 @@
 #include "tree/beneath.h"
 #include "tree/part_file.h"
 #include "tree/remove.h"
+#include "tree/run_marker.h"
 
 namespace rdcp::tree {
 namespace {
 
 constexpr std::chrono::seconds kTellEvery{2};
 constexpr std::size_t kTellAtOnce = 256;
+
+// Where a directory is, or would be, and its name there.
+std::pair<std::string, std::string> place_of(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  std::string whole = real != nullptr ? real.get() : path;
+  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  const std::size_t slash = whole.find_last_of('/');
+  if (slash == std::string::npos) return {".", whole};
+  return {whole.substr(0, slash + 1), whole.substr(slash + 1)};
+}
+
+// What cannot be listed has none.
+std::vector<std::string> run_names_in(int directory) {
+  std::vector<std::string> names;
+  const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(fd >= 0 ? ::fdopendir(fd) : nullptr, &::closedir);
+  while (const dirent* entry = listing != nullptr ? ::readdir(listing.get()) : nullptr) {
+    if (own_name(entry->d_name) == OwnName::run) names.emplace_back(entry->d_name);
+  }
+  return names;
+}
 
 class Cleaner {
  public:
@@ -30,6 +53,7 @@ class Cleaner {
   void run();
 
  private:
+  void look_beside();
   void enter(const std::string& path);
   void look_at(int directory, const std::string& parent, const std::string& name, OwnName kind);
   void look_at_directory(int directory, const std::string& parent, const std::string& name);
@@ -43,6 +67,7 @@ class Cleaner {
   Reporter& reporter_;
   const std::function<bool(const Leftovers&)>& tell_;
   io::Fd root_;
+  bool found_beside_ = false;
   std::vector<std::string> directories_;  // still to be entered
   Leftovers found_;
   std::chrono::steady_clock::time_point next_word_ = std::chrono::steady_clock::now() + kTellEvery;
@@ -50,9 +75,14 @@ class Cleaner {
 
 void Cleaner::run() {
   root_.reset(::open(job_.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root_) {
+  const int cause = errno;
+  look_beside();
+  // A run may have ended before it made the directory.
+  const bool never_made = cause == ENOENT && found_beside_;
+  if (!root_ && !never_made) {
+    errno = cause;
     problem("open directory", "");
-  } else {
+  } else if (root_) {
     directories_.emplace_back();
   }
   while (!directories_.empty()) {
@@ -62,6 +92,18 @@ void Cleaner::run() {
     if (!speak(false)) return;
   }
   speak(true);
+}
+
+// A run that was to make the directory has its marker beside it.
+void Cleaner::look_beside() {
+  const auto [parent, name] = place_of(job_.path);
+  const io::Fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return;
+  for (const std::string& marker : run_names_in(directory.get())) {
+    if (name.empty() || RunMarker::made_beside(directory.get(), marker) != name) continue;
+    found_beside_ = true;
+    look_at(directory.get(), "..", marker, OwnName::run);
+  }
 }
 
 // False: nobody listens.

@@ -110,10 +110,10 @@ struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
-  // The same run was cut short before. DST counts as missing if that run made it.
-  bool interrupted = false;
+  bool interrupted = false;  // the same run was cut short before; DST counts as missing if that run made it
+  bool doubtful = false;  // and not on this mount of this boot: what it wrote may not have reached the disk
   Reach reach;
-  auto fields() { return std::tie(kind, ancestors, interrupted, reach); }
+  auto fields() { return std::tie(kind, ancestors, interrupted, doubtful, reach); }
 };
 
 // To both agents: make the streams and copy.

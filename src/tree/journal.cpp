@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <span>
 #include <vector>
@@ -38,7 +37,7 @@ static_assert(kNameAt + NAME_MAX <= kHeaderCheckAt);
 // And a record's. Its check takes in the header's: what another file's journal has left on the disk is none
 // of this one's.
 constexpr std::size_t kLengthAt = 8;
-constexpr std::size_t kBootAt = 16;
+constexpr std::size_t kStampAt = 16;
 constexpr std::size_t kDigestAt = 24;
 constexpr std::size_t kCheckAt = 40;
 static_assert(kCheckAt + 8 == Journal::kRecordBytes);
@@ -50,15 +49,6 @@ std::uint64_t check_of_record(const std::byte* record, std::uint64_t header_chec
   std::memcpy(bytes.data(), record, kCheckAt);
   store_le(bytes.data() + kCheckAt, header_check);
   return io::check_of(bytes);
-}
-
-std::uint64_t this_boot() {
-  static const std::uint64_t boot = [] {
-    std::string id;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-    return io::check_of(std::as_bytes(std::span(id)));
-  }();
-  return boot;
 }
 
 // All bytes, or false.
@@ -148,7 +138,8 @@ void Journal::take_record(const std::byte* bytes, bool doubt) {
   record.length = length & ~kWithoutDigest;
   if (record.offset > size_ || record.length > size_ - record.offset || record.length == 0) return;
   std::memcpy(record.digest.bytes.data(), bytes + kDigestAt, sizeof record.digest.bytes);
-  if (load_le<std::uint64_t>(bytes + kBootAt) == this_boot() && !doubt) {
+  const bool known = stamp_ && load_le<std::uint64_t>(bytes + kStampAt) == *stamp_;
+  if (known && !doubt) {
     insert(record.offset, record.length);
   } else if ((length & kWithoutDigest) == 0) {
     doubtful_[record.offset] = record;
@@ -185,7 +176,7 @@ void Journal::append(std::uint64_t offset, std::uint64_t length_and_kind, const 
   RecordBytes bytes;
   store_le(bytes.data(), offset);
   store_le(bytes.data() + kLengthAt, length_and_kind);
-  store_le(bytes.data() + kBootAt, this_boot());
+  store_le(bytes.data() + kStampAt, stamp_.value_or(0));
   std::memcpy(bytes.data() + kDigestAt, digest.bytes.data(), sizeof digest.bytes);
   store_le(bytes.data() + kCheckAt, check_of_record(bytes.data(), header_check_));
   (void)write_at(file_.get(), bytes, kHeaderBytes + place * kRecordBytes);

@@ -24,10 +24,11 @@ struct SourceState {
 
 // On disk, little-endian: a header of kHeaderBytes (magic, version, length of the name, token, size, inode of
 // the part, name, XXH3-64 of all before it), then records of kRecordBytes: offset u64, length u64 (bit 63:
-// without a digest), boot u64, digest 16, XXH3-64 of these and of the header's check. A record is written
-// when its bytes have been, at a place of its own; nothing is ever written twice. What was written within
-// this boot (a hash of the kernel's boot id) is as it was told, whatever became of the process: the page
-// cache outlives it. Other records are *doubtful*: their bytes have to be read and compared.
+// without a digest), stamp u64, digest 16, XXH3-64 of these and of the header's check. A record is written
+// when its bytes have been, at a place of its own; nothing is ever written twice. What was written to
+// this mount (mount_stamp.h) is as it was told, whatever became of the process: the page cache outlives it.
+// Other records are *doubtful*, and where there is no stamp all are: their bytes have to be read and
+// compared.
 //
 // Thread-safe but for load() and start().
 class Journal {
@@ -39,7 +40,9 @@ class Journal {
   };
 
   // file: read-write, locked by the caller for as long as the journal lives.
-  Journal(io::Fd file, std::string_view final_name) : file_(std::move(file)), name_(final_name) {}
+  // stamp: of the mount that it is on; none: no record is trusted unread, now or later.
+  Journal(io::Fd file, std::string_view final_name, std::optional<std::uint64_t> stamp = std::nullopt)
+      : file_(std::move(file)), name_(final_name), stamp_(stamp) {}
 
   // Takes what an earlier run has left. False: it is not about this state of the file, or about another part
   // than that of this inode. doubt: nothing is to be trusted unread.
@@ -84,6 +87,7 @@ class Journal {
 
   const io::Fd file_;
   const std::string name_;
+  const std::optional<std::uint64_t> stamp_;
   std::uint64_t header_check_ = 0;
   std::uint64_t size_ = 0;
   std::atomic<std::uint64_t> next_{0};

@@ -95,7 +95,8 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   PartNames names(name);
   io::Fd journal_fd = open_journal(directory, names.journal);
   if (!journal_fd) return std::nullopt;
-  auto journal = std::make_unique<Journal>(std::move(journal_fd), name);
+  const auto stamp = wish.stamp_of(journal_fd.get());
+  auto journal = std::make_unique<Journal>(std::move(journal_fd), name, stamp);
   Found found = open_part(directory, names.part, *journal, wish);
   io::Fd held(found.fd ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
   io::Fd held_too(held ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);

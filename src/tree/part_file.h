@@ -10,6 +10,7 @@
 
 #include "io/fd.h"
 #include "tree/journal.h"
+#include "tree/mount_stamp.h"
 #include "tree/own_names.h"
 #include "tree/unnamed_file.h"
 
@@ -20,6 +21,8 @@ struct PartWish {
   SourceState source;
   bool resume = true;  // false: what an earlier run has left is dropped
   bool doubt = false;  // what it has left is read before it is trusted
+  // What tells this mount from others; tests have their own.
+  std::optional<std::uint64_t> (*stamp_of)(int fd) = mount_stamp;
 };
 
 // Smaller ones are made without a name and leave nothing behind.

@@ -1,25 +1,63 @@
 #include "tree/run_marker.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <climits>
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/mount_stamp.h"
 #include "tree/part_file.h"
 
 namespace rdcp::tree {
+namespace {
 
-bool RunMarker::is_there(int directory, const std::string& name) {
-  // One that is locked is ours, too, and so is its run; it is not for us.
-  return bool(open_own(directory, name));
+constexpr std::size_t kStampDigits = 16;
+
+std::string stamp_text(int fd) {
+  const auto stamp = mount_stamp(fd);
+  return stamp ? fmt::format("{:016x}", *stamp) : std::string();
 }
 
-std::optional<RunMarker> RunMarker::make(int directory, const std::string& name) {
+std::string content_of(int fd) {
+  std::array<char, kStampDigits + 1 + NAME_MAX> bytes;
+  const ssize_t length = ::pread(fd, bytes.data(), bytes.size(), 0);
+  return length > 0 ? std::string(bytes.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
+}  // namespace
+
+RunMarker::Found RunMarker::look(int directory, const std::string& name) {
+  // One that is locked is ours, too, and so is its run; it is not for us.
+  const io::Fd file = open_own(directory, name);
+  if (!file) return Found::none;
+  const std::string content = content_of(file.get());
+  const std::string stamp = stamp_text(file.get());
+  // A marker that has lost its own content says that its run's files may have lost theirs.
+  const bool same = !stamp.empty() && content.starts_with(stamp + "\n");
+  return same ? Found::trusted : Found::doubtful;
+}
+
+std::string RunMarker::made_beside(int directory, const std::string& name) {
+  const io::Fd file = open_beneath(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  const std::string content = file ? content_of(file.get()) : std::string();
+  const std::size_t line_end = content.find('\n');
+  return line_end == std::string::npos ? std::string() : content.substr(line_end + 1);
+}
+
+std::optional<RunMarker> RunMarker::make(int directory, const std::string& name, std::string_view makes) {
   io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
+  if (file) {
+    const std::string content = stamp_text(file.get()) + "\n" + std::string(makes);
+    // What cannot be written is missed later: then all is compared by content.
+    (void)!::pwrite(file.get(), content.data(), content.size(), 0);
+  }
   if (!file) file = open_own(directory, name);
   if (!file) return std::nullopt;
   return RunMarker(std::move(file), name);

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "tree/crew.h"
+#include "tree/landing.h"
 #include "tree/own_names.h"
 #include "tree/target_worker.h"
 
@@ -49,9 +50,11 @@ TargetReady Target::open() {
 
 // A run that made DST has its marker beside it, since DST's parent was its root; else it is in DST.
 void Target::look_for_marker(TargetReady& ready) {
-  const auto is_in = [this](const std::string& directory) {
+  const auto is_in = [&](const std::string& directory) {
     const io::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return fd && RunMarker::is_there(fd.get(), job_.marker);
+    const auto found = fd ? RunMarker::look(fd.get(), job_.marker) : RunMarker::Found::none;
+    ready.doubtful |= found == RunMarker::Found::doubtful;
+    return found != RunMarker::Found::none;
   };
   if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
   if (is_in(parent_of(job_.path))) {
@@ -137,7 +140,10 @@ Result<void> Target::begin(const Begin& begin) {
   gate_.begin(root_.get(), std::move(*filter), begin.landings.empty() ? "" : begin.landings.front(),
               begin.source_device, begin.source_inode);
   if (root_name_ == ".") root_name_.clear();
-  if (own_name(job_.marker) == OwnName::run) marker_ = RunMarker::make(root_.get(), job_.marker);
+  if (own_name(job_.marker) == OwnName::run) {
+    const std::string makes = begin.beneath_parent ? last_name(job_.path) : std::string();
+    marker_ = RunMarker::make(root_.get(), job_.marker, makes);
+  }
   spellings_.begin(root_.get(), marker_ ? job_.marker : "");
   return {};
 }

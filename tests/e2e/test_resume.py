@@ -314,6 +314,29 @@ class Clean(Resuming):
         self.assertEqual(own_names(self.target), [])
         self.assertEqual(self.rdcp("--clean", self.target).out, b"")
 
+    def test_a_run_that_was_to_make_the_folder_is_found_beside_it(self):
+        tree, new = self.source / "tree", self.target / "new"
+        tree.mkdir()
+        self.big.rename(tree / "big")
+        other = self.target / f".rdcp-{'0' * 32}.run"
+        other.write_bytes(b"0123456789abcdef\nother")
+        for wanted in ("new", "new/", "../target/new"):
+            running = self.begin("-r", tree, f"dest:{new}")
+            self.assertTrue(wait_for(lambda: journals(self.target), 20))
+            marker = next(path for path in self.target.iterdir() if path.suffix == ".run" and path != other)
+            self.assertIn(f"in use, left alone: unfinished run, ", self.rdcp("--clean", new).out.decode())
+            self.kill(running, "coordinator")
+            self.assertTrue(new.is_dir())
+            for place in (self.target / wanted, f"dest:{self.target}/{wanted}"):
+                self.assertIn(f": ../{marker.name}\n", self.rdcp("--clean", "-n", place).out.decode())
+            self.assertTrue(marker.exists())
+            done = self.rdcp("--clean", self.target / wanted)
+            self.assertEqual((done.status, own_names(self.target)), (0, [other]), done)
+            shutil.rmtree(new)
+        marker.write_bytes(b"0123456789abcdef\nnew")  # the run died before it made anything
+        done = self.rdcp("--clean", new)
+        self.assertEqual((done.status, done.err, own_names(self.target)), (0, "", [other]), done)
+
     def test_what_is_in_use_stays(self):
         running = self.begin(self.big, f"dest:{self.copied}", rate="8MiB")
         self.await_progress(running, 20)
@@ -392,6 +415,36 @@ class Trees(Resuming):
 
     def test_a_sync(self):
         self.rounds("--sync")
+
+    def lose_what_was_not_flushed(self, folder: Path) -> int:
+        """As a loss of power may leave files: whole by size and time, without content; and another boot's marker."""
+        lost = [path for path in folder.rglob("file-*") if path.stat().st_size > 0]
+        for path in lost:
+            status = path.stat()
+            path.write_bytes(bytes(status.st_size))
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        marker = next(path for path in own_names(self.target) if path.suffix == ".run")
+        marker.write_bytes(b"0123456789abcdef\n" + marker.read_bytes().partition(b"\n")[2])
+        return len(lost)
+
+    def test_a_tree_whose_files_never_reached_the_disk(self):
+        for to in (self.landing, self.target / "new"):
+            with self.subTest(to.name):
+                source = f"{self.tree}/" if to is self.landing else self.tree
+                words = ("-r", source, f"dest:{to}")
+                running = self.begin(*words)
+                self.await_progress(running, 30)
+                self.kill(running, "coordinator")
+                self.assertGreater(self.lose_what_was_not_flushed(to), 3)
+                self.kill_after_a_while(words)
+                self.resume(*words)
+                self.assert_same_tree(self.tree, to)
+
+    def kill_after_a_while(self, words):
+        """A run after the loss, which does not come to its end either: what it has not seen yet is as doubtful."""
+        running = self.begin(*words, rate="8MiB")
+        wait_for(lambda: running.process.poll() is not None, 1)
+        self.kill(running, "coordinator")
 
     def test_a_tree_that_the_first_run_makes(self):
         """The same command again means the same place, not one in it."""

@@ -16,6 +16,7 @@
 #include "tests/tree/broken_listing.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/part_file.h"
+#include "tree/run_marker.h"
 
 namespace rdcp::tree {
 namespace {
@@ -31,10 +32,10 @@ class CleanTest : public ::testing::Test {
     state.token.bytes[0] = std::byte{1};
     return PartFile::open(sub_.get(), name, {.source = state});
   }
-  std::vector<Leftover> run(bool remove) {
+  std::vector<Leftover> run(bool remove, const std::string& beneath = "") {
     std::vector<Leftover> all;
     bool last = false;
-    clean({.path = scratch_.path(), .remove = remove}, reporter_, [&](const Leftovers& some) {
+    clean({.path = scratch_.path() + beneath, .remove = remove}, reporter_, [&](const Leftovers& some) {
       all.insert(all.end(), some.found.begin(), some.found.end());
       last = some.last;
       return true;
@@ -107,6 +108,27 @@ TEST_F(CleanTest, TouchesNothingElse) {
   ASSERT_EQ(::mkfifoat(sub_.get(), PartNames("b").journal.c_str(), 0600), 0);
   EXPECT_TRUE(run(true).empty());
   EXPECT_EQ(names(), 2u);
+}
+
+// A run that was to make the directory has its marker beside it; of those that were to make others nothing is
+// said.
+TEST_F(CleanTest, FindsTheMarkerOfARunThatWasToMakeTheDirectory) {
+  const std::string mine = ".rdcp-0123456789abcdef0123456789abcdef.run";
+  const std::string other = ".rdcp-fedcba98765432100123456789abcdef.run";
+  const auto here = [this] { return names_in(scratch_.path()); };
+  for (const char* asked : {"sub", "sub/", "./sub", "sub/.", "sub/../sub", "new"}) {
+    ASSERT_TRUE(RunMarker::make(scratch_.fd(), mine, std::string("new") == asked ? "new" : "sub"));
+    ASSERT_TRUE(RunMarker::make(scratch_.fd(), other, "others"));
+    for (const bool remove : {false, true}) {
+      const auto found = run(remove, std::string("/") + asked);
+      ASSERT_EQ(found.size(), 1u) << asked;
+      EXPECT_EQ(found[0].kind, OwnName::run);
+      EXPECT_EQ(found[0].path, "../" + mine);
+      EXPECT_EQ(here().size(), remove ? 2u : 3u);
+    }
+    EXPECT_EQ(here(), (std::vector<std::string>{other, "sub"}));
+  }
+  EXPECT_TRUE(problems_.empty()) << "also where the directory has not been made";
 }
 
 // A run was killed while it removed a directory that it had replaced.

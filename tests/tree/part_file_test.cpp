@@ -172,6 +172,26 @@ TEST_F(PartFileTest, DoubtfulRecordsAreThereOnlyOnceConfirmed) {
   EXPECT_FALSE(journal.take_doubtful(0, kSize));
 }
 
+TEST_F(PartFileTest, OfAnotherMountEveryRecordIsDoubtful) {
+  leave_part();
+  auto part = open({.source = state_of(1), .stamp_of = [](int) { return std::optional<std::uint64_t>(7); }});
+  EXPECT_FALSE(part->journal().holds(0, kMiB));
+  EXPECT_TRUE(part->journal().take_doubtful(0, kMiB));
+}
+
+TEST_F(PartFileTest, WithoutAStampEveryRecordIsDoubtful) {
+  const PartWish wish{.source = state_of(1), .stamp_of = [](int) { return std::optional<std::uint64_t>(); }};
+  open(wish)->journal().add(0, kMiB, io::digest_of(std::as_bytes(std::span("a", 1))));
+  for (int i = 0; i < 2; ++i) {
+    auto part = open(wish);
+    EXPECT_TRUE(part->journal().has_any());
+    EXPECT_FALSE(part->journal().holds(0, kMiB)) << "two mounts that are not known are not the same";
+  }
+  auto part = open();
+  EXPECT_FALSE(part->journal().holds(0, kMiB));
+  EXPECT_TRUE(part->journal().take_doubtful(0, kMiB));
+}
+
 TEST_F(PartFileTest, WithoutADigestNothingCanBeConfirmed) {
   open()->journal().add_without_digest(0, kMiB);
   EXPECT_TRUE(open()->journal().holds(0, kMiB));
