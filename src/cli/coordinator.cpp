@@ -85,8 +85,10 @@ int Coordinator::run() {
 Parties Coordinator::parties_of_locations() {
   const auto start_at = [this](const Location& location) -> Parties::Start {
     return [this, &location] {
-      return is_remote(location) ? AgentLink::start_remote(options_, location)
-                                 : AgentLink::start_local({.program_version = {}, .local = &local_streams_});
+      return is_remote(location)
+                 ? AgentLink::start_remote(options_, location)
+                 : AgentLink::start_local(
+                       {.program_version = {}, .umask = options_.umask, .local = &local_streams_});
     };
   };
   const bool source_remote = is_remote(options_.sources.front());
@@ -294,6 +296,9 @@ bool Coordinator::begin() {
   begin.beneath_parent = landing->beneath_parent;
   begin.in_place = landing->in_place;
   begin.as_it_comes = target.kind == tree::PathKind::byte_stream;
+  begin.new_mode = target.new_mode;
+  // Neither the account at the target nor the user here is to find a file more open than they make them.
+  if (target.kind != tree::PathKind::file) begin.new_mode &= ~options_.umask;
   begun_ = Clock::now();
   begin.landings = landing->admitted;
   (void)target_->control().send(begin).ok();

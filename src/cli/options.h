@@ -24,6 +24,7 @@ inline constexpr unsigned kRetrySecondsMax = 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // whose messages these are
+  std::uint32_t umask = 022;     // of who gave them
   std::vector<Location> sources;
   Location destination;
   bool agent = false;  // be the far side of somebody's copy: all else is told over stdin

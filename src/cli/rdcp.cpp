@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source
+  parsed.options.umask = umask;
   rdcp::cli::raise_limits();
   if (parsed.options.agent) {
     const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(

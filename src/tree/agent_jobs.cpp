@@ -66,6 +66,7 @@ void Agent::start_target(const TargetJob& asked) {
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
   target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
+  target_->use_umask(place_.umask);
   if (place_.only) target_->take_only_one_file(place_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);
@@ -108,6 +109,7 @@ void Agent::copy(const Begin& begin) {
   if (source_ && begin.in_place) source_->send_holes();
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (source_ && begin.as_it_comes) source_->send_as_it_comes();
+  if (source_) source_->set_new_mode(begin.new_mode);
   if (target_) {
     const auto begun = target_->begin(begin);
     if (!begun) {

@@ -46,8 +46,7 @@ struct SourceJob {
   static constexpr MessageType kType = MessageType::source_job;
   CopySettings settings;
   StreamWish streams;
-  std::vector<std::string>
-      paths;  // as the user gave them; "-" is standard input where standard_input says so
+  std::vector<std::string> paths;  // as given; "-" is standard input where standard_input says so
   bool standard_input = false;
   bool recursive = false;
   bool copy_devices = false;           // a device that is a SRC itself is read
@@ -110,10 +109,11 @@ struct TargetReady {
   static constexpr MessageType kType = MessageType::target_ready;
   PathKind kind = PathKind::missing;  // of DST, symlinks followed
   std::vector<PathFacts> ancestors;   // DST (or its parent, where it is missing) and all above it
-  bool interrupted = false;  // the same run was cut short before; DST counts as missing if that run made it
+  bool interrupted = false;    // the same run was cut short before; DST counts as missing if that run made it
+  std::uint32_t new_mode = 0;  // permission bits of a copy whose SRC has none (standard input, FIFO, device)
   bool doubtful = false;  // and not on this mount of this boot: what it wrote may not have reached the disk
   Reach reach;
-  auto fields() { return std::tie(kind, ancestors, interrupted, doubtful, reach); }
+  auto fields() { return std::tie(kind, ancestors, interrupted, new_mode, doubtful, reach); }
 };
 
 // To both agents: make the streams and copy.
@@ -131,11 +131,11 @@ struct Begin {
   std::uint64_t source_device = 0;  // target on the same host: of SRC, which --delete must not meet
   std::uint64_t source_inode = 0;   // 0: on another host
   bool in_place = false;            // target: DST itself is written (device, FIFO, standard output)
-  // Source: the target has no positions, so a chunk need neither be full nor begin at a page.
-  bool as_it_comes = false;
+  bool as_it_comes = false;         // source: the target has no positions, so chunks are as long as they come
+  std::uint32_t new_mode = 0;       // source: of what has no permission bits of its own
   auto fields() {
     return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
-                    source_device, source_inode, in_place, as_it_comes);
+                    source_device, source_inode, in_place, as_it_comes, new_mode);
   }
 };
 

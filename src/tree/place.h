@@ -61,7 +61,8 @@ struct OnlyTarget {
 struct AgentPlace {
   std::string program_version;
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
-  std::uint32_t umask = 022;      // of the user, for a pipeline's commands and files
+  std::uint32_t umask =
+      022;  // of the user: for a pipeline's commands, and files that have no mode of their own
   LocalStreams* local = nullptr;  // in the coordinator's process only
   StandardStreams standard = {};
   std::optional<net::SessionKey> key = {};  // of the streams, instead of the job's

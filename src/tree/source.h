@@ -62,6 +62,8 @@ class Source {
   void land_beneath_parent();
   // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().
   void send_as_it_comes() { as_it_comes_ = true; }
+  // Before copy(): the permission bits of what is no file itself.
+  void set_new_mode(std::uint32_t mode) { new_mode_ = mode & 0777; }
   // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
   // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
   // further: where streams come from that take the place of lost ones; null: none do.
@@ -98,6 +100,7 @@ class Source {
   Choice choice_;
   bool sends_holes_ = false;
   bool as_it_comes_ = false;
+  std::uint32_t new_mode_ = 0600;
   net::StreamShape shape_;  // small_file_max_ and it are set before the first worker starts
   std::uint64_t small_file_max_;
   bool read_beside_ = false;  // one stream, several processors: set with shape_

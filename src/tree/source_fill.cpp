@@ -153,7 +153,7 @@ SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<
   frame.kind = FrameKind::open;
   frame.file_id = file->id;
   if (file->item.directory->root->opened) {
-    file->status.st_mode = S_IFREG | 0666;  // of a pipe or device: what a new file would get
+    file->status.st_mode = S_IFREG | source_.new_mode_;  // of a pipe or device
     file->file = choose_opened(*file);
     file->file.live = file->byte_stream && source_.as_it_comes_;
     ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);

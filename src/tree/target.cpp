@@ -68,6 +68,7 @@ void Target::look_for_marker(TargetReady& ready) {
 
 TargetReady Target::look_at_destination() {
   TargetReady ready;
+  ready.new_mode = 0666 & ~umask_;
   if (job_.standard_output) {
     ready.kind = PathKind::byte_stream;
     return ready;
@@ -88,7 +89,9 @@ TargetReady Target::look_at_destination() {
   ready.ancestors = chain_to_root(parent_of(job_.path));
   if (S_ISREG(status.st_mode)) {
     ready.kind = PathKind::file;
-    if (only_file_mode_) only_file_mode_ = status.st_mode & 0777;
+    // As a shell's ">" does, which makes no file either.
+    ready.new_mode = status.st_mode & 0777;
+    if (only_file_mode_) only_file_mode_ = ready.new_mode;
   } else if (S_ISSOCK(status.st_mode)) {
     ready.kind = PathKind::unusable;
   } else {

@@ -47,6 +47,8 @@ class Target {
 
   // Before open(): whatever the source says, it can but fill DST, a file, and `mode` is that of a new one.
   void take_only_one_file(std::uint32_t mode) { only_file_mode_ = mode; }
+  // Before open(): the umask of the account that the target runs in, which process has none.
+  void use_umask(std::uint32_t umask) { umask_ = umask; }
   // Before open(): where a sync's changes go.
   void tell_changes(std::function<void(const Changes&)> tell) { changes_.set_tell(std::move(tell)); }
   // Before copy(): where the numbers of streams that are lost here go.
@@ -86,6 +88,7 @@ class Target {
   Reporter& reporter_;
   const StandardStreams standard_;
   std::optional<std::uint32_t> only_file_mode_;
+  std::uint32_t umask_ = 022;
   PathKind kind_ = PathKind::missing;
   const MetadataPolicy policy_;
   NameTable names_;

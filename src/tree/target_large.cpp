@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "tree/heard_close.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -268,14 +269,23 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
     return io::plain_error(ErrorKind::file, "write", file.subject,
                            "the old file, of which parts were taken over, was changed meanwhile");
   }
-  auto done =
-      apply_metadata(file.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_, file.subject);
+  // Before it gets the times by which a later run takes it for whole.
+  auto done = file.opened ? io::Result<void>() : hear_close(file.fd(), file.subject);
+  if (done) {
+    done =
+        apply_metadata(file.fd(), entry, ~0u, target_.policy_, target_.names_, target_.losses_, file.subject);
+  }
   if (!file.opened) {
     if (done && file.overwritten.close() != 0) return io::errno_error("close", file.subject);
     return done;
   }
   UnnamedFile& unnamed = file.opened->file;
-  if (done) done = tree_->flush(unnamed.fd(), file.subject);
+  if (done) {
+    done = tree_->flush(unnamed.fd(), file.subject);
+    if (done) done = unnamed.hear_close(file.subject);
+    // What did not get to the disk is in no cache either, by then.
+    if (!done) file.drop_part();
+  }
   const int directory = file.opened->directory.get();
   if (done) {
     done = tree_->publish(directory, file.path, [&](const std::string& name) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/heard_close.h"
 #include "tree/make_way.h"
 #include "tree/special.h"
 
@@ -88,6 +89,7 @@ io::Result<TargetTree::WrittenFile> TargetTree::write_file(const Entry& entry, A
   auto written = write_content(file.fd(), entry, content, name, blocks);
   if (!written) return std::move(written).error();
   const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
+  if (silent_close_) file.expect_silent_close();
   return WrittenFile{std::move(file), mode};
 }
 
@@ -267,12 +269,13 @@ io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::stri
   });
 }
 
-// What apply_metadata() need not look up. Small files come directory by directory, so the answer for the last
-// one is enough.
+// What apply_metadata() need not look up, and whether close(2) may tell something. Small files come directory
+// by directory, so the answer for the last one is enough.
 std::uint32_t TargetTree::known_mode(std::string_view parent, int directory, const UnnamedFile& file) {
   if (asked_parent_ != parent) {
     asked_parent_ = parent;
     born_plain_ = files_are_born_plain(directory, file.fd());
+    silent_close_ = close_is_silent(file.fd());
   }
   return born_plain_ ? file.created_mode() | kBornPlain : ~0u;
 }

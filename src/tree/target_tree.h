@@ -113,6 +113,7 @@ class TargetTree {
   bool flushes_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
+  bool silent_close_ = false;
 };
 
 }  // namespace rdcp::tree

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tree/heard_close.h"
 #include "tree/temporary_name.h"
 
 namespace rdcp::tree {
@@ -68,7 +69,8 @@ UnnamedFile::UnnamedFile(UnnamedFile&& other) noexcept
       created_mode_(other.created_mode_),
       directory_(std::move(other.directory_)),
       temporary_name_(std::exchange(other.temporary_name_, {})),
-      keeps_name_(other.keeps_name_) {}
+      keeps_name_(other.keeps_name_),
+      close_heard_(other.close_heard_) {}
 
 UnnamedFile& UnnamedFile::operator=(UnnamedFile&& other) noexcept {
   if (this == &other) return *this;
@@ -79,10 +81,12 @@ UnnamedFile& UnnamedFile::operator=(UnnamedFile&& other) noexcept {
   directory_ = std::move(other.directory_);
   temporary_name_ = std::exchange(other.temporary_name_, {});
   keeps_name_ = other.keeps_name_;
+  close_heard_ = other.close_heard_;
   return *this;
 }
 
 io::Result<void> UnnamedFile::publish(int directory, std::string_view name, std::string_view subject) {
+  if (auto heard = hear_close(subject); !heard) return heard;
   const std::string final_name(name);
   int status = 0;
   if (naming_ == Naming::rename) {
@@ -96,6 +100,11 @@ io::Result<void> UnnamedFile::publish(int directory, std::string_view name, std:
   temporary_name_.clear();
   directory_.reset();
   return {};
+}
+
+io::Result<void> UnnamedFile::hear_close(std::string_view subject) {
+  if (!fd_ || std::exchange(close_heard_, true)) return {};
+  return tree::hear_close(fd_.get(), subject);
 }
 
 io::Result<void> UnnamedFile::close(std::string_view subject) {

@@ -42,9 +42,14 @@ class UnnamedFile {
   // are right. (A default ACL of the directory may have taken more away.)
   std::uint32_t created_mode() const { return created_mode_; }
 
+  // Hears what close(2) would tell, with the descriptor left open (heard_close.h). Nothing is to be written
+  // after it.
+  io::Result<void> hear_close(std::string_view subject);
+  // The caller knows that close(2) is silent here.
+  void expect_silent_close() { close_heard_ = true; }
   // Puts it in place of what has that name, a symlink too; EISDIR when a directory stands there. The
-  // descriptor stays open. `directory` is the one of create(), or another on the same filesystem. After an
-  // error it is as before; after EISDIR it can be called again.
+  // descriptor stays open; what close(2) would tell is heard before. `directory` is the one of create(), or
+  // another on the same filesystem. After an error it is as before; after EISDIR it can be called again.
   io::Result<void> publish(int directory, std::string_view name, std::string_view subject);
   // close(2), its error reported (NFS tells ENOSPC and EDQUOT there).
   io::Result<void> close(std::string_view subject);
@@ -62,6 +67,7 @@ class UnnamedFile {
   io::Fd directory_;            // of temporary_name_; ours, so that its removal depends on nobody
   std::string temporary_name_;  // empty: it has none, or its final one
   bool keeps_name_ = false;     // whatever becomes of it
+  bool close_heard_ = false;
 };
 
 }  // namespace rdcp::tree

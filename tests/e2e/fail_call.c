@@ -2,6 +2,7 @@
  * RDCP_FAIL_CALL: its name (of those below; getdents64 and openat2 are made through syscall(2), readdir is one
  * entry of a listing). RDCP_FAIL_PATH: how the path ends that it is made on, or that its descriptor was opened by.
  * RDCP_FAIL_ERRNO: the number of the error. RDCP_FAIL_AFTER: so many calls that fit succeed first (none).
+ * RDCP_FAKE_FILESYSTEM: the type (statfs(2), a number) that all filesystems say they have.
  * RDCP_FAIL_TIMES: how many fail then (-1: all). RDCP_FAIL_LOG: a line is appended to this file for each. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "turns.h"
@@ -107,6 +109,13 @@ FAILING(int, flock, "flock", fd, NULL, (int fd, int operation), (fd, operation))
 FAILING(int, fallocate, "fallocate", fd, NULL, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
 FAILING(int, fallocate64, "fallocate", fd, NULL, (int fd, int mode, off64_t at, off64_t size),
         (fd, mode, at, size))
+
+int fstatfs(int fd, struct statfs* to) {
+  const char* type = getenv("RDCP_FAKE_FILESYSTEM");
+  int status = NEXT(fstatfs)(fd, to);
+  if (status == 0 && type != NULL) to->f_type = atol(type);
+  return status;
+}
 
 /* The descriptor is given back all the same, as the kernel does. */
 int close(int fd) {

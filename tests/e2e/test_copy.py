@@ -1,12 +1,13 @@
 """Single files and simple trees, in every direction, and where they land."""
 
+import contextlib
 import os
 import stat
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, MIB, CopyTest, needs_root
+from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root
 
 SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
          "chunk+1": CHUNK + 1, "several chunks": 37 * CHUNK + 123}
@@ -193,6 +194,40 @@ class Streams(CopyTest):
             data = self.make_file(self.source / "data", size)
             self.copy("-", f"dest:{self.target}/from-stdin", stdin=data.read_bytes())
             self.assert_same_file(data, self.target / "from-stdin")
+
+    def masked(self, here: int, there: int = 0o022) -> tuple[tuple, dict]:
+        """Words and options for a run with these umasks."""
+        far = self.disk / "far-rdcp"
+        far.write_text(f"#!/bin/sh\numask {there:o}\nexec {RDCP} \"$@\"\n")
+        far.chmod(0o755)
+        return ("--rdcp-path", far), {"preexec_fn": lambda: os.umask(here)}
+
+    def test_standard_input_obeys_the_umask(self):
+        copy = self.target / "copy"
+        fifo = self.source / "fifo"
+        os.mkfifo(fifo)
+        for here, there, to, mode in ((0o077, 0o022, "", 0o600), (0o027, 0o022, "", 0o640), (0o002, 0, "", 0o664),
+                                      (0o077, 0o022, "dest:", 0o600), (0o022, 0o077, "dest:", 0o600),
+                                      (0o002, 0o027, "dest:", 0o640), (0, 0, "dest:", 0o666)):
+            words, options = self.masked(here, there)
+            for source in ("-", fifo, f"dest:{fifo}"):
+                with self.subTest(here=oct(here), there=oct(there), to=to, source=source):
+                    data = {"stdin": b"secret"} if source == "-" else {}
+                    with contextlib.ExitStack() as stack:
+                        if source != "-":
+                            stack.enter_context(subprocess.Popen(["sh", "-c", f"echo secret > '{fifo}'"]))
+                        self.copy(*words, source, f"{to}{copy}", **data, **options)
+                    self.assertEqual(oct(copy.stat().st_mode & 0o7777), oct(mode))
+                    copy.unlink()
+
+    def test_standard_input_keeps_the_mode_of_what_it_replaces(self):
+        copy = self.make_file(self.target / "copy", 10)
+        for mode in (0o600, 0o644):
+            for to in ("", "dest:"):
+                copy.chmod(mode)
+                words, options = self.masked(0o002)
+                self.copy(*words, "-", f"{to}{copy}", stdin=b"more", **options)
+                self.assertEqual((copy.read_bytes(), oct(copy.stat().st_mode & 0o7777)), (b"more", oct(mode)))
 
     def test_remote_to_stdout(self):
         for size in (0, 1, CHUNK + 1, 5 * DEFAULT_CHUNK + 17):

@@ -180,6 +180,41 @@ class FailingCalls(CopyTest):
             self.assertNotIn("large", listed.read_text() if listed.exists() else "")
 
 
+class HeardClose(CopyTest):
+    """Where close(2) may tell that bytes were lost (NFS, quotas), it is heard before the file is taken for whole."""
+
+    NFS = {"RDCP_FAKE_FILESYSTEM": str(0x6969)}
+
+    def fails_at_close(self, path: str, *words):
+        environment = {**self.failing("close", path, errno.EDQUOT), **self.NFS}
+        self.fails(EXIT_FILES, *words, says=(os.strerror(errno.EDQUOT), "close"), env=environment)
+        self.assertTrue(self.failed_calls.exists(), "close was never called")
+
+    def test_a_file_gets_no_name_before_close_was_heard(self):
+        for size, path in ((5000, " (deleted)"), (3 * MIB, " (deleted)"), (17 * MIB, ".part")):
+            file = self.make_file(self.source / f"file-{size}", size)
+            for old in (None, 100):
+                with self.subTest(size, old=old):
+                    copy = self.target / file.name
+                    if old:
+                        self.make_file(copy, old)
+                    self.fails_at_close(path, "--ring", "threads", file, copy)
+                    self.assertEqual(copy.stat().st_size if copy.exists() else None, old)
+                    self.assert_no_litter(self.target)
+                    self.copy(file, copy, env={**os.environ, **self.NFS})
+                    self.assert_same_file(file, copy)
+                    copy.unlink()
+
+    def test_in_place_it_gets_no_time_before_close_was_heard(self):
+        file, copy = self.make_file(self.source / "file", 3 * MIB), self.target / "file"
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+        self.make_file(copy, 3 * MIB, seed=1)
+        self.fails_at_close(str(copy), "--inplace", file, copy)
+        self.assertNotEqual(copy.stat().st_mtime, file.stat().st_mtime)
+        self.copy("--sync", "--inplace", f"{self.source}/", self.target)
+        self.assert_same_tree(self.source, self.target)
+
+
 class OddSizes(CopyTest):
     """Files that are not as long as they say, or longer than anything can be."""
 

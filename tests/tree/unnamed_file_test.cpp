@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "scratch_directory.h"
+#include "tests/tree/broken_close.h"
+#include "tree/heard_close.h"
 
 namespace rdcp::tree {
 namespace {
@@ -151,6 +153,23 @@ TEST_P(UnnamedFileTest, FailedPublishLeavesNothing) {
     EXPECT_EQ(published.error().code, ENAMETOOLONG);
   }
   EXPECT_THAT(names_in(root_.path()), IsEmpty());
+}
+
+// NFS and quotas tell of lost bytes at close(2).
+TEST_P(UnnamedFileTest, CloseIsHeardWhereItIsNotKnownToBeSilent) {
+  ASSERT_TRUE(close_is_silent(root_.fd())) << "tests lie on a filesystem of this host";
+  UnnamedFile file = create_with("file", "content");
+  {
+    const BrokenClose broken(root_.path());
+    EXPECT_FALSE(close_is_silent(root_.fd()));
+    const auto published = publish(file, "file");
+    ASSERT_FALSE(published);
+    EXPECT_EQ(published.error().code, EDQUOT);
+    EXPECT_FALSE(fs::exists(root_ / "file"));
+  }
+  UnnamedFile other = create_with("other", "content");
+  ASSERT_TRUE(publish(other, "other").ok());
+  EXPECT_TRUE(fs::exists(root_ / "other"));
 }
 
 TEST_P(UnnamedFileTest, MovesAsAWhole) {
