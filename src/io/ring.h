@@ -133,6 +133,8 @@ class Ring {
   // The same, once a read or write wants it: all of its pages are made then, which a run that moves no file's
   // bytes need not pay for. Before Linux 5.13, where registering waits for what is under way, it is done now.
   virtual void offer_arena(std::span<std::byte> arena) { register_arena(arena); }
+  // In place of these two, where others need what may be locked; description() tells of the limit.
+  virtual void keep_arena_unregistered() {}
   // Puts fd into the registered-file table; -1 when there is none or it is full. The file stays open in the
   // table until detach(), whatever becomes of fd.
   virtual int attach(int fd) = 0;

@@ -120,7 +120,7 @@ void Uring::register_arena(std::span<std::byte> arena) {
   if (result == 0) {
     arena_ = arena;
   } else if (result == -ENOMEM) {
-    arena_refusal_ = ", arena not registered: raise the memlock limit (ulimit -l)";
+    keep_arena_unregistered();
   } else {
     arena_refusal_ = fmt::format(", arena not registered: {}", strerrordesc_np(-result));
   }
@@ -133,6 +133,10 @@ void Uring::offer_arena(std::span<std::byte> arena) {
   } else {
     register_arena(arena);
   }
+}
+
+void Uring::keep_arena_unregistered() {
+  arena_refusal_ = ", arena not registered: raise the memlock limit (ulimit -l)";
 }
 
 // The registered buffer that holds all of `data`, or -1.

@@ -23,6 +23,7 @@ class Uring final : public Ring {
   std::string description() const override;
   void register_arena(std::span<std::byte> arena) override;
   void offer_arena(std::span<std::byte> arena) override;
+  void keep_arena_unregistered() override;
   int attach(int fd) override;
   void detach(int index) override;
 

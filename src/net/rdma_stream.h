@@ -49,6 +49,7 @@ class RdmaStream : public Stream {
   void start() override;
   bool idle() const override { return pump_.done(); }
   std::string description() const override;
+  bool locks_arena() const override { return true; }
   void check_connection() override;
 
  protected:

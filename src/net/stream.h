@@ -93,6 +93,8 @@ class Stream {
   // Target. Whether the source could still change a chunk that lies in its slot: what is parsed is copied
   // first.
   virtual bool peer_can_write() const { return false; }
+  // Whether a device holds the arena, or as much, locked in memory, which counts against RLIMIT_MEMLOCK.
+  virtual bool locks_arena() const { return false; }
   // To be called about once a second: shuts the stream when its peer's host has been out of reach for
   // kUnreachableMax.
   virtual void check_connection() {}

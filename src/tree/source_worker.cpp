@@ -93,9 +93,8 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   ring_ = std::move(*ring);
   source_.plan_.subscribe(ring_.get());
   source_.streams_.subscribe(index_, ring_.get());
-  // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
-  ring_->offer_arena(arena->all());
+  offer_arena(*ring_, *arena, *stream_, source_.streams_.count());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   idle_ = std::make_unique<io::WaitList>(*ring_);
   stream_->start();

@@ -56,6 +56,11 @@ bool StreamTable::all_lost() const {
   return std::ranges::all_of(streams_, [](const Stream& other) { return other.state == State::lost; });
 }
 
+std::size_t StreamTable::count() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
 std::size_t StreamTable::missing() const {
   const std::lock_guard lock(mutex_);
   return first_end_ ? 0 : count_ - std::min(living(), count_);

@@ -32,6 +32,8 @@ class StreamTable {
   // A further stream, in place of one that is lost, whether or not that has been noticed here. False: its
   // number was used before, or is given up, or too many live.
   bool add(std::size_t stream);
+  // How many there were at first.
+  std::size_t count() const;
   // How many of those that there were at first are lost and have not been replaced; none once one has ended.
   std::size_t missing() const;
   // True when all are lost, the last one that was no failed try that long ago or longer.

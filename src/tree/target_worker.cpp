@@ -117,9 +117,8 @@ void TargetWorker::run(const StreamMaker& make_stream) {
     return;
   }
   ring_ = std::move(*ring);
-  // The device before the ring, which can do without where little memory may be locked.
   stream_ = make_stream(*ring_, *arena);
-  ring_->offer_arena(arena->all());
+  offer_arena(*ring_, *arena, *stream_, target_.streams_.count());
   files_ = std::make_unique<RegisteredFiles>(*ring_);
   turns_ = std::make_unique<io::WaitList>(*ring_);
   if (tree_ != nullptr && target_.job_.settings.verify) {

@@ -77,6 +77,11 @@ class Stopwatch {
 io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io::Task>& tasks,
                        const std::function<bool()>& each_turn);
 
+// Lets the ring register the arena, unless what the devices of `streams` such streams lock might be refused
+// then: the kernel counts memory once for each that it is registered with, a ring or a device (ib_umem_get()
+// looks at mm_struct::pinned_vm, to which io_uring adds), and a ring can do without.
+void offer_arena(io::Ring& ring, const io::Arena& arena, const net::Stream& stream, std::size_t streams);
+
 // One frame without a payload, ready to be sent in a slot.
 net::Frame bare_frame(net::FrameKind kind, std::uint64_t file_id);
 
