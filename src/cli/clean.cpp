@@ -54,6 +54,7 @@ class Cleaning {
   const Options& options_;
   Visit visit_;
   bool asked_ = false;
+  bool told_unlocked_ = false;
   int status_ = kExitOk;
 };
 
@@ -95,6 +96,11 @@ io::Result<void> Cleaning::take_words() {
   }
   std::string lines;
   for (const tree::Leftover& leftover : std::exchange(visit_.link().leftovers, {})) {
+    if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
+      visit_.print(
+          "rdcp: warning: " + options_.clean_directory.path +
+          ": the filesystem has no file locks (flock): whether a run is at what was found cannot be told\n");
+    }
     if (!options_.quiet) lines += line_of(leftover);
   }
   return print_out(lines, {&visit_.link()});

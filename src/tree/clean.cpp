@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/own_lock.h"
 #include "tree/part_file.h"
 #include "tree/remove.h"
 #include "tree/run_marker.h"
@@ -157,7 +158,7 @@ void Cleaner::look_at(int directory, const std::string& parent, const std::strin
   if (!exists(name) || !S_ISREG(status.st_mode)) return;
   Leftover leftover{.kind = kind, .path = join_path(parent, name), .final_path = {}};
   // Locked until it is gone.
-  const io::Fd own = open_own(directory, name);
+  const io::Fd own = open_own(directory, name, &leftover.unlocked);
   if (!own && errno == EPERM) return;
   leftover.in_use = !own && errno == EWOULDBLOCK;
   if (!own && !leftover.in_use) {
@@ -189,7 +190,9 @@ void Cleaner::look_at_directory(int directory, const std::string& parent, const 
     return;
   }
   if (status.st_uid != ::geteuid()) return;
-  leftover.in_use = ::flock(own.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const bool locked = ::flock(own.get(), LOCK_EX | LOCK_NB) == 0;
+  leftover.unlocked = !locked && lacks_locks(errno);
+  leftover.in_use = !locked && !leftover.unlocked;
   leftover.age_seconds = static_cast<std::uint64_t>(std::max<time_t>(::time(nullptr) - status.st_mtime, 0));
   const std::string subject = join_path(job_.path, leftover.path);
   bool heard = true;

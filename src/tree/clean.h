@@ -19,8 +19,9 @@ struct Leftover {
   std::string final_path;  // what it would have become; empty: not known
   std::uint64_t bytes = 0;
   std::uint64_t age_seconds = 0;
-  bool in_use = false;  // by a run that is going on: it stays
-  auto fields() { return std::tie(kind, path, final_path, bytes, age_seconds, in_use); }
+  bool in_use = false;    // by a run that is going on: it stays
+  bool unlocked = false;  // its filesystem has no locks: whether a run is at it cannot be told
+  auto fields() { return std::tie(kind, path, final_path, bytes, age_seconds, in_use, unlocked); }
 };
 
 // To an agent: find them, and remove them if asked to.

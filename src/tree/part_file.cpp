@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tree/beneath.h"
+#include "tree/own_lock.h"
 #include "tree/own_names.h"
 
 namespace rdcp::tree {
@@ -39,13 +40,27 @@ io::Fd none(int cause) {
   return {};
 }
 
+// A new one does not stay where there are no locks: another run would not see that it is in use.
+io::Fd unlocked(int directory, const std::string& name, bool is_new) {
+  const int cause = errno;
+  if (is_new && lacks_locks(cause)) (void)::unlinkat(directory, name.c_str(), 0);
+  return none(cause);
+}
+
+// A missing name is not an error.
+io::Result<void> remove_own(int directory, const std::string& name) {
+  if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return io::errno_error("remove", name);
+  return {};
+}
+
 io::Fd open_journal(int directory, const std::string& name) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     io::Fd fd = open_beneath(directory, name, kOpenOld);
     const bool is_new = !fd && errno == ENOENT;
     if (is_new) fd = open_beneath(directory, name, kOpenNew, kMode);
     if (!fd && errno == EEXIST) continue;
-    if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return none(errno);
+    if (!fd) return none(errno);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return unlocked(directory, name, is_new);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return none(errno);
     if (status.st_nlink == 0) continue;
@@ -110,27 +125,31 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   return PartFile(std::move(held), std::move(names), std::move(file), std::move(journal));
 }
 
-void PartFile::forget(int directory, std::string_view name) {
+io::Result<void> PartFile::forget(int directory, std::string_view name) {
   const PartNames names(name);
   const io::Fd journal = open_own(directory, names.journal);
-  if (journal && remove_part_of(directory, names.journal)) ::unlinkat(directory, names.journal.c_str(), 0);
+  if (!journal) return {};
+  if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
+  return remove_own(directory, names.journal);
 }
 
-void PartFile::forget_journal() {
-  ::unlinkat(directory_.get(), names_.journal.c_str(), 0);
+io::Result<void> PartFile::forget_journal() {
+  return remove_own(directory_.get(), names_.journal);
 }
 
-void PartFile::drop() {
-  ::unlinkat(directory_.get(), names_.part.c_str(), 0);
-  forget_journal();
+io::Result<void> PartFile::drop() {
+  auto removed = remove_own(directory_.get(), names_.part);
+  return removed ? forget_journal() : removed;
 }
 
-io::Fd open_own(int directory, const std::string& name) {
+io::Fd open_own(int directory, const std::string& name, bool* unlocked) {
   io::Fd fd = open_beneath(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return none(errno);
   if (!is_own_file(status) || status.st_nlink != 1) return none(EPERM);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return none(errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (unlocked == nullptr || !lacks_locks(errno)) return none(errno);
+  *unlocked = true;
   return fd;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/fd.h"
+#include "io/result.h"
 #include "tree/journal.h"
 #include "tree/mount_stamp.h"
 #include "tree/own_names.h"
@@ -38,16 +39,17 @@ class PartFile {
   // what is not ours, or the filesystem knows neither owners nor locks; errno says what the last call said.
   static std::optional<PartFile> open(int directory, std::string_view name, const PartWish& wish);
 
-  // Removes what a run has left of the file of this name, if no run is at it.
-  static void forget(int directory, std::string_view name);
+  // Removes what a run has left of the file of this name, if no run is at it. Error: what cannot be removed,
+  // by its name in the directory; the same of what follows.
+  static io::Result<void> forget(int directory, std::string_view name);
 
   // The part, to be published under its final name. Once.
   UnnamedFile take_file() { return std::move(file_); }
   Journal& journal() { return *journal_; }
   // The file has its final name: the journal has no part any more.
-  void forget_journal();
+  io::Result<void> forget_journal();
   // The bytes are not to be trusted: both go.
-  void drop();
+  io::Result<void> drop();
 
  private:
   PartFile(io::Fd directory, PartNames names, UnnamedFile file, std::unique_ptr<Journal> journal)
@@ -63,8 +65,9 @@ class PartFile {
 };
 
 // Opens a file of ours for `rdcp --clean` and locks it: a regular file, this user's, with one name. None: it
-// is something else, or in use (errno EWOULDBLOCK).
-io::Fd open_own(int directory, const std::string& name);
+// is something else, or in use (errno EWOULDBLOCK). unlocked: if given, a file whose filesystem has no locks
+// is opened, too, and this is set.
+io::Fd open_own(int directory, const std::string& name, bool* unlocked = nullptr);
 // What the file of this journal would have been called; empty: it is no journal.
 std::string final_name_in(int journal);
 // Removes the part of this journal, which the caller has locked. False with errno: it could not be removed.

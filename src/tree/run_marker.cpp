@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <utility>
 
 #include "tree/beneath.h"
 #include "tree/mount_stamp.h"
+#include "tree/own_lock.h"
 #include "tree/part_file.h"
 
 namespace rdcp::tree {
@@ -52,23 +54,33 @@ std::string RunMarker::made_beside(int directory, const std::string& name) {
 
 std::optional<RunMarker> RunMarker::make(int directory, const std::string& name, std::string_view makes) {
   io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
-  if (file) {
+  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    const int cause = errno;
+    file.reset();
+    if (lacks_locks(cause)) (void)::unlinkat(directory, name.c_str(), 0);
+    errno = cause;
+    if (lacks_locks(cause)) return std::nullopt;
+  }
+  const bool is_new = bool(file);
+  if (is_new) {
     const std::string content = stamp_text(file.get()) + "\n" + std::string(makes);
     // What cannot be written is missed later: then all is compared by content.
     (void)!::pwrite(file.get(), content.data(), content.size(), 0);
   }
   if (!file) file = open_own(directory, name);
   if (!file) return std::nullopt;
-  return RunMarker(std::move(file), name);
+  return RunMarker(std::move(file), name, is_new);
 }
 
-void RunMarker::remove(int directory) {
+io::Result<void> RunMarker::remove(int directory) {
   struct stat before {};
   const bool known = ::fstat(directory, &before) == 0;
-  if (::unlinkat(directory, name_.c_str(), 0) != 0 || !known) return;
+  if (::unlinkat(directory, name_.c_str(), 0) != 0) {
+    return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
+  }
   const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  ::futimens(directory, times.data());
+  if (known) ::futimens(directory, times.data());
+  return {};
 }
 
 }  // namespace rdcp::tree

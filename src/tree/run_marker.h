@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/fd.h"
+#include "io/result.h"
 
 namespace rdcp::tree {
 
@@ -27,15 +28,20 @@ class RunMarker {
   static Found look(int directory, const std::string& name);
   // The name of what the run was to make beside its marker. Empty: DST was there, or this is not a marker.
   static std::string made_beside(int directory, const std::string& name);
-  // makes: see above. None where it cannot be made, or another run has it; then there is no sign.
+  // makes: see above. None, with errno, where it cannot be made, another run has it, or the filesystem has no
+  // locks; then there is no sign.
   static std::optional<RunMarker> make(int directory, const std::string& name, std::string_view makes);
-  // The run is over. The directory's times stay as they are.
-  void remove(int directory);
+  // No earlier run has left it.
+  bool is_new() const { return is_new_; }
+  // The run is over. The directory's times stay as they are. Error: it stays, by its name.
+  io::Result<void> remove(int directory);
 
  private:
-  RunMarker(io::Fd file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  RunMarker(io::Fd file, std::string name, bool is_new)
+      : file_(std::move(file)), name_(std::move(name)), is_new_(is_new) {}
   io::Fd file_;
   std::string name_;
+  bool is_new_;
 };
 
 }  // namespace rdcp::tree

@@ -6,8 +6,10 @@
 
 #include <ctime>
 
+#include "tree/beneath.h"
 #include "tree/crew.h"
 #include "tree/landing.h"
+#include "tree/own_lock.h"
 #include "tree/own_names.h"
 #include "tree/target_worker.h"
 
@@ -144,8 +146,9 @@ Result<void> Target::begin(const Begin& begin) {
               begin.source_device, begin.source_inode);
   if (root_name_ == ".") root_name_.clear();
   if (own_name(job_.marker) == OwnName::run) {
-    const std::string makes = begin.beneath_parent ? last_name(job_.path) : std::string();
-    marker_ = RunMarker::make(root_.get(), job_.marker, makes);
+    makes_ = begin.beneath_parent ? last_name(job_.path) : std::string();
+    marker_ = RunMarker::make(root_.get(), job_.marker, makes_);
+    if (!marker_ && lacks_locks(errno)) no_locks_ = true;
   }
   spellings_.begin(root_.get(), marker_ ? job_.marker : "");
   return {};
@@ -162,12 +165,18 @@ Entry Target::only_file() const {
   return entry;
 }
 
+void Target::run_worker(std::size_t index, const StreamMaker& make_stream, const net::StreamShape& shape) {
+  TargetWorker worker(*this, index, shape);
+  worker.run(make_stream);
+  if (worker.has_put()) put_ = true;
+  if (worker.met_no_locks()) no_locks_ = true;
+}
+
 void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
                   FurtherStreams* further) {
   done_.streams.resize(streams.size());
   Crew crew(
-      streams_,
-      [&](std::size_t i, const StreamMaker& make_stream) { TargetWorker(*this, i, shape).run(make_stream); },
+      streams_, [&](std::size_t i, const StreamMaker& make_stream) { run_worker(i, make_stream, shape); },
       [this] { return stopped_ || refusing_; },
       [this](const io::Error& error) {
         reporter_.fatal(error);
@@ -181,10 +190,28 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
                                       "more than --max-delete is extra; the rest of it was left"));
   }
   bool complete = streams_.any_ended() && !stopped_ && !refusing_;
-  if (complete && marker_) marker_->remove(root_.get());
+  if (marker_ && (complete || has_left_nothing())) remove_marker();
   if (complete && job_.settings.fsync && !flush()) complete = false;
   std::lock_guard lock(mutex_);
   done_.complete = complete;
+}
+
+// The run has failed (a full disk, a signal) before anything of it was there that the same command could go
+// on with. A directory that it made does not count, unless that is DST, which the same command is to find
+// again.
+bool Target::has_left_nothing() const {
+  struct stat status {};
+  const bool made =
+      !makes_.empty() && ::fstatat(root_.get(), makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return marker_->is_new() && !put_ && parts_ == 0 && !made;
+}
+
+void Target::remove_marker() {
+  auto removed = marker_->remove(root_.get());
+  if (removed) return;
+  io::Error error = std::move(removed).error();
+  error.subject = join_path(root_name_, error.subject);
+  reporter_.problem(error);
 }
 
 // Names and directories; files were flushed before they got theirs. What is written in place, too: a device
@@ -204,6 +231,7 @@ Done Target::result() const {
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
+  if (no_locks_) done.warnings.push_back(root_name_ + ": " + kNoLocks);
   if (spellings_.is_full()) {
     done.warnings.push_back("not compared in upper and lower case: names beyond the first " +
                             std::to_string(Spellings::kRemembered));

@@ -81,6 +81,9 @@ class Target {
   void look_for_marker(TargetReady& ready);
   io::Result<void> open_in_place();
   bool flush();
+  void run_worker(std::size_t index, const StreamMaker& make_stream, const net::StreamShape& shape);
+  bool has_left_nothing() const;
+  void remove_marker();
   Entry only_file() const;
   void note_misread(const std::string& subject);
 
@@ -106,6 +109,10 @@ class Target {
   RemovalGate gate_;
   ChangesInTurn changes_;
   std::optional<RunMarker> marker_;
+  std::string makes_;                  // what the run makes beside its marker
+  std::atomic<bool> put_{false};       // something has its name, or was written in place
+  std::atomic<int> parts_{0};          // that were begun, and not dropped
+  std::atomic<bool> no_locks_{false};  // on the target's filesystem
   io::Fd in_place_;
   bool ordered_ = false;  // in_place_ has no positions
   Terms terms_ = 0;       // what the source may send

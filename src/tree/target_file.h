@@ -35,6 +35,7 @@ struct TargetFile {
   bool compares = false;
   // Parts of pages are written, so no page may be written past the page cache any more.
   std::atomic<bool> buffered{false};
+  std::atomic<bool> part_dropped{false};
 
   bool has_name() const { return opened.has_value() || overwritten; }
   // How it is written to.
@@ -52,10 +53,6 @@ struct TargetFile {
 
   // Null: nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
-  // No later run is to go on with it.
-  void drop_part() {
-    if (opened && opened->part) opened->part->drop();
-  }
   // Takes a chunk into the account.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);

@@ -1,6 +1,7 @@
 // Large files at the target: opened, filled, committed.
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "tree/heard_close.h"
+#include "tree/own_lock.h"
 #include "tree/target_worker.h"
 
 namespace rdcp::tree {
@@ -66,6 +68,10 @@ AckStatus TargetWorker::open_file(const net::Frame& frame, std::span<const std::
     } else {
       file->old = find_old(*file, entry);
     }
+    // A hole leaves what an old file has there, unless the two are compared.
+    const bool needs_holes =
+        file->overwritten && file->old == nullptr && (frame.flags & net::kFlagSparse) != 0;
+    if (needs_holes) return AckStatus::unsupported;
   }
   if (!target_.files_.add(file)) {
     protocol_error("a file opened twice, or too many files open");
@@ -89,13 +95,16 @@ io::Result<void> TargetWorker::open_place(TargetFile& file, const Entry& entry, 
     const bool keeps_part =
         sized && !target_.only_file_mode_ && frame.extra != io::Digest{} && file.size >= kPartBytesMin;
     // Of the file as it was when it was larger, in an earlier run or before it changed in this one.
-    if (sized && !keeps_part && !target_.only_file_mode_) tree_->forget_part(file.path);
+    if (sized && !keeps_part && !target_.only_file_mode_) {
+      if (const auto forgotten = tree_->forget_part(file.path); !forgotten) report(forgotten.error());
+    }
     auto opened = tree_->open_file(entry, keeps_part ? &wish : nullptr);
     if (!opened) return std::move(opened).error();
     file.opened = std::move(*opened);
+    if (file.opened->part) ++target_.parts_;
     auto reserved = sized && !sparse ? io::preallocate(file.fd(), file.size) : io::Result<void>();
     if (!reserved) {
-      file.drop_part();
+      drop_part(file);
       io::Error error = std::move(reserved).error();
       error.subject = file.subject;
       return error;
@@ -113,13 +122,27 @@ io::Result<bool> TargetWorker::open_overwritten(TargetFile& file) {
   if (!target_.job_.settings.inplace) return false;
   file.overwritten = tree_->open_old(file.path, O_RDWR);
   if (file.overwritten) {
+    if (auto locked = lock_overwritten(file); !locked) return locked.error();
     file.stays = true;
+    target_.put_ = true;
     return true;
   }
   const bool none =
       errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO || errno == EISDIR;
   if (none) return false;
   return io::errno_error("open", file.subject);
+}
+
+// What two write in place at the same time would be a mix of both. The lock goes with the descriptor.
+io::Result<void> TargetWorker::lock_overwritten(const TargetFile& file) {
+  if (::flock(file.overwritten.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (lacks_locks(errno)) {
+    target_.no_locks_ = true;
+    return {};
+  }
+  if (errno != EWOULDBLOCK) return io::errno_error("lock", file.subject);
+  return io::plain_error(ErrorKind::file, "write", file.subject,
+                         "another copy writes into it in place; run this one again when that has ended");
 }
 
 // The answer to a frame that had been answered on a stream that was lost, if it stands. Bytes and openings
@@ -175,6 +198,16 @@ AckStatus TargetWorker::written(TargetFile& file, const net::Frame& frame, const
   return AckStatus::done;
 }
 
+// No later run is to go on with it.
+void TargetWorker::drop_part(TargetFile& file) {
+  if (!file.opened || !file.opened->part || file.part_dropped.exchange(true)) return;
+  if (const auto dropped = tree_->beside(file.path, file.opened->part->drop()); dropped) {
+    --target_.parts_;
+  } else {
+    report(dropped.error());
+  }
+}
+
 bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted) {
   if (result.error == 0 && result.bytes >= wanted) return false;
   const int code = result.error != 0 ? result.error : EIO;
@@ -182,7 +215,7 @@ bool TargetWorker::failed_to_write(TargetFile& file, const io::IoResult& result,
   if (file.fail()) {
     report(io::errno_error("write", file.subject, code, kind));
     // A full disk gets its room back.
-    if (code == ENOSPC || code == EDQUOT) file.drop_part();
+    if (code == ENOSPC || code == EDQUOT) drop_part(file);
   }
   next_turn();
   return true;
@@ -245,7 +278,7 @@ AckStatus TargetWorker::commit(const net::Frame& frame, std::span<const std::byt
     return AckStatus::refused;
   }
   if (file->value() != frame.extra) {
-    file->drop_part();
+    drop_part(*file);
     fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                          "the digest of the whole file does not match"));
     return AckStatus::refused;
@@ -284,7 +317,7 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
     done = tree_->flush(unnamed.fd(), file.subject);
     if (done) done = unnamed.hear_close(file.subject);
     // What did not get to the disk is in no cache either, by then.
-    if (!done) file.drop_part();
+    if (!done) drop_part(file);
   }
   const int directory = file.opened->directory.get();
   if (done) {
@@ -292,8 +325,8 @@ io::Result<void> TargetWorker::put_in_place(TargetFile& file, const Entry& entry
       return unnamed.publish(directory, name, file.subject);
     });
   }
-  if (done && file.opened->part) file.opened->part->forget_journal();
   if (done) done = unnamed.close(file.subject);
+  if (done && file.opened->part) done = tree_->beside(file.path, file.opened->part->forget_journal());
   return done;
 }
 

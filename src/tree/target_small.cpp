@@ -57,7 +57,7 @@ AckStatus TargetWorker::compare(const net::Frame& frame, std::span<const std::by
     const Entry& entry = question.entry;
     if (whole && entry.type == EntryType::file && entry.size >= kPartBytesMin &&
         !target_.job_.settings.sync.dry_run) {
-      tree_->forget_part(entry.path);
+      if (const auto forgotten = tree_->forget_part(entry.path); !forgotten) report(forgotten.error());
     }
   }
   target_.changes_.add(frame.file_id, frame.offset, std::move(changes));

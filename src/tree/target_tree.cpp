@@ -13,6 +13,7 @@
 #include "tree/beneath.h"
 #include "tree/heard_close.h"
 #include "tree/make_way.h"
+#include "tree/own_lock.h"
 #include "tree/special.h"
 
 namespace rdcp::tree {
@@ -156,8 +157,10 @@ io::Result<void> TargetTree::publish(
     const std::function<io::Result<void>(const std::string& name)>& publish) {
   const std::string name(split_path(path).name);
   auto done = publish(name);
+  has_put_ = has_put_ || done;
   if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
   done = replace_directory(*gate_, {directory, name, std::string(path), subject(path)}, publish);
+  has_put_ = has_put_ || done;
   directories_.clear();  // some of it may be among them
   return done;
 }
@@ -189,9 +192,17 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   return elsewhere ? flush(*directory, name) : set;
 }
 
-void TargetTree::forget_part(std::string_view path) {
+io::Result<void> TargetTree::forget_part(std::string_view path) {
   const auto directory = open_directory(split_path(path).parent);
-  if (directory) PartFile::forget(*directory, split_path(path).name);
+  if (!directory) return {};
+  return beside(path, PartFile::forget(*directory, split_path(path).name));
+}
+
+io::Result<void> TargetTree::beside(std::string_view path, io::Result<void> done) const {
+  if (done) return done;
+  io::Error error = std::move(done).error();
+  error.subject = subject(join_path(split_path(path).parent, error.subject));
+  return error;
 }
 
 io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
@@ -204,6 +215,7 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
   if (wish != nullptr) {
     auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
       auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      if (!part) met_no_locks_ = met_no_locks_ || lacks_locks(errno);
       io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
       if (!held) return io::errno_error("create", name);
       UnnamedFile file = part->take_file();

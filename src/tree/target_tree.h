@@ -75,7 +75,13 @@ class TargetTree {
                            const std::function<io::Result<void>(const std::string& name)>& publish);
 
   // The file is there, so what a run may have left of it is of no use; not where another run is at it.
-  void forget_part(std::string_view path);
+  io::Result<void> forget_part(std::string_view path);
+  // An error about a name beside path (PartFile's) as the user is told of it.
+  io::Result<void> beside(std::string_view path, io::Result<void> done) const;
+  // Whether anything but directories has been given its name here.
+  bool has_put() const { return has_put_; }
+  // Whether large files are written without a part since the filesystem has no locks.
+  bool met_no_locks() const { return met_no_locks_; }
 
   // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
   // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
@@ -111,6 +117,8 @@ class TargetTree {
   Naming naming_;
   RemovalGate* gate_ = nullptr;
   bool flushes_ = false;
+  bool has_put_ = false;
+  bool met_no_locks_ = false;
   std::optional<std::string> asked_parent_;  // of known_mode()
   bool born_plain_ = false;
   bool silent_close_ = false;

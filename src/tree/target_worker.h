@@ -29,6 +29,9 @@ class TargetWorker {
   TargetWorker(Target& target, std::size_t index, const net::StreamShape& shape);
   // Until the source ends the stream, it is lost, or the run is over (reported where it failed here).
   void run(const StreamMaker& make_stream);
+  // After run().
+  bool has_put() const { return tree_ != nullptr && tree_->has_put(); }
+  bool met_no_locks() const { return tree_ != nullptr && tree_->met_no_locks(); }
 
  private:
   io::Task slot_loop(io::Arena& arena);
@@ -54,6 +57,7 @@ class TargetWorker {
   net::AckStatus open_file(const net::Frame& frame, std::span<const std::byte> header);
   io::Result<void> open_place(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);
+  io::Result<void> lock_overwritten(const TargetFile& file);
   std::unique_ptr<OldFile> find_old(const TargetFile& file, const Entry& entry);
   io::Fd find_like(const TargetFile& file, const Entry& entry);
   net::AckStatus open_to_compare(TargetFile& file, const Entry& entry);
@@ -91,6 +95,7 @@ class TargetWorker {
   TargetFileRef find_for_data(const net::Frame& frame);
   net::AckStatus written(TargetFile& file, const net::Frame& frame, const io::IoResult& result,
                          std::size_t wanted);
+  void drop_part(TargetFile& file);
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
   void next_turn();
   io::RingFile read_back_of(TargetFile& file);

@@ -45,6 +45,9 @@ class Mounted(CopyTest):
             done = self.fails(EXIT_FILES, big, f"dest:{target}", says=("No space left on device", "big"))
             self.assertEqual(len(done.err.splitlines()), 1, done.err)
             self.assertEqual(sorted(path.name for path in target.iterdir() if path.name != "lost+found"), ["precious"])
+        with self.subTest("a tree of which nothing fits"):
+            self.fails(EXIT_FILES, "-r", f"{self.source}/", f"dest:{target}", says=("No space left on device", "big"))
+            self.assertEqual(sorted(path.name for path in target.iterdir() if path.name != "lost+found"), ["precious"])
         with self.subTest("over an existing file"):
             replacement = self.make_file(self.disk / "precious", 24 * MIB)
             self.fails(EXIT_FILES, replacement, f"dest:{target}", says=("No space left on device",))
@@ -213,6 +216,33 @@ class HeardClose(CopyTest):
         self.assertNotEqual(copy.stat().st_mtime, file.stat().st_mtime)
         self.copy("--sync", "--inplace", f"{self.source}/", self.target)
         self.assert_same_tree(self.source, self.target)
+
+
+class WithoutLocks(CopyTest):
+    """Where flock(2) is not known, as on some Lustre mounts: nobody could tell whether a run is at what it leaves."""
+
+    def test_without_locks_nothing_is_left(self):
+        self.make_file(self.source / "small", 100)
+        for error in (errno.ENOSYS, errno.EOPNOTSUPP):
+            for more, words in enumerate((("-r",), ("-r", "--inplace"), ("--sync", "--checksum"))):
+                with self.subTest(error=error, words=words):
+                    self.make_file(self.source / "big", 17 * MIB + more)
+                    done = self.copy(*words, f"{self.source}/", self.target, env=self.failing("flock", "", error))
+                    self.assertEqual(done.err.count("flock"), 1, done)
+                    self.assert_same_tree(self.source, self.target)
+                    self.assert_no_litter(self.target)
+            shutil.rmtree(self.target)
+            self.target.mkdir()
+
+    def test_what_cannot_be_removed_is_told(self):
+        big = self.make_file(self.source / "big", 17 * MIB)
+        for ending, words, source in ((".journal", (), big), (".run", ("-r",), f"{self.source}/")):
+            with self.subTest(ending):
+                done = self.fails(EXIT_FILES, *words, source, self.target, says=("remove", f"{self.target}/.rdcp-", ending),
+                                  env=self.failing("unlinkat", ending, errno.EPERM))
+                self.assertEqual(len(done.err.splitlines()), 1, done)
+                self.assert_same_file(big, self.target / "big")
+                self.assertEqual(sum(path.suffix == ending for path in self.target.iterdir()), 1)
 
 
 class OddSizes(CopyTest):

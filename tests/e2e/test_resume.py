@@ -1,6 +1,7 @@
 """A copy that was cut short goes on where it was: little is sent twice, nothing wrong is kept, nothing is left behind."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import random
@@ -336,6 +337,20 @@ class Clean(Resuming):
         marker.write_bytes(b"0123456789abcdef\nnew")  # the run died before it made anything
         done = self.rdcp("--clean", new)
         self.assertEqual((done.status, done.err, own_names(self.target)), (0, "", [other]), done)
+
+    def test_without_locks_leftovers_are_cleaned(self):
+        self.interrupt(self.big, f"dest:{self.copied}", 50)
+        replaced = self.target / ".old.rdcp-0123abcd"
+        replaced.mkdir()
+        for error in (errno.ENOSYS, errno.EOPNOTSUPP):
+            for words in (("-n",), ()):
+                done = self.rdcp("--clean", *words, self.target, env=self.failing("flock", "", error))
+                self.assertEqual((done.status, done.err.count("flock")), (0, 1), done)
+                self.assertIn(b"partial file", done.out)
+                self.assertIn(b"temporary", done.out)
+            self.assertEqual(list(self.target.iterdir()), [])
+            replaced.mkdir()
+            (self.target / f".rdcp-{'1' * 32}.part").touch()
 
     def test_what_is_in_use_stays(self):
         running = self.begin(self.big, f"dest:{self.copied}", rate="8MiB")

@@ -131,7 +131,7 @@ TEST_F(PartFileTest, PublishedAndForgotten) {
   auto part = open();
   UnnamedFile file = part->take_file();
   ASSERT_TRUE(file.publish(directory_.get(), "file", "file").ok());
-  part->forget_journal();
+  EXPECT_TRUE(part->forget_journal().ok());
   EXPECT_TRUE(exists("file"));
   EXPECT_FALSE(exists(names_.part));
   EXPECT_FALSE(exists(names_.journal));
@@ -139,17 +139,17 @@ TEST_F(PartFileTest, PublishedAndForgotten) {
 
 TEST_F(PartFileTest, DroppedIsGone) {
   auto part = open();
-  part->drop();
+  EXPECT_TRUE(part->drop().ok());
   EXPECT_FALSE(exists(names_.part));
   EXPECT_FALSE(exists(names_.journal));
 }
 
 TEST_F(PartFileTest, ForgottenIsGoneUnlessARunIsAtIt) {
   auto part = open();
-  PartFile::forget(directory_.get(), "file");
+  EXPECT_TRUE(PartFile::forget(directory_.get(), "file").ok());
   EXPECT_TRUE(exists(names_.part));
   part.reset();
-  PartFile::forget(directory_.get(), "file");
+  EXPECT_TRUE(PartFile::forget(directory_.get(), "file").ok());
   EXPECT_FALSE(exists(names_.part));
   EXPECT_FALSE(exists(names_.journal));
 }

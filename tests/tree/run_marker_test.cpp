@@ -67,6 +67,18 @@ TEST_F(RunMarkerTest, OfARunThatGoesOnIsNotForUs) {
   EXPECT_FALSE(RunMarker::make(scratch_.fd(), name_, ""));
 }
 
+TEST_F(RunMarkerTest, IsNewOnce) {
+  EXPECT_TRUE(RunMarker::make(scratch_.fd(), name_, "")->is_new());
+  EXPECT_FALSE(RunMarker::make(scratch_.fd(), name_, "")->is_new());
+}
+
+TEST_F(RunMarkerTest, IsGoneOnceItIsRemoved) {
+  auto marker = RunMarker::make(scratch_.fd(), name_, "");
+  EXPECT_TRUE(marker->remove(scratch_.fd()).ok());
+  EXPECT_TRUE(names_in(scratch_.path()).empty());
+  EXPECT_TRUE(marker->remove(scratch_.fd()).ok()) << "a missing name is not an error";
+}
+
 TEST_F(RunMarkerTest, SaysWhatItsRunWasToMake) {
   EXPECT_EQ(RunMarker::made_beside(scratch_.fd(), name_), "");
   for (const auto& makes : {std::string(), std::string("new"), std::string("a\nb"), std::string(255, 'n')}) {
