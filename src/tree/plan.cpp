@@ -264,7 +264,8 @@ void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
     file->block_bytes = block_bytes_for(extent_bytes_);
     if (file->block_bytes > 0) file->spans = answer.spans;
     active_.push_back(file);
-  } else if (--open_files_; answer.cannot_compare && file->compares) {
+  } else if (--open_files_; answer.cannot_compare && (file->compares || !file->sends_holes)) {
+    file->sends_holes = file->sends_holes || !file->compares;
     open_again(*file);
   } else {
     child_settled(file->item.waits());

@@ -206,6 +206,7 @@ void Plan::open_again(const LargeFile& file) {
   anew->byte_stream = file.byte_stream;
   anew->readings = file.readings + (file.read_again ? 1 : 0);
   anew->was_compared = true;
+  anew->sends_holes = file.sends_holes;
   waiting_.push_front(std::move(anew));
 }
 

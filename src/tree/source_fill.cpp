@@ -120,8 +120,7 @@ io::RingFile SourceWorker::choose_opened(const LargeFile& file) const {
 // How a regular file of known size is read, and what the target has to know of it.
 void SourceWorker::plan_regular(LargeFile& file, net::Frame& frame) {
   file.size = static_cast<std::uint64_t>(file.status.st_size);
-  // Where a hole comes, an old file that is written in place may have data.
-  const bool sends_holes = source_.sends_holes_ || source_.job_.settings.inplace;
+  const bool sends_holes = source_.sends_holes_ || file.sends_holes;
   const bool sparse = !sends_holes && file.status.st_blocks * 512 < file.status.st_size;
   file.file = io::choose_source(file.fd.get(), file.size, source_.job_.settings.cache);
   file.extents = std::make_unique<io::DataExtents>(file.fd.get(), file.size, sparse);

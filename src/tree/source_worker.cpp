@@ -359,7 +359,12 @@ bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {
 
 void SourceWorker::settle_open(Work& work, AckStatus status) {
   const OpenAnswer answer = open_answer(status);
-  if (!answer.usable) work.file->fd.reset();
+  LargeFile& file = *work.file;
+  // Where SRC has a hole, a file that is compared or written in place may have data.
+  if (answer.spans == Spans::probe && (file.compares || source_.job_.settings.inplace)) {
+    file.extents = std::make_unique<io::DataExtents>(file.fd.get(), file.size, false);
+  }
+  if (!answer.usable) file.fd.reset();
   if (!answer.usable && !answer.cannot_compare) source_.plan_.linked().pass_on(work.file->item);
   source_.plan_.opened(work.file, answer);
   work.file.reset();

@@ -75,7 +75,8 @@ struct LargeFile : SpanState {
   // Read to its end: no size is known beforehand, as of standard input, a FIFO, a character device, or a
   // regular file that has more than it says (/proc).
   bool byte_stream = false;
-  unsigned readings = 1;  // this one included
+  unsigned readings = 1;     // this one included
+  bool sends_holes = false;  // as zeros: it is written in place, over what is not compared
 
   // Set when it is opened, before its extents are handed out.
   io::Fd fd;

@@ -2,9 +2,10 @@
 
 import os
 import re
+import shutil
 import unittest
 
-from harness import MIB, CopyTest
+from harness import EXIT_FILES, MIB, CopyTest, wait_for
 
 BIG = 64 * MIB
 
@@ -88,6 +89,66 @@ class InPlace(CopyTest):
         self.copy("--inplace", self.file, self.target)
         self.assert_same_file(self.file, self.old)
         self.assertEqual(self.old.stat().st_ino, self.inode)
+
+    def make_sparse(self, path):
+        """24 MiB, of which three are data."""
+        path.unlink()
+        with open(path, "wb") as file:
+            for at in (0, 11, 20):
+                file.seek(at * MIB)
+                file.write(os.urandom(MIB))
+            file.truncate(24 * MIB)
+
+    def blocks(self) -> int:
+        return self.old.stat().st_blocks * 512
+
+    def test_a_new_sparse_file_keeps_its_holes(self):
+        self.make_sparse(self.file)
+        for words in ((), ("--whole-file",), ("--verify",), ("--sync", "--checksum")):
+            for host in ("", "dest:"):
+                with self.subTest(words=words, host=host):
+                    self.old.unlink()
+                    source, to = (f"{self.source}/", self.target) if "--sync" in words else (self.file, self.old)
+                    self.copy("--inplace", *words, source, f"{host}{to}")
+                    self.assert_same_file(self.file, self.old)
+                    self.assertLess(self.blocks(), 5 * MIB)
+
+    def test_holes_become_zeros_in_an_old_file(self):
+        self.make_sparse(self.file)
+        for words in ((), ("--whole-file",), ("--verify",), ("--sync", "--checksum")):
+            for host in ("", "dest:"):
+                for size in (1000, 100_000, 24 * MIB, 30 * MIB):
+                    with self.subTest(words=words, host=host, size=size):
+                        self.make_file(self.old, size)
+                        source, to = (f"{self.source}/", self.target) if "--sync" in words else (self.file, self.old)
+                        self.copy("--inplace", *words, source, f"{host}{to}")
+                        self.assert_same_file(self.file, self.old)
+
+    def test_what_stands_in_a_hole_is_compared(self):
+        """Without --inplace, by content: size and time are equal."""
+        self.make_sparse(self.file)
+        for host in ("", "dest:"):
+            shutil.copy2(self.file, self.old)
+            with open(self.old, "r+b") as file:
+                file.seek(5 * MIB)
+                file.write(b"garbage")
+            shutil.copystat(self.file, self.old)
+            self.copy("--sync", "--checksum", f"{self.source}/", f"{host}{self.target}")
+            self.assert_same_file(self.file, self.old)
+
+    def test_two_sources_at_once_are_not_mixed(self):
+        other = self.make_file(self.source / "other", BIG, seed=11)
+        self.file.write_bytes(os.urandom(BIG))
+        words = ("--inplace", "--whole-file")
+        first = self.start(*words, "--bwlimit", "16MiB", self.file, f"dest:{self.old}")
+        before = self.old.stat().st_mtime_ns
+        self.assertTrue(wait_for(lambda: self.old.stat().st_mtime_ns != before, 20))
+        for host in ("", "dest:"):
+            self.fails(EXIT_FILES, *words, other, f"{host}{self.old}", says=(str(self.old), "another copy"))
+        self.assertEqual(first.finish(60).status, 0)
+        self.assert_same_file(self.file, self.old)
+        self.copy(*words, other, self.old)
+        self.assert_same_file(other, self.old)
 
 
 if __name__ == "__main__":
