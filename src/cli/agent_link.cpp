@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <iterator>
 
 #include "cli/agent_command.h"
 #include "cli/version.h"
 #include "io/descriptors.h"
+#include "tree/message_name.h"
 
 namespace rdcp::cli {
 
@@ -22,46 +22,39 @@ namespace {
 // How long an agent that was told to finish, or has lost us, may take.
 constexpr std::chrono::milliseconds kFinishGrace{3000};
 
-template <class Message>
-Result<void> store(const tree::ControlChannel& control, const tree::RawMessage& raw,
-                   std::optional<Message>& into) {
-  auto message = control.decode<Message>(raw);
-  if (!message) return message.error();
-  into = std::move(*message);
-  return {};
-}
-
-template <class Message>
-Result<void> append(const tree::ControlChannel& control, const tree::RawMessage& raw,
-                    std::vector<Message>& to) {
-  auto message = control.decode<Message>(raw);
-  if (!message) return message.error();
-  to.push_back(std::move(*message));
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AgentLink>> AgentLink::start_remote(const Options& options, const Location& location,
-                                                           int standard_error) {
+                                                           const std::string& prefix) {
   std::unique_ptr<AgentLink> link(new AgentLink);
-  auto process = launch_agent(agent_command(options, location), standard_error);
-  if (!process) return process.error();
   link->name_ = location.host;
   link->location_ = location;
-  link->process_ = std::move(*process);
-  link->control_.emplace(std::move(link->process_.from), std::move(link->process_.to), link->name_);
+  const std::string by_default = location.host + (runs_ssh(options) ? ": ssh: " : ": ");
+  auto launched = link->launch(agent_command(options, location), prefix.empty() ? by_default : prefix);
+  if (!launched) return launched.error();
   return link;
 }
 
-Result<std::unique_ptr<AgentLink>> AgentLink::start_beside(int standard_error) {
+Result<std::unique_ptr<AgentLink>> AgentLink::start_beside(const std::string& prefix) {
   std::unique_ptr<AgentLink> link(new AgentLink);
-  auto process = launch_agent({"/proc/self/exe", "--agent"}, standard_error);
-  if (!process) return process.error();
   link->name_ = "this host";
-  link->process_ = std::move(*process);
-  link->control_.emplace(std::move(link->process_.from), std::move(link->process_.to), link->name_);
+  auto launched = link->launch({"/proc/self/exe", "--agent"}, prefix);
+  if (!launched) return launched.error();
   return link;
+}
+
+Result<void> AgentLink::launch(const std::vector<std::string>& command, const std::string& prefix) {
+  if (!prefix.empty()) {
+    auto lines = LinePipe::start(prefix);
+    if (!lines) return lines.error();
+    lines_ = std::move(*lines);
+  }
+  auto process = launch_agent(command, lines_ ? lines_->fd() : -1);
+  if (!process) return process.error();
+  if (lines_) lines_->let_go();
+  process_ = std::move(*process);
+  control_.emplace(std::move(process_.from), std::move(process_.to), name_);
+  return {};
 }
 
 Result<std::unique_ptr<AgentLink>> AgentLink::start_local(tree::AgentPlace place) {
@@ -113,53 +106,82 @@ Result<void> AgentLink::receive() {
   return {};
 }
 
+io::Error AgentLink::refused(const tree::RawMessage& raw, const std::string& why) const {
+  return io::plain_error(ErrorKind::protocol, "control message from", name_,
+                         "'" + tree::name_of(raw.type) + "' " + why);
+}
+
+template <class Message>
+Result<void> AgentLink::store(const tree::RawMessage& raw, std::optional<Message>& into) {
+  auto message = control_->decode<Message>(raw);
+  if (!message) return message.error();
+  into = std::move(*message);
+  return {};
+}
+
+template <class Message, class Item>
+Result<void> AgentLink::append(const tree::RawMessage& raw, Inbox<Item>& to,
+                               std::vector<Item> Message::*items) {
+  auto message = control_->decode<Message>(raw);
+  if (!message) return message.error();
+  if (to.add(std::move((*message).*items), raw.body.size())) return {};
+  return refused(raw, "comes faster than it can be taken");
+}
+
+template <class Message>
+Result<void> AgentLink::append(const tree::RawMessage& raw, Inbox<Message>& to) {
+  auto message = control_->decode<Message>(raw);
+  if (!message) return message.error();
+  std::vector<Message> one;
+  one.push_back(std::move(*message));
+  if (to.add(std::move(one), raw.body.size())) return {};
+  return refused(raw, "comes faster than it can be taken");
+}
+
+// Of another version's hello only the first field is sure.
+Result<void> AgentLink::take_hello(const tree::RawMessage& raw) {
+  std::uint32_t protocol = 0;
+  if (tree::Decoder(raw.body).get(protocol) && protocol == tree::kProtocolVersion) return store(raw, hello);
+  return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
+                         "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
+                             std::to_string(tree::kProtocolVersion) + ": install the same version on both");
+}
+
 Result<void> AgentLink::take(const tree::RawMessage& raw) {
+  if (!answers_.take(raw.type)) return refused(raw, "was not asked for");
   switch (raw.type) {
-    case MessageType::hello: {
-      // Of another version's hello only the first field is sure.
-      std::uint32_t protocol = 0;
-      if (!tree::Decoder(raw.body).get(protocol) || protocol != tree::kProtocolVersion) {
-        return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
-                               "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
-                                   std::to_string(tree::kProtocolVersion) +
-                                   ": install the same version on both");
-      }
-      return store(*control_, raw, hello);
-    }
+    case MessageType::hello:
+      return take_hello(raw);
     case MessageType::pong:
       ++pongs;
       return {};
     case MessageType::source_ready:
-      return store(*control_, raw, source_ready);
+      return store(raw, source_ready);
     case MessageType::target_ready:
-      return store(*control_, raw, target_ready);
+      return store(raw, target_ready);
     case MessageType::done:
-      return store(*control_, raw, done);
+      return store(raw, done);
     case MessageType::measure_ready:
-      return store(*control_, raw, measure_ready);
+      return store(raw, measure_ready);
     case MessageType::measured:
-      return store(*control_, raw, measured);
+      return store(raw, measured);
     case MessageType::findings:
-      return store(*control_, raw, findings);
+      return store(raw, findings);
     case MessageType::segment_end:
-      return store(*control_, raw, segment_end);
+      return store(raw, segment_end);
     case MessageType::relayed_bytes:
-      return append(*control_, raw, relayed);
+      return append(raw, relayed);
     case MessageType::sums:
-      return append(*control_, raw, sums);
+      return append(raw, sums);
     case MessageType::listed:
-      return append(*control_, raw, listed);
+      return append(raw, listed);
     case MessageType::sum_told:
-      return append(*control_, raw, told);
+      return append(raw, told);
     case MessageType::leftovers: {
       auto message = control_->decode<tree::Leftovers>(raw);
-      if (!message) return message.error();
-      cleaned = message->last;
-      leftovers.insert(leftovers.end(), message->found.begin(), message->found.end());
-      return {};
+      if (message) cleaned = message->last;
+      return append(raw, leftovers, &tree::Leftovers::found);
     }
-    case MessageType::beat:
-      return {};
     case MessageType::suspend:
       suspended = true;
       return {};
@@ -170,24 +192,18 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
       suspended = false;
       return {};
     }
-    case MessageType::changes: {
-      auto message = control_->decode<tree::Changes>(raw);
-      if (!message) return message.error();
-      changes.insert(changes.end(), std::move_iterator(message->list.begin()),
-                     std::move_iterator(message->list.end()));
-      return {};
-    }
+    case MessageType::changes:
+      return append(raw, changes, &tree::Changes::list);
     case MessageType::problem:
-      return append(*control_, raw, problems);
+      return append(raw, problems);
     case MessageType::stream_lost:
       // Each has a number of its own.
       if (++losses_ > tree::StreamTable::kStreamNumbersMax) {
-        return io::plain_error(ErrorKind::protocol, "control message from", name_,
-                               "tells more losses than there can be streams");
+        return refused(raw, "tells more losses than there can be streams");
       }
-      return append(*control_, raw, lost_streams);
-    default:
-      return io::plain_error(ErrorKind::protocol, "control message from", name_, "is of a kind unknown here");
+      return append(raw, lost_streams);
+    default:  // a segment's beat: it has been heard
+      return {};
   }
 }
 
@@ -206,6 +222,7 @@ io::Error AgentLink::explain(const Options& options, const io::Error& error) {
       ended_remote_ = true;
     }
   }
+  if (lines_) lines_->finish();  // what it has said comes first
   return explain_launch_failure(options, location_, status, noise);
 }
 
@@ -238,6 +255,7 @@ void AgentLink::end(bool by_force) {
     }
     ended_remote_ = true;
   }
+  if (lines_) lines_->finish(by_force);
   if (thread_.joinable()) {
     // The agent bounds its own end; it sees our side of the pair closed.
     control_.reset();

@@ -5,12 +5,15 @@
 #include <optional>
 #include <string>
 
+#include "cli/inbox.h"
 #include "cli/launch.h"
+#include "cli/line_pipe.h"
 #include "cli/location.h"
 #include "cli/options.h"
 #include "io/result.h"
 #include "io/thread.h"
 #include "tree/agent.h"
+#include "tree/answers.h"
 #include "tree/changes.h"
 #include "tree/check_job.h"
 #include "tree/clean.h"
@@ -27,11 +30,12 @@ namespace rdcp::cli {
 // Started by start_remote() or start_local(); ended by end(). One thread.
 class AgentLink {
  public:
-  // `ssh HOST rdcp --agent` and the like. standard_error: -1 for ours.
+  // `ssh HOST rdcp --agent` and the like. prefix: what stands before each line that ssh, or something there,
+  // writes on standard error; empty: "HOST: ssh: ".
   static io::Result<std::unique_ptr<AgentLink>> start_remote(const Options& options, const Location& location,
-                                                             int standard_error = -1);
-  // A process of this program on this host.
-  static io::Result<std::unique_ptr<AgentLink>> start_beside(int standard_error = -1);
+                                                             const std::string& prefix = {});
+  // A process of this program on this host. prefix: the same; empty: its standard error is ours.
+  static io::Result<std::unique_ptr<AgentLink>> start_beside(const std::string& prefix = {});
   // A thread of this process.
   static io::Result<std::unique_ptr<AgentLink>> start_local(tree::AgentPlace place);
   // An agent that somebody else has started, at the other end of a connection. gone: what to say when it is
@@ -41,6 +45,14 @@ class AgentLink {
                                                               const std::optional<net::SealKeys>& seal = {});
   ~AgentLink() { end(true); }
 
+  // Whatever asks something of it goes this way: nothing else that it says is taken. Who is gone shows when
+  // it is read from.
+  template <class Message>
+  void tell(const Message& message) {
+    answers_.ordered(Message::kType, answers_to(message));
+    (void)control_->send(message).ok();
+  }
+  // For what is polled, closed and relayed.
   tree::ControlChannel& control() { return *control_; }
   bool remote() const { return process_.pid > 0 || ended_remote_ || connected_; }
   // "HOST" or "this host".
@@ -67,28 +79,44 @@ class AgentLink {
   std::optional<tree::Measured> measured;
   std::optional<tree::Findings> findings;
   std::optional<tree::SegmentEnd> segment_end;
-  std::vector<tree::RelayedBytes> relayed;  // not yet delivered
-  std::vector<tree::Leftover> leftovers;    // not yet printed
-  bool cleaned = false;                     // these were the last
-  std::vector<tree::Sums> sums;             // not yet taken, as what follows
-  std::vector<tree::Listed> listed;
-  std::vector<tree::SumTold> told;
+  Inbox<tree::RelayedBytes> relayed;  // not yet delivered
+  Inbox<tree::Leftover> leftovers;    // not yet printed
+  bool cleaned = false;               // these were the last
+  Inbox<tree::Sums> sums;             // not yet taken, as what follows
+  Inbox<tree::Listed> listed;
+  Inbox<tree::SumTold> told;
   tree::Progress progress;
-  std::vector<tree::Problem> problems;         // not yet printed
-  std::vector<tree::Change> changes;           // the same
-  std::vector<tree::StreamLost> lost_streams;  // the other side is not told yet
+  Inbox<tree::Problem> problems;         // not yet printed
+  Inbox<tree::Change> changes;           // the same
+  Inbox<tree::StreamLost> lost_streams;  // the other side is not told yet
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
   bool gone = false;
   bool suspended = false;  // by its user, who may take his time
 
  private:
   AgentLink() = default;
+  io::Result<void> launch(const std::vector<std::string>& command, const std::string& prefix);
   io::Result<void> take(const tree::RawMessage& raw);
+  io::Result<void> take_hello(const tree::RawMessage& raw);
+  template <class Message>
+  io::Result<void> store(const tree::RawMessage& raw, std::optional<Message>& into);
+  template <class Message, class Item>
+  io::Result<void> append(const tree::RawMessage& raw, Inbox<Item>& to, std::vector<Item> Message::*items);
+  template <class Message>
+  io::Result<void> append(const tree::RawMessage& raw, Inbox<Message>& to);
+  io::Error refused(const tree::RawMessage& raw, const std::string& why) const;
+  template <class Message>
+  static std::uint64_t answers_to(const Message&) {
+    return 1;
+  }
+  static std::uint64_t answers_to(const tree::ListMore& more) { return more.pages; }
   void say_goodbye();
 
   std::string name_;
   Location location_;
   std::optional<tree::ControlChannel> control_;
+  tree::Answers answers_;
+  std::unique_ptr<LinePipe> lines_;  // what the process says on standard error
   AgentProcess process_;
   io::Thread thread_;
   bool ended_remote_ = false;

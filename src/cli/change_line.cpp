@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "io/result.h"
 
 namespace rdcp::cli {
@@ -9,7 +10,7 @@ namespace rdcp::cli {
 namespace {
 
 std::string code_of(const tree::Change& change, bool sends) {
-  std::string code = io::printable(change.code);
+  std::string code = io::visible(change.code);
   if (sends && code.starts_with('>')) code[0] = '<';
   return code;
 }
@@ -28,7 +29,7 @@ std::string change_json(const tree::Change& change, bool sends) {
   using nlohmann::ordered_json;
   ordered_json json = {{"change", code_of(change, sends)}, {"path", change.path}};
   if (!change.target.empty()) json["target"] = change.target;
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace rdcp::cli

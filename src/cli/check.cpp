@@ -9,6 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/human.h"
 #include "cli/list_check.h"
+#include "cli/output.h"
 #include "cli/pair_check.h"
 #include "cli/process.h"
 #include "cli/report.h"

@@ -37,7 +37,7 @@ CheckParty::CheckParty(const Options& options, int signal_fd)
 CheckParty::~CheckParty() {
   for (const auto& link : links_) {
     const tree::Finish finish{.status = static_cast<std::uint8_t>(status_)};
-    if (!link->gone) (void)link->control().send(finish).ok();
+    if (!link->gone) link->tell(finish);
     link->end(over_);
   }
 }
@@ -66,12 +66,12 @@ void CheckParty::look_at(std::size_t which, const std::string& path, tree::ListJ
   job.path = path;
   job.numeric_ids = options_.numeric_ids;
   job.cache = options_.cache;
-  (void)links_[which]->control().send(job).ok();  // who is gone shows where it is read from
-  (void)links_[which]->control().send(tree::ListMore{.pages = kPages}).ok();
+  links_[which]->tell(job);  // who is gone shows where it is read from
+  links_[which]->tell(tree::ListMore{.pages = kPages});
 }
 
 std::vector<tree::Listed> CheckParty::take_pages(std::size_t which) {
-  auto pages = std::exchange(links_[which]->listed, {});
+  auto pages = links_[which]->listed.take();
   std::erase_if(pages, [&](const tree::Listed& page) { return page.job != ways_[which].job; });
   return pages;
 }
@@ -103,14 +103,14 @@ void CheckParty::send_waiting() {
       way.waiting.pop_front();
       ++way.under_way;
       way.text += text_of(ask);
-      (void)links_[which]->control().send(ask).ok();
+      links_[which]->tell(ask);
     }
   }
 }
 
 // False: an answer to what was not asked.
 bool CheckParty::take_told(std::size_t which) {
-  for (tree::SumTold& told : std::exchange(links_[which]->told, {})) {
+  for (tree::SumTold& told : links_[which]->told.take()) {
     const auto at = asks_.find(told.id);
     if (at == asks_.end() || !at->second.found[which].empty() ||
         told.found.size() != at->second.ask.items.size()) {
@@ -151,7 +151,7 @@ bool CheckParty::turn() {
 bool CheckParty::hear(std::size_t which, bool readable) {
   AgentLink& link = *links_[which];
   const auto received = readable ? link.receive() : io::Result<void>();
-  for (const tree::Problem& problem : std::exchange(link.problems, {})) {
+  for (const tree::Problem& problem : link.problems.take()) {
     print(options_.program + ": " + problem.text + "\n");
     raise(exit_status(problem.kind));
     over_ = over_ || problem.ends_run;
@@ -171,7 +171,7 @@ void CheckParty::take_signal() {
   signalfd_siginfo info{};
   if (::read(signal_fd_, &info, sizeof info) != sizeof info) return;
   if (info.ssi_signo == SIGTSTP) {
-    for (const auto& link : links_) (void)link->control().send(tree::Suspend()).ok();
+    for (const auto& link : links_) link->tell(tree::Suspend());
     ::kill(::getpid(), SIGSTOP);
     for (const auto& link : links_) link->heard = Clock::now();
     return;
@@ -184,7 +184,7 @@ void CheckParty::send_beats() {
   if (Clock::now() < next_beat_) return;
   next_beat_ = Clock::now() + tree::kBeatInterval;
   for (const auto& link : links_) {
-    if (link->hello && !link->gone) (void)link->control().send(tree::Beat()).ok();
+    if (link->hello && !link->gone) link->tell(tree::Beat());
   }
 }
 

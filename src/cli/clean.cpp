@@ -78,10 +78,8 @@ io::Result<void> Cleaning::ask() {
   visit_.begin(std::move(*link));
   while (!visit_.link().cleaned) {
     if (visit_.link().hello && !std::exchange(asked_, true)) {
-      (void)visit_.link()
-          .control()
-          .send(tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run})
-          .ok();  // who is gone shows when it is read from
+      visit_.link().tell(
+          tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run});
     }
     if (auto turned = visit_.turn(); !turned) return turned;
     if (auto taken = take_words(); !taken) return taken;
@@ -90,12 +88,12 @@ io::Result<void> Cleaning::ask() {
 }
 
 io::Result<void> Cleaning::take_words() {
-  for (const tree::Problem& problem : std::exchange(visit_.link().problems, {})) {
+  for (const tree::Problem& problem : visit_.link().problems.take()) {
     visit_.print("rdcp: " + problem.text + "\n");
     status_ = std::max(status_, exit_status(problem.kind));
   }
   std::string lines;
-  for (const tree::Leftover& leftover : std::exchange(visit_.link().leftovers, {})) {
+  for (const tree::Leftover& leftover : visit_.link().leftovers.take()) {
     if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
       visit_.print(
           "rdcp: warning: " + options_.clean_directory.path +

@@ -75,7 +75,7 @@ int Coordinator::run() {
   for (AgentLink* link : {source_.get(), target_.get()}) {
     if (link == nullptr) continue;
     const tree::Finish finish{.status = static_cast<std::uint8_t>(status_)};
-    if (!link->gone) (void)link->control().send(finish).ok();
+    if (!link->gone) link->tell(finish);
     link->end(interrupted_ || link->gone);
   }
   return status_;
@@ -184,10 +184,10 @@ bool Coordinator::send_jobs(const tree::StreamWish& wish) {
     measure_round_trip();
     if (source_->hello && !std::exchange(source_sent, true)) {
       send_names();
-      (void)source_->control().send(source_job).ok();  // a peer that is gone shows when it is read from
+      source_->tell(source_job);  // a peer that is gone shows when it is read from
     }
     if (target_->hello && !std::exchange(target_sent, true)) {
-      (void)target_->control().send(target_job).ok();
+      target_->tell(target_job);
     }
     return source_->source_ready && target_->target_ready;
   };
@@ -200,7 +200,7 @@ void Coordinator::send_names() {
   for (std::string_view rest = *options_.named_paths; !rest.empty();) {
     const bool all = rest.size() <= tree::PathsNamed::kBytesMax;
     const std::size_t length = all ? rest.size() : rest.rfind('\0', tree::PathsNamed::kBytesMax - 1) + 1;
-    (void)source_->control().send(tree::PathsNamed{std::string(rest.substr(0, length))}).ok();
+    source_->tell(tree::PathsNamed{std::string(rest.substr(0, length))});
     rest.remove_prefix(length);
   }
 }
@@ -213,7 +213,7 @@ void Coordinator::measure_round_trip() {
   if (pings_ == kPings) return;
   ++pings_;
   pinged_ = Clock::now();
-  (void)far.control().send(tree::Ping()).ok();
+  far.tell(tree::Ping());
 }
 
 bool Coordinator::wraps() const {
@@ -301,9 +301,9 @@ bool Coordinator::begin() {
   if (target.kind != tree::PathKind::file) begin.new_mode &= ~options_.umask;
   begun_ = Clock::now();
   begin.landings = landing->admitted;
-  (void)target_->control().send(begin).ok();
+  target_->tell(begin);
   begin.landings = landing->landings;
-  (void)source_->control().send(begin).ok();
+  source_->tell(begin);
   return true;
 }
 
@@ -328,8 +328,8 @@ Summary Coordinator::summary() const {
   result.packed_bytes = source.packed_bytes;
   result.encrypted = wraps() && options_.encrypt;
   result.compress = wraps() && options_.compress != net::kCompressOff;
-  result.ring =
-      source.ring == target.ring ? source.ring : source.ring + " (source), " + target.ring + " (target)";
+  result.ring = source.ring == target.ring ? std::string(source.ring)
+                                           : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path_.streams, path_.slots);
   result.retried_chunks = source.resent_chunks;
   result.kept_bytes = source.kept_bytes;
@@ -347,7 +347,7 @@ Summary Coordinator::summary() const {
 
 void Coordinator::abort_agents() {
   for (AgentLink* link : {source_.get(), target_.get()}) {
-    if (link != nullptr && !link->gone) (void)link->control().send(tree::Abort()).ok();
+    if (link != nullptr && !link->gone) link->tell(tree::Abort());
   }
   // They tell the end by closing their side; who does not in time is ended by force.
   const auto deadline = Clock::now() + kAbortGrace;

@@ -42,7 +42,7 @@ bool Coordinator::turn(std::chrono::milliseconds max_wait) {
     take_changes(*links[i]);
     pass_on_losses(*links[i], links[1 - i]);
     take_problems(*links[i]);
-    for (const tree::Sums& sums : std::exchange(links[i]->sums, {})) {
+    for (const tree::Sums& sums : links[i]->sums.take()) {
       for (const tree::SumLine& line : sums.lines) {
         if (hear_sum_) hear_sum_(line);
       }
@@ -73,7 +73,7 @@ void Coordinator::take_signal() {
   if (::read(signal_fd_, &info, sizeof info) != sizeof info) return;
   if (info.ssi_signo == SIGTSTP) {
     for (AgentLink* link : {source_.get(), target_.get()}) {
-      if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
+      if (link != nullptr && !link->gone) link->tell(tree::Suspend());
     }
     progress_.clear();
     ::kill(::getpid(), SIGSTOP);
@@ -90,7 +90,7 @@ void Coordinator::take_signal() {
 }
 
 void Coordinator::take_problems(AgentLink& link) {
-  for (const tree::Problem& problem : std::exchange(link.problems, {})) {
+  for (const tree::Problem& problem : link.problems.take()) {
     if (run_ended_) continue;
     const std::string text = link.problem_prefix() + problem.text;
     print(options_.program + ": " + text + "\n");
@@ -102,18 +102,19 @@ void Coordinator::take_problems(AgentLink& link) {
 
 // Of streams, which there are from begin() on; before, nothing of this is true.
 void Coordinator::pass_on_losses(AgentLink& link, AgentLink* other) {
-  for (const tree::StreamLost& lost : std::exchange(link.lost_streams, {})) {
+  for (const tree::StreamLost& lost : link.lost_streams.take()) {
     const bool copies = begun_ != Clock::time_point{} && other != nullptr && !other->gone && !other->done;
-    if (copies) (void)other->control().send(lost).ok();
+    if (copies) other->tell(lost);
   }
 }
 
 void Coordinator::take_changes(AgentLink& link) {
-  if (link.changes.empty() || parties_.tell) return;
+  const std::vector<tree::Change> changes = link.changes.take();
+  if (changes.empty() || parties_.tell) return;
   const bool sends = is_remote(options_.destination) && !is_remote(options_.sources.front());
   progress_.clear();
   std::string lines;
-  for (const tree::Change& change : std::exchange(link.changes, {})) {
+  for (const tree::Change& change : changes) {
     lines += options_.json ? change_json(change, sends) : change_line(change, sends);
   }
   print_lines(lines);
@@ -126,7 +127,7 @@ void Coordinator::print_lines(std::string_view lines) {
 // An agent's end: in order after it is done. False: the run is over.
 bool Coordinator::lost(AgentLink& link, const io::Error& error) {
   link.gone = true;
-  if (link.done) return true;
+  if (link.done && error.kind != ErrorKind::protocol) return true;
   // Problems with files, which it may have told before, are no reason to go; one that ends the run was seen.
   fail(link.explain(options_, error));
   return false;
@@ -136,7 +137,7 @@ void Coordinator::send_beats() {
   if (Clock::now() < next_beat_) return;
   next_beat_ = Clock::now() + tree::kBeatInterval;
   for (AgentLink* link : {source_.get(), target_.get()}) {
-    if (link != nullptr && link->hello && !link->gone) (void)link->control().send(tree::Beat()).ok();
+    if (link != nullptr && link->hello && !link->gone) link->tell(tree::Beat());
   }
 }
 

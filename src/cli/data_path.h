@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "io/words.h"
 #include "net/rails.h"
 #include "tree/job.h"
 
@@ -38,7 +39,7 @@ struct DataPath {
   unsigned streams = 1;
   std::uint32_t slots = 1;
   std::uint32_t chunk_bytes = 0;
-  std::vector<std::string> notes;  // for -v: why not RDMA, why less than asked for
+  std::vector<io::Words> notes;  // for -v: why not RDMA, why less than asked for
 };
 
 // RDMA where both ends have ports that reach each other and may lock the memory for it, else TCP. The arena

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
+
 namespace rdcp::cli {
 
 using tree::EntryType;
@@ -69,15 +71,15 @@ void Differences::add(std::string_view kind, const std::string& path, const std:
       object["source"] = io::printable(wanted);
       object["target"] = io::printable(found);
     }
-    line = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    line = json_text(object);
   } else {
     line = fmt::format("{:<8}  {}", kind, name);
     if (!detail.empty()) line += ": " + detail;
     if (!wanted.empty() || !found.empty()) {
       line += (detail.empty() ? ": " : " ") + io::printable(wanted) + ", " + io::printable(found);
     }
+    line += '\n';
   }
-  line += '\n';
   if (printed_) printed_ = print_(line);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/doctor_report.h"
 #include "cli/exit_status.h"
 #include "cli/measure_paths.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/report.h"
 #include "cli/version.h"
@@ -59,7 +60,7 @@ io::Result<void> OtherHost::ask() {
   auto greeted = wait_until([this] { return visit_.link().hello.has_value(); });
   if (!greeted) return greeted;
   tell_of_rdcp();
-  (void)visit_.link().control().send(tree::Examine()).ok();  // who is gone shows when it is read from
+  visit_.link().tell(tree::Examine());  // who is gone shows when it is read from
   auto examined = wait_until([this] { return visit_.link().findings.has_value(); });
   if (!examined) return examined;
   const std::vector<Finding>& found = visit_.link().findings->findings;
@@ -75,7 +76,7 @@ io::Result<void> OtherHost::measure() {
     if (auto received = (*here)->receive(); !received) return received;
   }
   paths_ = measure_paths(options_, **here, visit_.link(), signal_fd_);
-  (void)(*here)->control().send(tree::Finish()).ok();
+  (*here)->tell(tree::Finish());
   pollfd signalled{signal_fd_, POLLIN, 0};
   return ::poll(&signalled, 1, 0) == 1 ? visit_.take_signal() : io::Result<void>();
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/human.h"
+#include "cli/json_text.h"
 #include "cli/version.h"
 #include "io/result.h"
 
@@ -33,7 +34,7 @@ std::size_t subject_width(const std::vector<HostReport>& hosts) {
   std::size_t width = 0;
   for (const HostReport& host : hosts) {
     for (const Finding& finding : host.findings) {
-      width = std::max(width, io::printable(finding.subject).size());
+      width = std::max(width, io::visible(finding.subject).size());
     }
   }
   return width;
@@ -42,9 +43,9 @@ std::size_t subject_width(const std::vector<HostReport>& hosts) {
 std::string finding_lines(const Finding& finding, std::size_t width) {
   constexpr std::size_t kBefore = 2 + 7 + 2;  // indentation, "problem", gap
   std::string lines = fmt::format("  {:7}  {:{}}  {}\n", describe(level_of(finding)),
-                                  io::printable(finding.subject), width, io::printable(finding.text));
+                                  io::visible(finding.subject), width, io::visible(finding.text));
   if (!finding.advice.empty()) {
-    lines += fmt::format("{:{}}-> {}\n", "", kBefore + width + 2, io::printable(finding.advice));
+    lines += fmt::format("{:{}}-> {}\n", "", kBefore + width + 2, io::visible(finding.advice));
   }
   return lines;
 }
@@ -129,7 +130,7 @@ std::string report_json(const std::vector<HostReport>& hosts, const std::vector<
   if (!paths.empty()) root["transfers"] = ordered_json::array();
   for (const MeasuredPath& path : paths) root["transfers"].push_back(json_of(path));
   constexpr int kIndent = 2;
-  return root.dump(kIndent, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(root, kIndent);
 }
 
 }  // namespace rdcp::cli

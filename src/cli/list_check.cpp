@@ -92,7 +92,7 @@ bool ListCheck::find_extras() {
         if (entry.type == EntryType::directory) skipped = entry.path + "/";
       }
       if (page.over) return true;
-      (void)party_.link(0).control().send(tree::ListMore{.pages = 1}).ok();
+      party_.link(0).tell(tree::ListMore{.pages = 1});
     }
     if (!party_.turn()) return false;
   }

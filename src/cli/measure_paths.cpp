@@ -25,9 +25,9 @@ constexpr std::uint32_t kChunkBytes = 1 << 20;
 
 // The first word of what went wrong at either end.
 Result<void> check_problems(AgentLink& link) {
-  if (link.problems.empty()) return {};
-  const tree::Problem problem = link.problems.front();
-  link.problems.clear();
+  const std::vector<tree::Problem> problems = link.problems.take();
+  if (problems.empty()) return {};
+  const tree::Problem& problem = problems.front();
   return io::plain_error(problem.kind, "measure at", link.name(), problem.text);
 }
 
@@ -75,7 +75,7 @@ Result<void> Conversation::turn() {
   }
   if (Clock::now() < next_beat_) return {};
   next_beat_ = Clock::now() + tree::kBeatInterval;
-  for (AgentLink* link : links_) (void)link->control().send(tree::Beat()).ok();
+  for (AgentLink* link : links_) link->tell(tree::Beat());
   return {};
 }
 
@@ -108,10 +108,10 @@ Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, 
     link->measure_ready.reset();
     link->measured.reset();
   }
-  (void)there.control().send(job).ok();  // who is gone shows when it is read from
+  there.tell(job);  // who is gone shows when it is read from
   job.source = true;
   job.streams.connect = tree::Connect::connect;
-  (void)here.control().send(job).ok();
+  here.tell(job);
   const auto ready = [&] { return here.measure_ready && there.measure_ready; };
   if (auto both = conversation.wait_until(ready); !both) return both;
 
@@ -123,8 +123,8 @@ Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, 
                        {here.name(), here.measure_ready->reach}, {there.name(), there.measure_ready->reach});
   if (!path) return path.error();
   tree::Begin begin = begin_for(*path, there.measure_ready->reach);
-  (void)there.control().send(begin).ok();
-  (void)here.control().send(begin).ok();
+  there.tell(begin);
+  here.tell(begin);
   const auto over = [&] { return here.measured && there.measured; };
   if (auto both = conversation.wait_until(over); !both) return both;
   measured.bytes = here.measured->bytes;

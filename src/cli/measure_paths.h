@@ -17,7 +17,7 @@ struct MeasuredPath {
   std::uint64_t bytes = 0;
   double seconds = 0;
   std::uint32_t chunk_bytes = 0;
-  std::vector<std::string> streams;  // what each ran over
+  std::vector<io::Words> streams;  // what each ran over
 };
 
 // Both agents have said hello. options: --streams, --chunk-size, --via, --ring, and --transport to leave one

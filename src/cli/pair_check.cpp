@@ -93,7 +93,7 @@ bool PairCheck::take_lists() {
         side.entries.push_back(std::move(entry));
       }
       side.over = page.over;
-      if (!page.over) (void)party_.link(i).control().send(tree::ListMore{.pages = 1}).ok();
+      if (!page.over) party_.link(i).tell(tree::ListMore{.pages = 1});
     }
   }
   return true;

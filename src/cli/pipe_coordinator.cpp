@@ -12,6 +12,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/human.h"
+#include "cli/output.h"
 #include "cli/process.h"
 
 namespace rdcp::cli {
@@ -212,17 +213,28 @@ void PipeCoordinator::take_signal() {
 // A segment's process that goes away after its end was told is no loss, and it hears no more.
 void PipeCoordinator::receive(SegmentLink& link) {
   const auto received = link.receive();
-  if (received) return;
   AgentLink& agent = link.agent();
+  hear_problems(agent);
+  if (received) return;
   agent.gone = true;
   link.input().close();
   link.output().close();
   if (agent.segment_end || ending_) return;
   const bool began = agent.hello.has_value();
-  fail(began ? io::plain_error(ErrorKind::connection, "run", link.segment().host_name(),
-                               "the connection to it is lost, or its agent was ended")
-             : agent.explain(options_.copy, received.error()));
+  const bool lost = began && received.error().kind != ErrorKind::protocol;
+  fail(lost ? io::plain_error(ErrorKind::connection, "run", link.segment().host_name(),
+                              "the connection to it is lost, or its agent was ended")
+            : agent.explain(options_.copy, received.error()));
   end_everything();
+}
+
+// Of the segment's process itself; what its command and its streams meet is told otherwise.
+void PipeCoordinator::hear_problems(AgentLink& agent) {
+  for (const tree::Problem& problem : agent.problems.take()) {
+    if (!problem.ends_run || agent.segment_end || ending_) continue;
+    fail(exit_status(problem.kind), agent.name() + ": " + problem.text);
+    end_everything();
+  }
 }
 
 void PipeCoordinator::look_at_segments(const PipeStage& stage) {
@@ -288,7 +300,7 @@ void PipeCoordinator::send_beats() {
   next_beat_ = Clock::now() + tree::kBeatInterval;
   for (const auto& link : links_) {
     AgentLink& agent = link->agent();
-    if (agent.hello && !agent.gone) (void)agent.control().send(tree::Beat()).ok();
+    if (agent.hello && !agent.gone) agent.tell(tree::Beat());
   }
 }
 
@@ -297,7 +309,7 @@ void PipeCoordinator::end_everything() {
   if (std::exchange(ending_, true)) return;
   end_by_force_ = Clock::now() + kEndingGrace;
   for (const auto& link : links_) {
-    if (!link->agent().gone) (void)link->agent().control().send(tree::Abort()).ok();
+    if (!link->agent().gone) link->agent().tell(tree::Abort());
   }
   for (const auto& hop : hops_) hop->stop();
 }
@@ -317,7 +329,7 @@ void PipeCoordinator::close_stage() {
   for (const auto& link : links_) {
     link->input().close();
     link->output().close();
-    if (!link->agent().gone) (void)link->agent().control().send(tree::Finish()).ok();
+    if (!link->agent().gone) link->agent().tell(tree::Finish());
     link->agent().control().close_out();
   }
   hops_.clear();

@@ -38,6 +38,7 @@ class PipeCoordinator {
   void turn(const PipeStage& stage);
   void take_signal();
   void receive(SegmentLink& link);
+  void hear_problems(AgentLink& agent);
   void look_at_segments(const PipeStage& stage);
   void look_at_hops();
   bool is_failure(std::size_t index, const tree::SegmentEnd& end) const;

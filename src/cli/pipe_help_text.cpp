@@ -85,7 +85,7 @@ What to do
   -n, --dryrun           say what would run where, and run nothing
   -p, --port PORT        listen on PORT and the ports after it; else free ones
   -H, --hostname NAME    hosts reach this one by NAME; else they are reached
-  -v, --verbose          stderr of commands with their host; the bandwidth
+  -v, --verbose          stderr with its host here, too; the bandwidth
   -q, --quiet            nothing unless something fails
   -h, --help             this text
   -V, --version          the version

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "cli/exit_status.h"
+#include "cli/output.h"
 #include "cli/report.h"
 
 namespace rdcp::cli {
@@ -21,11 +22,8 @@ namespace {
 
 // Nothing may be allocated here.
 [[noreturn]] void tell_out_of_memory() {
-  for (const std::string_view part :
-       {std::string_view(program_invocation_short_name),
-        std::string_view(": out of memory (ulimit -v, or the limit of a container or service)\n")}) {
-    (void)io::write_all(STDERR_FILENO, part);
-  }
+  write_own_words({program_invocation_short_name,
+                   ": out of memory (ulimit -v, or the limit of a container or service)\n"});
   ::_exit(kExitFiles);
 }
 
@@ -64,16 +62,6 @@ void raise_limits() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait) {
-  const int code = io::write_all(STDOUT_FILENO, text, wait);
-  return code == 0 || code == ECANCELED ? io::Result<void>()
-                                        : io::errno_error("write", "standard output", code);
-}
-
-void write_to_stderr(std::string_view text, const io::WriteWait& wait) {
-  (void)io::write_all(STDERR_FILENO, text, wait);
 }
 
 int print_and_end(std::string_view program, std::string_view out, std::string_view err, int status) {

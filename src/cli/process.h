@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "io/result.h"
-#include "io/write_all.h"
 
 namespace rdcp::cli {
 
@@ -23,12 +22,6 @@ void raise_limits();
 
 // True while a signal waits to be taken from that descriptor that is to end the program.
 bool end_is_asked_for();
-
-// The doors to the user, which nothing goes past: stdio would drop what a full pipe does not take where ssh,
-// which shares the descriptor, has made it non-blocking. An error of standard error has nobody to be told to.
-// Nor is it one that the wait was given up.
-io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait = {});
-void write_to_stderr(std::string_view text, const io::WriteWait& wait = {});
 
 // What a program prints instead of doing its work: help, a version, what is wrong with its options. The exit
 // status: the given one, unless that cannot be printed.

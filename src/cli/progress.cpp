@@ -1,7 +1,6 @@
 #include "cli/progress.h"
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,15 +9,13 @@
 #include <string_view>
 
 #include "cli/human.h"
+#include "cli/output.h"
 #include "io/result.h"
-#include "io/write_all.h"
 
 namespace rdcp::cli {
 namespace {
 
 constexpr std::size_t kColumnsUnknown = 80;
-constexpr std::string_view kToStartOfLine = "\r";
-constexpr std::string_view kEraseToEndOfLine = "\033[K";
 
 bool begins_code_point(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -61,12 +58,6 @@ std::size_t columns_of(int fd) {
 bool in_background(int fd) {
   const pid_t foreground = ::tcgetpgrp(fd);
   return foreground > 0 && foreground != ::getpgrp();
-}
-
-// A progress line is worth neither an error nor a wait, but it is written whole or not at all.
-bool write_text(int fd, std::string_view text) {
-  pollfd terminal{fd, POLLOUT, 0};
-  return ::poll(&terminal, 1, 0) > 0 && io::write_all(fd, text) == 0;
 }
 
 }  // namespace
@@ -125,13 +116,13 @@ void Progress::update(const ProgressState& state, ProgressClock::time_point now)
   if (in_background(fd_)) return;
   // The last column stays free: a cursor beyond it wraps on some terminals.
   const std::string line = progress_line(state, rate_.bytes_per_second(), columns_of(fd_) - 1);
-  drawn_ |= write_text(fd_, fmt::format("{}{}{}", kToStartOfLine, line, kEraseToEndOfLine));
+  drawn_ |= draw_line(fd_, line);
 }
 
 void Progress::clear() {
   if (!drawn_) return;
   drawn_ = false;
-  write_text(fd_, fmt::format("{}{}", kToStartOfLine, kEraseToEndOfLine));
+  draw_line(fd_, "");
 }
 
 }  // namespace rdcp::cli

@@ -11,6 +11,7 @@
 #include "cli/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/report.h"
 #include "cli/selection.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/human.h"
+#include "cli/json_text.h"
 
 namespace rdcp::cli {
 namespace {
@@ -24,13 +25,13 @@ std::string means_line(const Summary& summary) {
   // Numbers of further streams that did not come have none.
   const bool alike = std::ranges::all_of(
       summary.ways, [&](const std::string& way) { return way.empty() || way == summary.ways.front(); });
-  if (alike && !summary.ways.empty()) lines += " over " + io::printable(summary.ways.front());
-  lines += "; files by " + io::printable(summary.ring) + "\n";
+  if (alike && !summary.ways.empty()) lines += " over " + io::visible(summary.ways.front());
+  lines += "; files by " + io::visible(summary.ring) + "\n";
   for (std::size_t i = 0; i < summary.ways.size() && !alike; ++i) {
     if (!summary.ways[i].empty())
-      lines += fmt::format("{}stream {} over {}\n", begin, i, io::printable(summary.ways[i]));
+      lines += fmt::format("{}stream {} over {}\n", begin, i, io::visible(summary.ways[i]));
   }
-  for (const std::string& note : summary.notes) lines += begin + io::printable(note) + "\n";
+  for (const std::string& note : summary.notes) lines += begin + io::visible(note) + "\n";
   return lines;
 }
 
@@ -59,13 +60,13 @@ std::string error_line(const io::Error& error, std::string_view program) {
 std::string warning_lines(const Summary& summary) {
   std::string lines;
   for (const std::string& warning : summary.warnings) {
-    lines += fmt::format("{}: warning: {}\n", summary.program, io::printable(warning));
+    lines += fmt::format("{}: warning: {}\n", summary.program, io::visible(warning));
   }
   for (const Loss& loss : summary.losses) {
     if (loss.count == 0) continue;
     lines += fmt::format("{}: warning: not kept: {} ({}; first {}: {})\n", summary.program, loss.kind,
                          plural(loss.count, "entry", "entries"), io::printable(loss.first_path),
-                         io::printable(loss.cause));
+                         io::visible(loss.cause));
   }
   return lines;
 }
@@ -93,7 +94,7 @@ std::string summary_json(const Summary& summary) {
                                 {"first_path", loss.first_path},
                                 {"cause", loss.cause}});
   }
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string summary_lines(const Summary& summary) {
@@ -108,7 +109,7 @@ std::string summary_lines(const Summary& summary) {
                     format_bytes(summary.kept_bytes), format_bytes(summary.wire_bytes), summary.wire_bytes);
   }
   if (!summary.limited_by.empty())
-    lines += fmt::format("{}: limited by {}\n", summary.program, io::printable(summary.limited_by));
+    lines += fmt::format("{}: limited by {}\n", summary.program, io::visible(summary.limited_by));
   const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;
   return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate / 1e9);
 }

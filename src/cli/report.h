@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "io/words.h"
 
 namespace rdcp::cli {
 
@@ -25,9 +26,9 @@ struct Summary {
   std::uint64_t others = 0;  // symlinks, hard links, FIFOs, sockets, nodes
   std::uint64_t bytes = 0;   // of files' content
   double seconds = 0;
-  unsigned streams = 0;           // 0: none was needed
-  std::vector<std::string> ways;  // what the streams run over, by stream
-  std::string ring;               // io::Ring::description(), or both sides' where they differ
+  unsigned streams = 0;         // 0: none was needed
+  std::vector<io::Words> ways;  // what the streams run over, by stream
+  std::string ring;             // io::Ring::description(), or both sides' where they differ
   bool encrypted = false;
   bool compress = false;                              // was asked for
   std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams, before and after compression
@@ -36,8 +37,8 @@ struct Summary {
   std::uint64_t kept_bytes = 0;  // of bytes: what the target had already
   std::uint64_t wire_bytes = 0;  // what was sent for the rest, headers included
   std::vector<Loss> losses;
-  std::vector<std::string> warnings;  // raw bytes, one line each
-  std::vector<std::string> notes;     // the same, with -v only
+  std::vector<io::Words> warnings;  // one line each
+  std::vector<io::Words> notes;     // the same, with -v only
 };
 
 // "PROGRAM: ERROR\n".

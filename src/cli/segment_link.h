@@ -6,26 +6,15 @@
 
 #include "cli/agent_link.h"
 #include "cli/pipeline.h"
-#include "io/fd.h"
-#include "io/thread.h"
 #include "tree/relay.h"
 
 namespace rdcp::cli {
 
-// Prints each line that comes out of a pipe on standard error, with a prefix, in a thread of its own.
-class PrefixedLines {
- public:
-  // The end to write to.
-  io::Result<io::Fd> start(const std::string& prefix);
-
- private:
-  io::Thread thread_;
-};
-
 // Of one thread.
 class SegmentLink {
  public:
-  // Starts the segment's process. with_host: lines of its standard error begin with the host's name.
+  // Starts the segment's process. Lines of its standard error begin with the host's name; this host's only if
+  // with_host.
   static io::Result<std::unique_ptr<SegmentLink>> start(const Options& options, const PipeSegment& segment,
                                                         bool with_host);
 
@@ -47,7 +36,6 @@ class SegmentLink {
         output_(agent_->control(), tree::RelayChannel::output) {}
 
   const PipeSegment segment_;
-  std::unique_ptr<PrefixedLines> lines_;  // its thread ends with the process
   std::unique_ptr<AgentLink> agent_;
   tree::Relay input_;
   tree::Relay output_;

@@ -10,6 +10,7 @@
 
 #include "cli/coordinator.h"
 #include "cli/exit_status.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/report.h"
 #include "net/congestion.h"

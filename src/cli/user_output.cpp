@@ -1,5 +1,6 @@
 #include "cli/user_output.h"
 
+#include "cli/output.h"
 #include "cli/process.h"
 
 namespace rdcp::cli {
@@ -27,7 +28,7 @@ class WaitForReader {
   void tell_agents() {
     waited_ = true;
     for (AgentLink* link : links_) {
-      if (link != nullptr && !link->gone) (void)link->control().send(tree::Suspend()).ok();
+      if (link != nullptr && !link->gone) link->tell(tree::Suspend());
     }
   }
 

@@ -38,7 +38,7 @@ io::Result<void> Visit::take_signal() {
   signalfd_siginfo info{};
   if (::read(signal_fd_, &info, sizeof info) != sizeof info) return {};
   if (info.ssi_signo == SIGTSTP) {
-    (void)link_->control().send(tree::Suspend()).ok();
+    link_->tell(tree::Suspend());
     ::kill(::getpid(), SIGSTOP);
     link_->heard = std::chrono::steady_clock::now();
     return {};
@@ -49,7 +49,7 @@ io::Result<void> Visit::take_signal() {
 
 void Visit::end(bool completed) {
   if (!link_) return;
-  if (!link_->gone) (void)link_->control().send(tree::Finish()).ok();
+  if (!link_->gone) link_->tell(tree::Finish());
   link_->end(!completed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +44,24 @@ Error errno_error(std::string_view operation, std::string_view subject, int code
 Error plain_error(ErrorKind kind, std::string_view operation, std::string_view subject,
                   std::string_view detail);
 
-// Bytes as text that is safe on a terminal and in a one-line log: C0, C1, DEL and escape sequences become \n,
-// \t or \xNN, a backslash becomes \\; valid UTF-8 is left as it is, other bytes become \xNN.
+// True for what a terminal obeys instead of showing it, and for what makes text look other than it is: C0, C1
+// and DEL, ends of lines and paragraphs, and marks, overrides and isolates of bidirectional text (U+061C,
+// U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069). `character`: well-formed UTF-8 of one code point.
+bool is_unsafe(std::string_view character);
+
+// Bytes of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no
+// surrogates, nothing above U+10FFFF), or 0.
+std::size_t utf8_length(std::string_view text);
+
+// A name as text that is safe on a terminal and in a one-line log, and from which it can be told: what is
+// unsafe or no UTF-8 becomes \n, \t or \xNN, a backslash becomes \\, the rest is left as it is.
 std::string printable(std::string_view bytes);
+
+// The same for words, which may have been escaped before: a backslash is left as it is.
+std::string visible(std::string_view bytes);
+
+// The same for whole lines: their ends and tabs are left, too.
+std::string visible_lines(std::string_view bytes);
 
 template <class T>
 class [[nodiscard]] Result {

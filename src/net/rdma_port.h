@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "io/words.h"
+
 namespace rdcp::net {
 
 enum class LinkKind : std::uint8_t { infiniband = 1, roce, iwarp };
@@ -43,7 +45,7 @@ struct RdmaPorts {
   std::vector<RdmaPort> usable;  // the fastest first
   // Why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP
   // address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not loaded)", ...
-  std::string none_because;
+  io::Words none_because;
   auto fields() { return std::tie(usable, none_because); }
 };
 

@@ -109,18 +109,12 @@ std::optional<Message> Agent::expect(const RawMessage& raw) {
   return std::nullopt;
 }
 
-// A stranger who holds the key may send one stream, and ask for nothing else.
-bool Agent::is_allowed(MessageType type) const {
-  return !place_.only || (type != MessageType::source_job && type != MessageType::measure_job &&
-                          type != MessageType::examine && type != MessageType::segment_job &&
-                          type != MessageType::clean_job && type != MessageType::list_job &&
-                          type != MessageType::list_more && type != MessageType::sum_ask);
-}
-
-// A job may come again, with other settings, before it begins: the coordinator has learnt that its run is not
-// the first. Strangers have one try.
-bool Agent::may_start(bool again, bool other) const {
-  return !other && !copy_thread_.joinable() && !(again && place_.only);
+AgentState Agent::state() const {
+  const bool begun = copy_thread_.joinable();
+  if (source_) return begun ? AgentState::source_begun : AgentState::source_ready;
+  if (target_) return begun ? AgentState::target_begun : AgentState::target_ready;
+  if (measure_) return begun ? AgentState::measure_begun : AgentState::measure_ready;
+  return checks_.begun() ? AgentState::checking : AgentState::idle;
 }
 
 // No stranger's number sizes what is allocated.
@@ -135,12 +129,13 @@ bool Agent::is_bounded(const Begin& begin) const {
 }
 
 bool Agent::handle(const RawMessage& raw) {
-  if (!is_allowed(raw.type)) {
+  const bool stranger = place_.only.has_value();
+  if (!may_order(raw.type, state(), stranger)) {
     reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
-                                    "asks for more than to send one stream"));
+                                    refusal_of(raw.type, state(), stranger)));
     return false;
   }
-  if (is_check(raw.type)) return !source_ && !target_ && checks_.handle(raw);
+  if (is_check(raw.type)) return checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
       tell(Pong());
@@ -156,17 +151,17 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::source_job: {
       const auto job = expect<SourceJob>(raw);
-      if (job && may_start(source_ != nullptr, target_ != nullptr)) start_source(*job);
+      if (job) start_source(*job);
       return job.has_value();
     }
     case MessageType::target_job: {
       const auto job = expect<TargetJob>(raw);
-      if (job && may_start(target_ != nullptr, source_ != nullptr)) start_target(*job);
+      if (job) start_target(*job);
       return job.has_value();
     }
     case MessageType::measure_job: {
       const auto job = expect<MeasureJob>(raw);
-      if (job && !source_ && !target_) start_measure(*job);
+      if (job) start_measure(*job);
       return job.has_value();
     }
     case MessageType::begin: {
@@ -176,7 +171,7 @@ bool Agent::handle(const RawMessage& raw) {
                                         "asks for more memory than any job needs"));
         return false;
       }
-      if (begin && (source_ || target_ || measure_) && !copy_thread_.joinable()) start_copy(*begin);
+      if (begin) start_copy(*begin);
       return begin.has_value();
     }
     case MessageType::stream_lost: {
@@ -185,7 +180,7 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::segment_job: {
       const auto job = expect<SegmentJob>(raw);
-      if (job && !source_ && !target_ && !measure_) segment_complete_ = run_segment(*job, control_, place_);
+      if (job) segment_complete_ = run_segment(*job, control_, place_);
       return false;
     }
     case MessageType::examine:
@@ -205,9 +200,7 @@ bool Agent::handle(const RawMessage& raw) {
       if (finish) end_.status = finish->status;
       return false;
     }
-    default:
-      reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
-                                      "is of a kind unknown here"));
+    default:  // no rule lets it come
       return false;
   }
 }

@@ -138,7 +138,7 @@ void Agent::tell_result() {
     return;
   }
   Done done = source_ ? source_->result() : target_->result();
-  const std::vector<std::string> notes = setup_->notes();
+  const std::vector<io::Words> notes = setup_->notes();
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();

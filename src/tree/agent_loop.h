@@ -15,6 +15,7 @@
 #include "tree/job.h"
 #include "tree/measure.h"
 #include "tree/named_paths.h"
+#include "tree/orders.h"
 #include "tree/reporter.h"
 #include "tree/source.h"
 #include "tree/stream_setup.h"
@@ -47,9 +48,8 @@ class Agent {
   bool serve();
   bool survive_signal();
   bool handle(const RawMessage& raw);
-  bool is_allowed(MessageType type) const;
+  AgentState state() const;
   bool is_bounded(const Begin& begin) const;
-  bool may_start(bool again, bool other) const;
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);

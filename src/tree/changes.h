@@ -11,7 +11,7 @@ namespace rdcp::tree {
 
 // What a sync changes (or would change) at one path.
 struct Change {
-  std::string code;    // eleven characters, as rsync --itemize-changes has them: ">f.st......"
+  io::Words code;      // eleven characters, as rsync --itemize-changes has them: ">f.st......"
   std::string path;    // beneath DST; a directory's ends in a slash
   std::string target;  // a symlink's, or the file that a hard link is one with; else empty
   auto fields() { return std::tie(code, path, target); }

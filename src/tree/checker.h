@@ -91,6 +91,8 @@ class CheckDesk {
  public:
   CheckDesk(ControlChannel& control, Reporter& reporter) : control_(control), reporter_(reporter) {}
 
+  // Something is looked at, or was.
+  bool begun() const { return checker_ != nullptr; }
   // False: it makes no sense, reported.
   bool handle(const RawMessage& raw);
   void stop() {

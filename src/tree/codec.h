@@ -11,6 +11,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "io/result.h"
+#include "io/words.h"
+
 namespace rdcp::tree {
 
 class Encoder {
@@ -27,6 +30,7 @@ class Encoder {
       put_all(const_cast<T&>(value).fields());
     }
   }
+  void put(const io::Words& words) { put(static_cast<const std::string&>(words)); }
   void put(const std::string& text) {
     put(static_cast<std::uint32_t>(text.size()));
     out_ += text;
@@ -80,6 +84,12 @@ class Decoder {
     } else {
       return get_all(value.fields());
     }
+  }
+  // What a peer says in words can drive no terminal from here on.
+  bool get(io::Words& words) {
+    if (!get(static_cast<std::string&>(words))) return false;
+    words = io::visible(words);
+    return true;
   }
   bool get(std::string& text) {
     std::uint32_t length = 0;

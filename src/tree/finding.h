@@ -16,9 +16,9 @@ std::string_view describe(Level level);  // "ok", "warning", "problem"; what a p
 
 struct Finding {
   Level level = Level::ok;
-  std::string subject;  // "io_uring", "mlx5_0 port 1"
-  std::string text;     // what is so
-  std::string advice;   // what to do; empty: nothing
+  io::Words subject;  // "io_uring", "mlx5_0 port 1"
+  io::Words text;     // what is so
+  io::Words advice;   // what to do; empty: nothing
   auto fields() { return std::tie(level, subject, text, advice); }
   bool operator==(const Finding&) const = default;
 };

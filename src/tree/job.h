@@ -92,7 +92,7 @@ struct Reach {
   bool listens = false;
   std::vector<std::string> hosts;  // for TCP: numeric addresses, best first; empty: not by TCP
   std::uint16_t port = 0;
-  std::string no_tcp_because;
+  io::Words no_tcp_because;
   net::RdmaPorts rdma;
   std::uint64_t lockable_bytes = 0;  // io::lockable_bytes()
   auto fields() { return std::tie(listens, hosts, port, no_tcp_because, rdma, lockable_bytes); }

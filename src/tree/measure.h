@@ -33,8 +33,8 @@ struct Measured {
   static constexpr MessageType kType = MessageType::measured;
   std::uint64_t bytes = 0;
   std::uint64_t nanoseconds = 0;  // of the source: from the first chunk to the last one's credit
-  std::vector<std::string> streams;
-  std::vector<std::string> notes;
+  std::vector<io::Words> streams;
+  std::vector<io::Words> notes;
   auto fields() { return std::tie(bytes, nanoseconds, streams, notes); }
 };
 

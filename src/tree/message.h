@@ -1,10 +1,6 @@
 // What a coordinator and its agents say to each other; control.h carries it. All of it is low-rate.
 //
-// Coordinator -> agent: ping, paths_named, source_job | target_job | measure_job, begin, examine, clean_job,
-// beat, suspend, abort, finish, stream_lost (tree/job.h); list_job, list_more, sum_ask (tree/check_job.h).
-// Agent -> coordinator: hello first, then pong, source_ready | target_ready | measure_ready, progress,
-// problem, changes, done | measured, findings, leftovers, suspend, stream_lost; sums (tree/sums.h), listed,
-// sum_told.
+// Coordinator -> agent: see tree/orders. Agent -> coordinator: hello first, then see tree/answers.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +9,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "io/words.h"
 #include "net/handshake.h"
 #include "tree/metadata.h"
 #include "tree/stage_times.h"
@@ -62,7 +59,7 @@ enum class MessageType : std::uint8_t {
 struct Hello {
   static constexpr MessageType kType = MessageType::hello;
   std::uint32_t protocol = kProtocolVersion;
-  std::string program_version;
+  io::Words program_version;
   std::uint32_t cpus = 1;
   std::string boot_id;  // of the kernel: two agents with the same one see the same files
   auto fields() { return std::tie(protocol, program_version, cpus, boot_id); }
@@ -92,7 +89,7 @@ struct Problem {
   static constexpr MessageType kType = MessageType::problem;
   io::ErrorKind kind = io::ErrorKind::file;
   bool ends_run = false;  // the coordinator ends both agents; what else they meet is only what follows
-  std::string text;
+  io::Words text;
   auto fields() { return std::tie(kind, ends_run, text); }
 };
 
@@ -100,7 +97,7 @@ struct Loss {
   LossKind kind = LossKind::owner;
   std::uint64_t count = 0;
   std::string first_path;
-  std::string cause;
+  io::Words cause;
   auto fields() { return std::tie(kind, count, first_path, cause); }
 };
 
@@ -109,14 +106,14 @@ struct Done {
   bool complete = false;  // every work item was settled; problems may still have been reported
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
   std::uint64_t kept_bytes = 0, wire_bytes = 0;  // source: there already; sent, with frames
-  std::vector<std::string> streams;              // Stream::description(), by stream index
-  std::vector<std::string> notes;  // what became of the way the data took: "RDMA was given up: ..."
-  std::string ring;
+  std::vector<io::Words> streams;                // Stream::description(), by stream index
+  std::vector<io::Words> notes;  // what became of the way the data took: "RDMA was given up: ..."
+  io::Words ring;
   std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of the streams: before and after compression
   StageTimes times;
   std::vector<Loss> losses;
-  std::vector<std::string> lost_streams;  // each with its cause, in words; none unless complete
-  std::vector<std::string> warnings;      // what went wrong and was mended, or not done as was asked
+  std::vector<io::Words> lost_streams;  // each with its cause, in words; none unless complete
+  std::vector<io::Words> warnings;      // what went wrong and was mended, or not done as was asked
   auto fields() {
     return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes),
                           std::tie(wire_bytes, streams, notes, ring, payload_bytes, packed_bytes),

@@ -21,8 +21,7 @@ std::string_view first_name(std::string_view path) {
 }  // namespace
 
 Result<void> NamedPaths::add(const PathsNamed& part) {
-  if (part.paths.size() > PathsNamed::kBytesMax || bytes_.size() + part.paths.size() > kBytesMax ||
-      (!part.paths.empty() && part.paths.back() != '\0')) {
+  if (!has_room(part) || (!part.paths.empty() && part.paths.back() != '\0')) {
     return io::plain_error(io::ErrorKind::protocol, "list of paths", "", "too long");
   }
   for (std::string_view rest = part.paths; !rest.empty();) {
@@ -31,6 +30,12 @@ Result<void> NamedPaths::add(const PathsNamed& part) {
     rest.remove_prefix(end + 1);
   }
   return {};
+}
+
+bool NamedPaths::has_room(const PathsNamed& part) const {
+  if (part.paths.size() > PathsNamed::kBytesMax) return false;
+  const auto paths = static_cast<std::size_t>(std::ranges::count(part.paths, '\0'));
+  return bytes_.size() + part.paths.size() + (paths_.size() + paths) * sizeof(Piece) <= kBytesMax;
 }
 
 void NamedPaths::add_path(std::string_view path) {

@@ -27,7 +27,7 @@ struct PathsNamed {
 // and ".." says that the content is meant.
 class NamedPaths {
  public:
-  static constexpr std::size_t kBytesMax = 256 << 20;
+  static constexpr std::size_t kBytesMax = 256 << 20;  // of memory, so that paths without a byte count, too
 
   // Error (protocol): too much of them, or one is too long.
   io::Result<void> add(const PathsNamed& part);
@@ -60,6 +60,7 @@ class NamedPaths {
     std::uint32_t offset;
     std::uint32_t length;
   };
+  bool has_room(const PathsNamed& part) const;
   void add_path(std::string_view path);
   std::string_view text(std::size_t at) const { return text(paths_[at]); }
   std::string_view text(const Piece& piece) const {

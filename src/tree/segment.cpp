@@ -14,6 +14,7 @@
 #include "tree/agent.h"
 #include "tree/command.h"
 #include "tree/file_word.h"
+#include "tree/orders.h"
 #include "tree/relay.h"
 
 namespace rdcp::tree {
@@ -268,6 +269,7 @@ bool Segment::take_messages() {
 }
 
 bool Segment::handle(const RawMessage& raw) {
+  if (!may_order(raw.type, AgentState::segment, false)) return false;
   switch (raw.type) {
     case MessageType::relayed_bytes: {
       const auto relayed = control_.decode<RelayedBytes>(raw);

@@ -26,7 +26,7 @@ struct SegmentEnd {
   static constexpr MessageType kType = MessageType::segment_end;
   std::uint8_t status = 0;  // as a shell would have it: 127 not found, 128 + N ended by signal N
   bool by_itself = true;    // false: it was ended, since something else had gone wrong
-  std::string problem;      // in words, where no command could say it
+  io::Words problem;        // in words, where no command could say it
   auto fields() { return std::tie(status, by_itself, problem); }
 };
 

@@ -317,7 +317,8 @@ Done Source::result() const {
   done.resent_chunks = counters_.resent_chunks;
   done.kept_bytes = counters_.kept_bytes;
   done.wire_bytes = counters_.wire_bytes;
-  if (done.complete) done.lost_streams = streams_.lost();
+  const std::vector<std::string> lost = streams_.lost();
+  if (done.complete) done.lost_streams.assign(lost.begin(), lost.end());
   return done;
 }
 

@@ -145,7 +145,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   source_.done_.packed_bytes += sent.wire_bytes;
   source_.done_.ring = ring_->description();
   if (!source_.streams_.in_vain(index_)) {
-    std::vector<std::string>& streams = source_.done_.streams;
+    std::vector<io::Words>& streams = source_.done_.streams;
     if (streams.size() <= index_) streams.resize(index_ + 1);
     streams[index_] = stream_->description();
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/thread.h"
+#include "io/words.h"
 #include "net/rdma_connect.h"
 #include "net/tcp_connect.h"
 #include "tree/crew.h"
@@ -42,7 +43,7 @@ class StreamSetup : public FurtherStreams {
   bool connects() const override { return wish_.connect == Connect::connect; }
   std::optional<FurtherStream> next(std::size_t stream) override;
   // After make(), in words: rails that were lost, RDMA that was given up.
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<io::Words>& notes() const { return notes_; }
 
  private:
   // What make() makes, before workers take over.
@@ -77,7 +78,7 @@ class StreamSetup : public FurtherStreams {
   std::mutex listening_;  // against an interrupt of a listener that goes away
   std::optional<net::TcpListener> tcp_listener_;
   std::optional<net::RdmaListener> rdma_listener_;
-  std::vector<std::string> notes_;
+  std::vector<io::Words> notes_;
   // Where both may come, a thread accepts over TCP. Whichever has all its streams first stops the other; who
   // is stopped notices within 100 ms, and nobody waits for that.
   io::Thread beside_;

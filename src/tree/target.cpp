@@ -227,7 +227,8 @@ Done Target::result() const {
   std::lock_guard lock(mutex_);
   Done done = done_;
   done.bytes = bytes_;
-  if (done.complete) done.lost_streams = streams_.lost();
+  const std::vector<std::string> lost = streams_.lost();
+  if (done.complete) done.lost_streams.assign(lost.begin(), lost.end());
   for (const Losses::Item& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }

@@ -142,7 +142,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   sum.write_wait_ns += times_.write_wait_ns;
   target_.done_.ring = ring_->description();
   if (!target_.streams_.in_vain(index_)) {
-    std::vector<std::string>& streams = target_.done_.streams;
+    std::vector<io::Words>& streams = target_.done_.streams;
     if (streams.size() <= index_) streams.resize(index_ + 1);
     streams[index_] = stream_->description();
   }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -21,10 +22,15 @@
 #include "net/frame.h"
 #include "net/tcp_connect.h"
 #include "tree/archive.h"
+#include "tree/changes.h"
+#include "tree/check_job.h"
+#include "tree/clean.h"
 #include "tree/compare.h"
 #include "tree/control.h"
+#include "tree/finding.h"
 #include "tree/job.h"
 #include "tree/names_page.h"
+#include "tree/segment_job.h"
 
 namespace rdcp {
 namespace {
@@ -248,6 +254,73 @@ const Attack* attack_called(const std::string& name) {
   return nullptr;
 }
 
+// What would clear the screen, set a title, show the rest from right to left, and begin a line of its own.
+const std::string kRaw = "\x1b[2J\xc2\x9b\u202ea\x07\xff\nrdcp: all is well\r";
+
+void tell(tree::ControlChannel& control, const auto&... messages) {
+  ((void)control.send(messages).ok(), ...);
+}
+
+tree::Problem last_problem() {
+  return {.kind = io::ErrorKind::file, .ends_run = true, .text = kRaw};
+}
+
+// Whatever it is asked, it answers with text that a terminal would obey.
+void answer_raw(tree::ControlChannel& control, const tree::RawMessage& asked) {
+  using enum tree::MessageType;
+  tree::Progress shown;
+  shown.path = kRaw;
+  const bool known = asked.type == examine || asked.type == clean_job || asked.type == list_job ||
+                     asked.type == segment_job || asked.type == source_job || asked.type == target_job;
+  if (known) std::cerr << kRaw << std::endl;
+  if (asked.type == examine) tell(control, tree::Findings{{{tree::Level::ok, kRaw, kRaw, kRaw}}});
+  if (asked.type == clean_job) {
+    const tree::Leftover leftover{.kind = tree::OwnName::part, .path = kRaw, .final_path = kRaw};
+    tell(control, tree::Problem{.text = kRaw}, tree::Leftovers{{leftover}, true});
+  }
+  if (asked.type == list_job) {
+    tree::Listed page;
+    page.job = 1;
+    page.entries.resize(2);
+    page.entries[0].type = tree::EntryType::directory;
+    page.entries[1].path = kRaw;
+    page.over = true;
+    tell(control, tree::Problem{.text = kRaw}, page);
+  }
+  if (asked.type == segment_job) tell(control, tree::SegmentEnd{.status = 1, .problem = kRaw});
+  if (asked.type == source_job) {
+    const auto job = control.decode<tree::SourceJob>(asked);
+    if (job && job->paths.at(0).ends_with("unasked")) tell(control, tree::Listed());
+    tell(control, shown, last_problem());
+  }
+  if (asked.type == target_job) {
+    tree::TargetReady ready;
+    ready.kind = tree::PathKind::directory;
+    static const auto listener = net::TcpListener::open("");  // nobody answers there
+    ready.reach.listens = true;
+    ready.reach.hosts = {"127.0.0.1"};
+    ready.reach.port = listener->port();
+    tell(control, ready);
+  }
+  if (asked.type == measure_job) tell(control, last_problem());
+  if (asked.type == begin) tell(control, tree::Changes{{{kRaw, kRaw, kRaw}}}, last_problem());
+}
+
+// Says raw text until it is told to go.
+int serve_raw() {
+  tree::ControlChannel control(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO), "the coordinator");
+  tree::Hello hello;
+  hello.program_version = kRaw;
+  tell(control, hello);
+  for (;;) {
+    const auto asked = control.wait(std::chrono::steady_clock::now() + seconds(20));
+    if (!asked || asked->type == tree::MessageType::finish || asked->type == tree::MessageType::abort)
+      return 0;
+    if (asked->type == tree::MessageType::ping) tell(control, tree::Pong());
+    answer_raw(control, *asked);
+  }
+}
+
 // As far as the begin message, an honest agent.
 int serve() {
   tree::ControlChannel control(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO), "the coordinator");
@@ -309,5 +382,6 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  return rdcp::serve();
+  const bool raw = std::strcmp(::program_invocation_short_name, "raw_agent") == 0;
+  return raw ? rdcp::serve_raw() : rdcp::serve();
 }

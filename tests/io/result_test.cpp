@@ -1,6 +1,10 @@
 #include "io/result.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace rdcp::io {
 namespace {
@@ -64,6 +68,34 @@ TEST(Printable, EscapesWhatIsNotUtf8) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "surrogate";
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "above U+10FFFF";
   EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97") << "cut short";
+}
+
+// What shows text in another order, or as if it were on another line.
+const std::vector<std::string> kUnseen{"\u061c", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202b",
+                                       "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
+
+std::string hexadecimal(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+TEST(Printable, EscapesWhatShowsTextInAnotherOrder) {
+  for (const std::string& character : kUnseen) {
+    EXPECT_EQ(printable("a" + character + "b"), "a" + hexadecimal(character) + "b");
+  }
+  const std::string shown = "\u061b\u061d\u200d\u2010\u2027\u202f\u2065\u206a\u3028";  // their neighbours
+  EXPECT_EQ(printable(shown), shown);
+}
+
+TEST(Visible, EscapesTheSameButNoEscapes) {
+  EXPECT_EQ(visible("a\x1b[2J\n\t\u202e\xff\x7f"), "a\\x1b[2J\\n\\t\\xe2\\x80\\xae\\xff\\x7f");
+  EXPECT_EQ(visible("C:\\"), "C:\\");
+  EXPECT_EQ(visible(visible("\x1b")), visible("\x1b"));
+}
+
+TEST(Visible, LinesStayLines) {
+  EXPECT_EQ(visible_lines("a\tb\nc\r\x1b\n"), "a\tb\nc\\x0d\\x1b\n");
 }
 
 TEST(Result, HoldsAValueOrAnError) {

@@ -119,6 +119,13 @@ class Style(unittest.TestCase):
         self.assert_none(matches(sources("src"), r"\b(std::)?(fputs|fwrite|fprintf|puts|printf|fflush)\(|std::c(out|err)\b"),
                          "not by write_all(), which waits where the descriptor does not")
 
+    def test_one_place_writes_to_the_terminal(self):
+        gate = ("src/cli/output.cpp", "src/cli/output.h")
+        paths = [path for path in sources("src") if name_of(path).startswith("src/cli/") and name_of(path) not in gate]
+        # Two pipes of our own are written by write(2): what a child could not do, and what ends a hop.
+        self.assert_none(matches(paths, r"\bwrite_all\(|fmt::print\b|\bdprintf\(|::write\((?!errors,|stop_write_)|\bperror\("),
+                         "past the gate that escapes what a peer said")
+
     def test_the_build_downloads_nothing(self):
         paths = files("CMakeLists.txt", "*.cmake", "CMakePresets.json", "*.sh") + shell_scripts()
         downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone"

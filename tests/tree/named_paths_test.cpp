@@ -83,5 +83,14 @@ TEST(NamedPaths, WhatAPeerSendsIsBounded) {
   EXPECT_FALSE(names.add({.paths = part + part}).ok());
 }
 
+TEST(NamedPaths, EmptyOnesAreBoundedToo) {
+  NamedPaths names;
+  const PathsNamed part{.paths = std::string(PathsNamed::kBytesMax, '\0')};
+  int taken = 0;
+  while (taken < 40 && names.add(part).ok()) ++taken;
+  EXPECT_GE(taken, 16);
+  EXPECT_LE(taken, 32);
+}
+
 }  // namespace
 }  // namespace rdcp::tree

@@ -15,6 +15,7 @@
 #include "tree/control.h"
 #include "tree/finding.h"
 #include "tree/measure.h"
+#include "tree/named_paths.h"
 #include "tree/segment_job.h"
 
 namespace rdcp::tree {
@@ -153,6 +154,25 @@ TEST_F(OnlyTargetAgent, ListsAndReadsNothing) {
 
 TEST_F(OnlyTargetAgent, TellsNothingOfItsHost) {
   expect_refused(Examine(), "asks for more than to send one stream");
+}
+
+TEST_F(OnlyTargetAgent, KeepsNoListOfPaths) {
+  PathsNamed names;
+  names.paths = std::string("a\0", 2);
+  expect_refused(names, "asks for more than to send one stream");
+}
+
+TEST_F(OnlyTargetAgent, HasOneTry) {
+  TargetJob job;
+  job.settings.chunk_bytes = 1 << 20;
+  job.streams.transport = Transport::tcp;
+  ASSERT_TRUE(control->send(job));
+  ASSERT_TRUE(hear(MessageType::target_ready));
+  expect_refused(job, "asks for more than to send one stream");
+}
+
+TEST_F(OnlyTargetAgent, BeginsNothingWithoutAJob) {
+  expect_refused(Begin(), "sends 'begin', which an agent does not expect there");
 }
 
 TEST_F(OnlyTargetAgent, AllocatesNoMoreThanAJobNeeds) {
