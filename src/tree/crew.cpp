@@ -76,35 +76,34 @@ void Crew::start(std::size_t stream, const StreamMaker& maker) {
   }
 }
 
-// Of the side that connects, to make up for what is missing.
+// Of the side that connects, to make up for what is missing; begun anew with each loss that was no failed
+// try.
 struct Crew::Tries {
-  SteadyClock::time_point since;      // of the first one
-  milliseconds pause = kFirstPause;   // after the next one that fails
-  std::optional<std::size_t> latest;  // number
+  SteadyClock::time_point since;     // of the first one
+  milliseconds pause = kFirstPause;  // before the next one, if as many as are missing have been made
+  std::size_t made = 0;
+  std::size_t losses = 0;  // that these are for
 };
 
 // Waits until a stream is missing, and has not been tried for in vain for too long while others do without
 // it. False: the run is over.
 bool Crew::wait_for_need(Tries& tries, std::chrono::seconds patience) {
   std::unique_lock lock(mutex_);
-  bool rested = true;
   for (;;) {
     if (closing_ || over_()) return false;
     const bool needed = table_.missing() > 0;
-    if (needed && rested && !(tries.latest && table_.in_vain(*tries.latest))) {
-      tries.since = SteadyClock::now();
-      tries.pause = kFirstPause;
+    if (const std::size_t losses = table_.losses(); needed && losses != tries.losses) {
+      tries = {.since = SteadyClock::now(), .losses = losses};
     }
-    rested = !needed;
     if (needed && SteadyClock::now() - tries.since <= patience) return true;
     if (table_.gone_for(std::chrono::seconds(0))) tries.since = SteadyClock::now();
     if (!needed || SteadyClock::now() - tries.since > patience) changed_.wait_for(lock, kLookUp);
   }
 }
 
-// Before the next try, if the latest one came to nothing. False: the run is over.
+// Before the next try. False: the run is over.
 bool Crew::pause(Tries& tries) {
-  if (!tries.latest || !table_.in_vain(*tries.latest)) return true;
+  if (tries.made++ < table_.missing()) return true;
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, tries.pause, [this] { return closing_; })) return false;
   tries.pause = std::min(tries.pause * 2, kPauseMax);
@@ -117,7 +116,6 @@ void Crew::fetch(FurtherStreams& further, std::chrono::seconds patience) {
   for (;;) {
     if (further.connects()) {
       if (!wait_for_need(tries, patience) || !pause(tries)) return;
-      tries.latest = next_stream_;
     }
     // A number is never used twice, whatever became of the try: the other side may know of it.
     auto stream = next_stream_ < StreamTable::kStreamNumbersMax ? further.next(next_stream_++) : std::nullopt;

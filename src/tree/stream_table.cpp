@@ -66,6 +66,11 @@ std::size_t StreamTable::missing() const {
   return first_end_ ? 0 : count_ - std::min(living(), count_);
 }
 
+std::size_t StreamTable::losses() const {
+  const std::lock_guard lock(mutex_);
+  return lost_.size();
+}
+
 bool StreamTable::gone_for(std::chrono::seconds time) const {
   const std::lock_guard lock(mutex_);
   return all_lost() && (!may_come_back_ || io::Clock::now() - lost_since_ >= time);

@@ -36,6 +36,8 @@ class StreamTable {
   std::size_t count() const;
   // How many of those that there were at first are lost and have not been replaced; none once one has ended.
   std::size_t missing() const;
+  // How many were lost that were no failed tries; grows only.
+  std::size_t losses() const;
   // True when all are lost, the last one that was no failed try that long ago or longer.
   bool gone_for(std::chrono::seconds time) const;
   std::optional<io::Error> last_loss() const;

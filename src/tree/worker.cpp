@@ -50,9 +50,8 @@ io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io
 }
 
 void offer_arena(io::Ring& ring, const io::Arena& arena, const net::Stream& stream, std::size_t streams) {
-  constexpr std::uint64_t kQueueBytes = 96 << 10;
-  constexpr std::uint64_t kTimes = 3;  // the device's, what is packed for it, the ring's
-  if (stream.locks_arena() && kTimes * streams * (arena.all().size() + kQueueBytes) > io::lockable_bytes()) {
+  constexpr std::uint64_t kTimes = 4;  // the device's, what is packed for it, the ring's, and queues
+  if (stream.locks_arena() && kTimes * streams * arena.all().size() > io::lockable_bytes()) {
     ring.keep_arena_unregistered();
   } else {
     ring.offer_arena(arena.all());

@@ -147,7 +147,7 @@ TEST_F(DataPathTest, TheLeastIsSaidAndTcpIsTaken) {
 
 // One stream of two slots of 64 KiB, and its queues: what README.md calls about 230 KB.
 TEST_F(DataPathTest, TheLeastIsAQuarterOfAMegabyte) {
-  constexpr std::uint64_t kLeast = 2 * (64 << 10) + (96 << 10);
+  constexpr std::uint64_t kLeast = 2 * (65 << 10) + (96 << 10);
   listening.reach.lockable_bytes = kLeast;
   const DataPath least = chosen();
   ASSERT_EQ(least.rails.size(), 1u);
@@ -156,6 +156,17 @@ TEST_F(DataPathTest, TheLeastIsAQuarterOfAMegabyte) {
   EXPECT_EQ(least.chunk_bytes, 64u << 10);
   listening.reach.lockable_bytes = kLeast - 1;
   EXPECT_TRUE(chosen().rails.empty());
+}
+
+// Soft-RoCE locks 172 KiB for the frames of 510 slots.
+TEST_F(DataPathTest, QueuesOfManySlotsCount) {
+  wish.round_trip = std::chrono::seconds(1);
+  wish.chunk_bytes = 64 << 10;
+  listening.reach.lockable_bytes = 64 * kMiB;
+  const DataPath path = chosen();
+  ASSERT_GT(path.slots, 400u);
+  const std::uint64_t queues = 172ull << 10;
+  EXPECT_LE(path.streams * (std::uint64_t{path.slots} * path.chunk_bytes + queues), 64 * kMiB);
 }
 
 TEST_F(DataPathTest, QueuesFitTheDevice) {

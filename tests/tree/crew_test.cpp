@@ -26,6 +26,7 @@ class Given : public FurtherStreams {
     if (connects_) {
       const bool first_try = tried_.empty();
       EXPECT_TRUE(tried_.insert(stream).second) << "a number was used twice";
+      changed_.notify_all();
       return any_ && !first_try ? std::optional(FurtherStream{stream, {}}) : std::nullopt;
     }
     changed_.wait(lock, [this] { return stopped_ || offered_ > 0; });
@@ -43,6 +44,11 @@ class Given : public FurtherStreams {
     const std::lock_guard lock(mutex_);
     ++offered_;
     changed_.notify_all();
+  }
+  // Whether a try was made for a later number than this one, within that time.
+  bool tried_beyond(std::size_t stream, seconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return !tried_.empty() && *tried_.rbegin() > stream; });
   }
   std::size_t tries() {
     const std::lock_guard lock(mutex_);
@@ -73,6 +79,7 @@ class Worker {
       kept_going_ = table_.lose(stream, "tcp", loss("it was cut"), true);
       if (lost_) lost_();
     } else if (stream < good_from_) {
+      if (before_vain_) before_vain_(stream);
       EXPECT_TRUE(table_.lose(stream, "tcp", loss("no memory may be locked"), false));
     } else {
       table_.end(stream);
@@ -81,6 +88,7 @@ class Worker {
   }
   // Streams from number 2 up to this one are lost before anything went over them.
   std::size_t good_from_ = 2;
+  std::function<void(std::size_t)> before_vain_;
   std::function<void()> lost_;
   std::atomic<bool> kept_going_{false};
   std::set<std::size_t> seen_;
@@ -138,6 +146,15 @@ TEST_F(CrewTest, PatienceEnds) {
   EXPECT_TRUE(run(1, &further, seconds(1)));
   EXPECT_GE(std::chrono::steady_clock::now() - before, seconds(1));
   EXPECT_GE(further.tries(), 2u);
+}
+
+// One that lives when the next one is tried for is not yet known to be in vain.
+TEST_F(CrewTest, TwoThatAreTriedForInTurnRenewNoPatience) {
+  Given further(true);
+  worker_.good_from_ = StreamTable::kStreamNumbersMax;
+  worker_.before_vain_ = [&](std::size_t stream) { further.tried_beyond(stream, seconds(3)); };
+  EXPECT_TRUE(run(2, &further, seconds(1)));
+  EXPECT_LT(further.tries(), 20u);
 }
 
 TEST_F(CrewTest, OneThatCarriesNothingIsAFailedTry) {
