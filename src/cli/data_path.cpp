@@ -86,7 +86,8 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
   if (choice.rails.empty()) return choice.none_because;
   DataPath wanted = path;
   if (wish.streams == 0 && !wish.one_stream) {
-    wanted.streams = std::max<unsigned>(wanted.streams, static_cast<unsigned>(choice.rails.size()));
+    wanted.streams =
+        std::clamp(static_cast<unsigned>(choice.rails.size()), wanted.streams, tree::kStreamsMax);
   }
   wanted.slots = slots_of_devices(choice.rails, slots_for(wish, wanted.streams, wanted.chunk_bytes));
   DataPath fitting = wanted;

@@ -1,11 +1,10 @@
 #include "cli/key_source.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/fd.h"
+#include "cli/known_file.h"
 #include "io/write_all.h"
 
 namespace rdcp::cli {
@@ -21,36 +20,37 @@ io::Error refuse_key(std::string_view why) {
 }
 
 // Byte by byte: what follows the line belongs to others, who may read the same descriptor.
-Result<std::string> read_line(int fd, const std::string& name) {
-  std::string line;
+Result<io::SecretText> read_line(int fd, const std::string& name) {
+  io::SecretText line;
   while (line.size() <= kKeyBytesMax) {
     char byte = 0;
     const long n = io::read_some(fd, &byte, 1);
     if (n < 0) return io::errno_error("read KEY from", name);
     if (n == 0 || byte == '\n') return line;
-    line += byte;
+    line.append({&byte, 1});
   }
   return refuse_key("is longer than 4096 bytes");
 }
 
 // As ssh(1) does with private keys: one that others may read is no secret.
-Result<std::string> read_file(const std::string& path) {
-  const io::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+Result<io::SecretText> read_file(const std::string& path) {
+  const auto file = open_known_file(path, "--key-fd reads a pipe");
+  if (!file) return file.error();
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return io::errno_error("open key file", path);
-  if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {
+  if (::fstat(file->get(), &status) != 0) return io::errno_error("open key file", path);
+  if ((status.st_mode & 077) != 0) {
     return io::plain_error(ErrorKind::usage, "key file", path,
                            "others may read or write it: chmod 600 makes it a secret");
   }
-  return read_line(file.get(), path);
+  return read_line(file->get(), path);
 }
 
 }  // namespace
 
-Result<std::string> read_key(const KeySource& source) {
+Result<io::SecretText> read_key(KeySource source) {
   auto key = !source.file.empty() ? read_file(source.file)
              : source.fd >= 0     ? read_line(source.fd, "descriptor " + std::to_string(source.fd))
-                                  : Result<std::string>(source.word);
+                                  : Result<io::SecretText>(std::move(source.word));
   if (key && key->empty()) return refuse_key("is empty");
   return key;
 }

@@ -112,15 +112,21 @@ Result<std::string> read_all(int fd, const std::string& name, std::size_t bytes_
 
 }  // namespace
 
+Result<io::Fd> open_known_file(const std::string& path, std::string_view instead) {
+  auto file = open_known(path);
+  struct stat status {};
+  if (file && ::fstat(file->get(), &status) != 0) return io::errno_error("open", path);
+  if (file && !S_ISREG(status.st_mode)) {
+    return io::plain_error(ErrorKind::file, "open", path,
+                           "is no regular file (" + std::string(instead) + ")");
+  }
+  return file;
+}
+
 Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max) {
   if (path == "-") return read_all(STDIN_FILENO, "standard input", bytes_max);
-  auto file = open_known(path);
+  const auto file = open_known_file(path, "- is standard input");
   if (!file) return file.error();
-  struct stat status {};
-  if (::fstat(file->get(), &status) != 0) return io::errno_error("open", path);
-  if (!S_ISREG(status.st_mode)) {
-    return io::plain_error(ErrorKind::file, "open", path, "is no regular file (- is standard input)");
-  }
   return read_all(file->get(), path, bytes_max);
 }
 

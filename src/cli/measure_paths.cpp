@@ -83,7 +83,7 @@ tree::MeasureJob job_for(const Options& options, Transport transport, const net:
   tree::MeasureJob job;
   job.milliseconds = static_cast<std::uint32_t>(kDuration.count());
   job.ring = options.ring;
-  job.streams = {tree::Connect::listen, transport, options.via, 0, key};
+  job.streams = {tree::Connect::listen, transport, options.via, 0, key, false, net::kCompressOff};
   return job;
 }
 

@@ -17,10 +17,10 @@
 namespace rdcp::cli {
 
 using tree::kChunkBytesMax;
+using tree::kRetrySecondsMax;
 using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
 inline constexpr unsigned kRetrySeconds = 60;
-inline constexpr unsigned kRetrySecondsMax = 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // whose messages these are

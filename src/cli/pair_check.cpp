@@ -23,7 +23,7 @@ constexpr std::uint64_t kPiece = tree::kSumsMax * kUnit;
 constexpr std::size_t kWaitingMax = 4096;
 
 std::string time_text(const ListedEntry& entry) {
-  return fmt::format("{}.{:09}", entry.mtime, entry.mtime_ns);
+  return fmt::format("{}.{:09}", entry.mtime, std::uint32_t{entry.mtime_ns});
 }
 
 bool is_beneath(const std::string& path, const std::string& top) {

@@ -61,7 +61,7 @@ void raise_limits() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // with too few, opening fails and is told
 }
 
 int print_and_end(std::string_view program, std::string_view out, std::string_view err, int status) {

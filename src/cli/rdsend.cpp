@@ -1,14 +1,16 @@
 // rdsend: sends a stream to rdrecv on another host. See rdsend(1).
 
+#include <utility>
+
 #include "cli/process.h"
 #include "cli/send.h"
 
 int main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  const rdcp::cli::ParsedPipe parsed = rdcp::cli::parse_send_options(argc, argv);
+  rdcp::cli::ParsedPipe parsed = rdcp::cli::parse_send_options(argc, argv);
   rdcp::cli::wipe_key(argc, argv, parsed.options.key.word);
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdsend", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
-  return rdcp::cli::run_send(parsed.options);
+  return rdcp::cli::run_send(std::move(parsed.options));
 }

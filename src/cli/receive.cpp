@@ -134,14 +134,15 @@ void print_summary(const tree::AgentEnd& end) {
 
 }  // namespace
 
-int run_receive(const PipeOptions& options) {
-  const auto secret = read_key(options.key);
+int run_receive(PipeOptions options) {
+  auto secret = read_key(std::move(options.key));
   if (!secret) return fail(secret.error());
   if (auto checked = check_file(options.file); !checked) return fail(checked.error());
   if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
   const auto salt = net::make_salt();
   if (!salt) return fail(salt.error());
   const auto keys = net::derive_pipe_keys(*secret, *salt);
+  *secret = {};
   if (!keys) return fail(keys.error());
   net::HandshakeTerms terms(keys->control, options.copy.encrypt);
   terms.salt = *salt;

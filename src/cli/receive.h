@@ -6,6 +6,6 @@
 namespace rdcp::cli {
 
 // The exit status (exit_status.h).
-int run_receive(const PipeOptions& options);
+int run_receive(PipeOptions options);
 
 }  // namespace rdcp::cli

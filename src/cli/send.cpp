@@ -75,7 +75,7 @@ Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::
 // The receiver tells the salt, and no two have the same.
 class SaltedKeys {
  public:
-  explicit SaltedKeys(std::string secret) : secret_(std::move(secret)) {}
+  explicit SaltedKeys(io::SecretText secret) : secret_(std::move(secret)) {}
 
   Result<net::SessionKey> control(const net::Salt& salt) {
     if (!keys_ || salt != salt_) {
@@ -88,9 +88,14 @@ class SaltedKeys {
   }
   // Of the receiver that has proven itself last.
   const net::SessionKey& data() const { return keys_->data; }
+  // The key of the streams is all that is wanted from now on.
+  void forget_all_but_data() {
+    secret_ = {};
+    keys_->control = {};
+  }
 
  private:
-  const std::string secret_;
+  io::SecretText secret_;
   net::Salt salt_{};
   std::optional<net::PipeKeys> keys_;
 };
@@ -106,18 +111,19 @@ Options copy_options(const PipeOptions& options) {
 
 }  // namespace
 
-int run_send(const PipeOptions& options) {
-  const auto secret = read_key(options.key);
+int run_send(PipeOptions options) {
+  auto secret = read_key(std::move(options.key));
   if (!secret) return fail(secret.error());
   if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
   auto input = open_input(options.file);
   if (!input) return fail(input.error());
-  SaltedKeys keys(*secret);
+  SaltedKeys keys(std::move(*secret));
   net::HandshakeTerms terms;
   terms.seals = options.copy.encrypt;
   terms.key_of = [&keys](const net::Salt& salt) { return keys.control(salt); };
   auto socket = reach_receiver(options, terms);
   if (!socket) return fail(socket.error());
+  keys.forget_all_but_data();
 
   // Until here a signal just ends the process: nobody knows of it yet.
   const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);

@@ -6,6 +6,6 @@
 namespace rdcp::cli {
 
 // The exit status (exit_status.h).
-int run_send(const PipeOptions& options);
+int run_send(PipeOptions options);
 
 }  // namespace rdcp::cli

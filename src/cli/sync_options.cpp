@@ -37,7 +37,7 @@ void add_sync_options(CommandLine& line, Options& options, const char* itemize_n
   flag("--force", "--force", sync.force);
   line.value("--modify-window", [&sync, note](const string& word) -> Result<void> {
     note("--modify-window");
-    return assign(sync.modify_window_s, parse_count("--modify-window", word, 0, 1'000'000'000));
+    return assign(sync.modify_window_s, parse_count("--modify-window", word, 0, tree::kModifyWindowMax));
   });
   line.value("--max-delete", [&sync, note](const string& word) -> Result<void> {
     note("--max-delete");

@@ -11,6 +11,9 @@
 namespace rdcp::io {
 
 enum class CacheMode : unsigned char { automatic, keep, bypass };
+constexpr CacheMode last_of(CacheMode) {
+  return CacheMode::bypass;
+}
 
 struct Extent {
   std::uint64_t offset = 0;

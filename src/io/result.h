@@ -23,6 +23,9 @@ enum class ErrorKind : unsigned char {
   interrupted,  // a signal or the other side ended the run
   reader_gone,  // nobody reads any more what is written to a pipe (exit 1)
 };
+constexpr ErrorKind last_of(ErrorKind) {
+  return ErrorKind::reader_gone;
+}
 
 // "operation subject: cause", e.g. "open /a/b: Permission denied".
 struct Error {

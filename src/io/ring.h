@@ -217,6 +217,9 @@ class WaitList {
 
 // Which backend to make.
 enum class RingChoice : unsigned char { automatic, io_uring, thread_pool };
+constexpr RingChoice last_of(RingChoice) {
+  return RingChoice::thread_pool;
+}
 
 // Makes a ring for `depth` operations at once. automatic: io_uring, or the thread pool where
 // io_uring_setup(2) is refused (EPERM, ENOSYS: seccomp, kernel.io_uring_disabled).

@@ -17,9 +17,9 @@ namespace rdcp::net {
 using Compression = std::uint8_t;
 inline constexpr Compression kCompressOff = 0;
 inline constexpr Compression kCompressLevelMax = 19;
-inline constexpr Compression kCompressAuto = 255;
+inline constexpr Compression kCompressAuto = kCompressLevelMax + 1;
 constexpr bool is_compression(Compression value) {
-  return value <= kCompressLevelMax || value == kCompressAuto;
+  return value <= kCompressAuto;
 }
 
 // For one thread. Everything is allocated beforehand but what zstd needs at its first call.

@@ -33,6 +33,7 @@
 #include <string_view>
 
 #include "io/result.h"
+#include "io/secret.h"
 #include "net/seal.h"
 
 namespace rdcp::net {
@@ -40,7 +41,7 @@ namespace rdcp::net {
 // Of everything that travels on a stream: handshake, frames and what the frames mean.
 inline constexpr std::uint16_t kProtocolVersion = 7;
 
-using SessionKey = std::array<std::byte, 32>;
+using SessionKey = io::Secret<32>;
 io::Result<SessionKey> make_session_key();  // getrandom(2)
 
 inline constexpr std::size_t kNonceBytes = 32;

@@ -12,6 +12,12 @@
 namespace rdcp::net {
 
 enum class LinkKind : std::uint8_t { infiniband = 1, roce, iwarp };
+constexpr LinkKind first_of(LinkKind) {
+  return LinkKind::infiniband;
+}
+constexpr LinkKind last_of(LinkKind) {
+  return LinkKind::iwarp;
+}
 std::string_view describe(LinkKind kind);  // "InfiniBand", "RoCE", "iWARP"
 
 // A port of an RDMA device that can be used: its link is active and it has an IP address. One for each

@@ -18,6 +18,7 @@
 #include <span>
 
 #include "io/result.h"
+#include "io/secret.h"
 
 struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
 
@@ -33,7 +34,7 @@ bool has_fast_aes();
 
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::byte, kTagBytes>;
-using SealKey = std::array<std::byte, 32>;
+using SealKey = io::Secret<32>;
 using SealNonce = std::array<std::byte, 12>;
 
 // What is sealed under one number: a frame and its payload, or a control message.

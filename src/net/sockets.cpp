@@ -25,7 +25,7 @@ static_assert(kKeepIdleSeconds + kKeepProbes * kKeepEverySeconds < 25);
 
 // An option that cannot be set only makes a stream slower or a dead peer known later.
 void set(int socket, int level, int option, int value) {
-  ::setsockopt(socket, level, option, &value, sizeof(value));
+  (void)::setsockopt(socket, level, option, &value, sizeof(value));
 }
 
 SocketAddress unmapped(const SocketAddress& address) {
@@ -73,14 +73,14 @@ Address to_address(const SocketAddress& address) {
 }
 
 Address local_address(int socket) {
-  SocketAddress address;
-  ::getsockname(socket, address.get(), &address.length);
+  SocketAddress address;  // of family 0 where there is none
+  (void)::getsockname(socket, address.get(), &address.length);
   return to_address(address);
 }
 
 Address peer_address(int socket) {
   SocketAddress address;
-  ::getpeername(socket, address.get(), &address.length);
+  (void)::getpeername(socket, address.get(), &address.length);
   return to_address(address);
 }
 
@@ -99,10 +99,11 @@ io::Result<void> set_stream_options(int socket, const std::string& congestion) {
   return set_congestion(socket, congestion);
 }
 
+// A write to one that still does not block is waited for all the same (write_all()).
 void make_control_socket(int socket) {
-  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  (void)::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
   const timeval longest{.tv_sec = 25, .tv_usec = 0};
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
 }
 
 std::string cause_of(const io::Error& error) {

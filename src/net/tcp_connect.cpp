@@ -105,7 +105,7 @@ void Dial::step() {
 void Dial::finish_connecting() {
   int code = 0;
   socklen_t bytes = sizeof(code);
-  ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes);
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes) != 0) code = errno;
   if (code != 0) return fail(io::errno_error("", "", code));
   state_ = State::challenged;
   if (auto sent = send_whole(socket_.get(), connector_.hello()); !sent) fail(sent.error());

@@ -30,11 +30,13 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
   if (!socket) return socket.error();
   if (address->storage.ss_family == AF_INET6) {
     const int off = 0;  // takes IPv4 as well, whatever net.ipv6.bindv6only says
-    ::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) {
+      return listen_error(at.text());
+    }
   }
-  if (at.port != 0) {  // a port that an earlier run has just used
+  if (at.port != 0) {  // a port that an earlier run has just used; bind(2) tells where it stays taken
     const int on = 1;
-    ::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    (void)::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   }
   if (::bind(socket->get(), address->get(), address->length) != 0) return listen_error(at.text());
   if (::listen(socket->get(), kBacklog) != 0) return listen_error(at.text());

@@ -43,7 +43,7 @@ void TcpStream::check_connection() {
   // Where only one direction is gone, the peer is told at once: an orderly end would wait behind the data
   // that nobody acknowledges, and by now these are sent again twice a minute at most.
   const linger reset{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+  (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
   shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
 }
 

@@ -120,12 +120,8 @@ AgentState Agent::state() const {
 // No stranger's number sizes what is allocated.
 bool Agent::is_bounded(const Begin& begin) const {
   constexpr std::uint64_t kArenaBytesMax = 2ull * kStreamsMax * kChunkBytesMax;
-  const auto least = [](std::uint64_t value) { return std::max<std::uint64_t>(value, 1); };
-  return !place_.only ||
-         (begin.streams >= 1 && begin.streams <= kStreamsMax && begin.target_slots >= 1 &&
-          begin.chunk_bytes >= io::kPageBytes && begin.chunk_bytes <= kChunkBytesMax &&
-          begin.chunk_bytes % io::kPageBytes == 0 &&
-          begin.target_slots <= kArenaBytesMax / least(begin.streams) / least(begin.chunk_bytes));
+  return !place_.only || (begin.chunk_bytes % io::kPageBytes == 0 &&
+                          begin.target_slots <= kArenaBytesMax / begin.streams / begin.chunk_bytes);
 }
 
 bool Agent::handle(const RawMessage& raw) {

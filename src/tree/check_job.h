@@ -33,21 +33,23 @@ struct ListJob {
   auto fields() { return std::tie(number, path, attributes, numeric_ids, cache, digests); }
 };
 
+inline constexpr std::uint32_t kListedPagesMax = 1000;  // that are asked for at once
+
 // Leave for so many more Listed messages. An agent lists nothing without it.
 struct ListMore {
   static constexpr MessageType kType = MessageType::list_more;
-  std::uint32_t pages = 0;
+  io::Within<std::uint32_t, 0, kListedPagesMax> pages;
   auto fields() { return std::tie(pages); }
 };
 
 struct ListedEntry {
   EntryType type = EntryType::file;
   std::string path;  // Entry::path; empty: what the job names, which need not be a directory
-  std::uint32_t mode = 0;
+  io::Within<std::uint32_t, 0, 07777> mode;
   std::uint32_t uid = 0, gid = 0;
   std::string user, group;  // empty where they are unknown, and with numeric_ids
   std::int64_t mtime = 0;
-  std::uint32_t mtime_ns = 0;
+  io::Nanoseconds mtime_ns;
   std::uint64_t size = 0;
   std::string link_target;
   std::uint64_t device = 0;
@@ -91,13 +93,16 @@ struct SumAsk {
 
 // unreadable: it has been reported.
 enum class SumState : std::uint8_t { found, missing, unreadable };
+constexpr SumState last_of(SumState) {
+  return SumState::unreadable;
+}
 
 struct SumFound {
   SumState state = SumState::found;
   EntryType type = EntryType::file;
   std::uint64_t size = 0;
   std::int64_t mtime = 0;
-  std::uint32_t mtime_ns = 0;
+  io::Nanoseconds mtime_ns;
   // Of a file's bytes, or of a symlink's target. Fewer than asked for: the file is shorter.
   std::vector<decltype(io::Digest::bytes)> digests;
   auto fields() { return std::tie(state, type, size, mtime, mtime_ns, digests); }

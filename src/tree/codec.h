@@ -1,8 +1,6 @@
 // Fields of a message to bytes and back. A message lists its fields in fields(), as a tuple of references.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -11,7 +9,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "io/range.h"
 #include "io/result.h"
+#include "io/secret.h"
 #include "io/words.h"
 
 namespace rdcp::tree {
@@ -21,23 +21,25 @@ class Encoder {
   template <class T>
   void put(const T& value) {
     if constexpr (std::is_same_v<T, bool>) {
-      out_.push_back(value ? 1 : 0);
+      put(static_cast<std::uint8_t>(value));
     } else if constexpr (std::is_integral_v<T>) {
-      for (std::size_t i = 0; i < sizeof(T); ++i) out_.push_back(static_cast<char>(value >> (8 * i)));
+      char bytes[sizeof(T)];
+      for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+      append({bytes, sizeof(T)});
     } else if constexpr (std::is_enum_v<T>) {
       put(static_cast<std::underlying_type_t<T>>(value));
-    } else {
+    } else if constexpr (io::is_within<T>) {
+      put(static_cast<typename T::Value>(value));
+    } else if constexpr (requires(T & message) { message.fields(); }) {
       put_all(const_cast<T&>(value).fields());
+    } else {
+      append({reinterpret_cast<const char*>(value.data()), value.size()});  // a digest or a key
     }
   }
   void put(const io::Words& words) { put(static_cast<const std::string&>(words)); }
   void put(const std::string& text) {
     put(static_cast<std::uint32_t>(text.size()));
-    out_ += text;
-  }
-  template <std::size_t N>
-  void put(const std::array<std::byte, N>& bytes) {
-    out_.append(reinterpret_cast<const char*>(bytes.data()), N);
+    append(text);
   }
   template <class T>
   void put(const std::vector<T>& list) {
@@ -51,10 +53,14 @@ class Encoder {
   std::string take() { return std::move(out_); }
 
  private:
+  // A message may hold a key.
+  void append(std::string_view bytes) { io::append_secret(out_, bytes); }
+
   std::string out_;
 };
 
-// Every get() is false when the bytes run out or make no sense; nothing is allocated beyond what has arrived.
+// Every get() is false when the bytes run out or make no sense, or a number is none of those that the field's
+// type has; nothing is allocated beyond what has arrived.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
@@ -78,11 +84,20 @@ class Decoder {
       return true;
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
-      if (!get(number)) return false;
+      if (!get(number) || !io::is_known<T>(number)) return false;
       value = static_cast<T>(number);
       return true;
-    } else {
+    } else if constexpr (io::is_within<T>) {
+      typename T::Value number{};
+      if (!get(number) || !T::holds(number)) return false;
+      return value = number, true;
+    } else if constexpr (requires { value.fields(); }) {
       return get_all(value.fields());
+    } else {
+      if (rest_.size() < value.size()) return false;
+      std::memcpy(value.data(), rest_.data(), value.size());
+      rest_.remove_prefix(value.size());
+      return true;
     }
   }
   // What a peer says in words can drive no terminal from here on.
@@ -96,13 +111,6 @@ class Decoder {
     if (!get(length) || rest_.size() < length) return false;
     text.assign(rest_.substr(0, length));
     rest_.remove_prefix(length);
-    return true;
-  }
-  template <std::size_t N>
-  bool get(std::array<std::byte, N>& bytes) {
-    if (rest_.size() < N) return false;
-    std::memcpy(bytes.data(), rest_.data(), N);
-    rest_.remove_prefix(N);
     return true;
   }
   template <class T>

@@ -26,7 +26,7 @@ void close_all_from(int first) {
   if (::close_range(static_cast<unsigned>(first), ~0U, 0) == 0) return;
   constexpr rlim_t kLooked = 1 << 16;
   rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kLooked;
   for (int fd = first; fd < static_cast<int>(std::min(limit.rlim_cur, kLooked)); ++fd) ::close(fd);
 }
 
@@ -36,7 +36,7 @@ void keep_only(int socket, int input) {
   const int moved_input = input >= 0 ? ::fcntl(input, F_DUPFD, 3) : -1;
   if (moved_socket < 0 || ::dup2(moved_socket, 0) < 0) ::_exit(1);
   ::close(1);
-  if (moved_input >= 0) ::dup2(moved_input, 1);
+  if (moved_input >= 0 && ::dup2(moved_input, 1) < 0) ::_exit(1);
   close_all_from(2);
 }
 

@@ -46,9 +46,9 @@ ControlChannel::ControlChannel(io::Fd in, io::Fd out, std::string peer,
   opener_ = std::move(*opener);
 }
 
-Result<std::string> ControlChannel::sealed(std::string bytes) {
+Result<io::SecretText> ControlChannel::sealed(std::string bytes) {
   if (no_seal_) return *no_seal_;
-  if (!sealer_) return bytes;
+  if (!sealer_) return io::SecretText(std::move(bytes));
   std::string wire(kSealedHeaderBytes, '\0');
   net::store_le(bytes_of(wire).data(), static_cast<std::uint32_t>(bytes.size()));
   net::Tag tag;
@@ -57,7 +57,7 @@ Result<std::string> ControlChannel::sealed(std::string bytes) {
   if (!done) return done.error();
   wire += bytes;
   wire.append(reinterpret_cast<const char*>(tag.data()), tag.size());
-  return wire;
+  return io::SecretText(std::move(wire));
 }
 
 // All that is there as a whole.
@@ -77,14 +77,14 @@ Result<void> ControlChannel::open_arrived() {
       return fault;
     }
     if (auto next = opener_->next(); !next) return next;
-    input_.append(reinterpret_cast<const char*>(message.data()), message.size());
+    io::append_secret(input_, {reinterpret_cast<const char*>(message.data()), message.size()});
     rest = rest.subspan(kSealedHeaderBytes + length + net::kTagBytes);
   }
-  arrived_.erase(0, arrived_.size() - rest.size());
+  io::drop_secret(arrived_, arrived_.size() - rest.size());
   return {};
 }
 
-Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
+Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& body) {
   Encoder header;
   header.put(type);
   header.put(static_cast<std::uint32_t>(body.size()));
@@ -93,11 +93,11 @@ Result<void> ControlChannel::send_raw(MessageType type, std::string_view body) {
   std::string bytes;
   if (!greeting_sent_) bytes = kGreeting;
   greeting_sent_ = true;
-  bytes += header.take();
-  bytes += body;
+  io::append_secret(bytes, header.take());
+  io::append_secret(bytes, body);
   const auto wire = sealed(std::move(bytes));
   if (!wire) return wire.error();
-  const int code = io::write_all(out_.get(), *wire);
+  const int code = io::write_all(out_.get(), wire->view());
   return code == 0 ? Result<void>() : io::errno_error("write to", peer_, code, ErrorKind::connection);
 }
 
@@ -134,16 +134,16 @@ Result<std::optional<RawMessage>> ControlChannel::take() {
   Decoder header(std::string_view(input_).substr(consumed_));
   RawMessage message;
   std::uint32_t length = 0;
-  header.get(message.type);
-  header.get(length);
-  if (length > kMessageBytesMax) return garbled();
+  if (!header.get(message.type) || !header.get(length) || length > kMessageBytesMax) return garbled();
   message.body = input_.substr(consumed_ + kHeaderBytes, length);
   consumed_ += kHeaderBytes + length;
-  if (consumed_ == input_.size()) {
-    input_.clear();
-    consumed_ = 0;
-  }
+  if (consumed_ == input_.size()) drop_consumed();
   return std::optional<RawMessage>(std::move(message));
+}
+
+void ControlChannel::drop_consumed() {
+  io::drop_secret(input_, consumed_);
+  consumed_ = 0;
 }
 
 Result<std::optional<RawMessage>> ControlChannel::receive() {
@@ -152,10 +152,10 @@ Result<std::optional<RawMessage>> ControlChannel::receive() {
     const long n = io::read_some(in_.get(), bytes, sizeof bytes);
     if (n < 0) return io::errno_error("read from", peer_, errno, ErrorKind::connection);
     if (n == 0) return io::plain_error(ErrorKind::connection, "read from", peer_, "the agent is gone");
-    input_.erase(0, consumed_);
-    consumed_ = 0;
+    drop_consumed();
     const std::string_view got(bytes, static_cast<std::size_t>(n));
-    (opener_ ? arrived_ : input_).append(got);
+    io::append_secret(opener_ ? arrived_ : input_, got);
+    ::explicit_bzero(bytes, got.size());
     if (no_seal_) return *no_seal_;
     if (opener_) {
       if (auto opened = open_arrived(); !opened) return opened.error();

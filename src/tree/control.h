@@ -19,6 +19,7 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "io/secret.h"
 #include "net/seal.h"
 #include "tree/codec.h"
 #include "tree/message.h"
@@ -30,7 +31,7 @@ inline constexpr std::uint32_t kMessageBytesMax = 4u << 20;
 
 struct RawMessage {
   MessageType type{};
-  std::string body;
+  io::SecretText body;  // some messages hold keys
 };
 
 // Sending is thread-safe; receiving is for one thread.
@@ -66,11 +67,12 @@ class ControlChannel {
   }
 
  private:
-  io::Result<void> send_raw(MessageType type, std::string_view body);
-  io::Result<std::string> sealed(std::string bytes);
+  io::Result<void> send_raw(MessageType type, const io::SecretText& body);
+  io::Result<io::SecretText> sealed(std::string bytes);
   io::Result<void> open_arrived();
   io::Error garbled() const;
   io::Result<std::optional<RawMessage>> take();
+  void drop_consumed();
 
   io::Fd in_;
   io::Fd out_;

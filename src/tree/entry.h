@@ -22,6 +22,9 @@ enum class EntryType : std::uint8_t {
   char_device,
   block_device
 };
+constexpr EntryType last_of(EntryType) {
+  return EntryType::block_device;
+}
 
 struct Timestamp {
   std::int64_t seconds = 0;

@@ -16,6 +16,9 @@ namespace rdcp::tree {
 
 // On which sides a rule counts. unstated: on both, but with --delete-excluded at the source only.
 enum class FilterSides : std::uint8_t { unstated, source, target, both };
+constexpr FilterSides last_of(FilterSides) {
+  return FilterSides::both;
+}
 
 struct FilterRule {
   std::string pattern;   // as the user wrote it; see Pattern

@@ -12,6 +12,9 @@
 namespace rdcp::tree {
 
 enum class Level : std::uint8_t { ok = 0, warning, problem };
+constexpr Level last_of(Level) {
+  return Level::problem;
+}
 std::string_view describe(Level level);  // "ok", "warning", "problem"; what a peer made up is a problem
 
 struct Finding {

@@ -6,41 +6,23 @@
 #include <tuple>
 #include <vector>
 
+#include "io/arena.h"
 #include "io/file.h"
 #include "io/ring.h"
-#include "net/compress.h"
-#include "net/handshake.h"
 #include "net/rails.h"
 #include "tree/copy_settings.h"
 #include "tree/filter.h"
 #include "tree/message.h"
+#include "tree/stream_wish.h"
 
 namespace rdcp::tree {
 
 // An open frame's size when nobody knows it beforehand (standard input, a FIFO).
 inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
 
-// No job has more streams, and none has larger chunks.
+// No job has more streams, and no stream more slots.
 inline constexpr unsigned kStreamsMax = 64;
-inline constexpr std::uint32_t kChunkBytesMax = 16 << 20;
-
-// How an agent takes part in making the streams.
-enum class Connect : std::uint8_t { listen, connect, in_process };
-
-// What the streams may run over. automatic: RDMA where both hosts have ports that reach each other, else TCP.
-enum class Transport : std::uint8_t { automatic, tcp, rdma };
-
-// How the streams are to be made.
-struct StreamWish {
-  Connect connect = Connect::connect;
-  Transport transport = Transport::automatic;
-  std::string via;         // an address, network interface or RDMA device; empty: the best
-  std::uint16_t port = 0;  // to listen on; 0: any
-  net::SessionKey key{};
-  bool encrypt = false;
-  net::Compression compress = net::kCompressOff;
-  auto fields() { return std::tie(connect, transport, via, port, key, encrypt, compress); }
-};
+inline constexpr std::uint32_t kSlotsMax = 1 << 16;
 
 struct SourceJob {
   static constexpr MessageType kType = MessageType::source_job;
@@ -78,6 +60,9 @@ struct TargetJob {
 
 // What a path given by the user is. `missing` and `unreadable` sources have been reported as problems.
 enum class PathKind : std::uint8_t { missing, unusable, file, directory, symlink, special, byte_stream };
+constexpr PathKind last_of(PathKind) {
+  return PathKind::byte_stream;
+}
 
 // A path's identity on its host, for telling that a directory is copied into itself.
 struct PathFacts {
@@ -119,9 +104,10 @@ struct TargetReady {
 // To both agents: make the streams and copy.
 struct Begin {
   static constexpr MessageType kType = MessageType::begin;
-  std::uint16_t streams = 1;
-  std::uint32_t target_slots = 4;  // of each stream
-  std::uint32_t chunk_bytes = 0;   // at most that of the job: locked memory may be short
+  io::Within<std::uint16_t, 1, kStreamsMax> streams = 1;
+  io::Within<std::uint32_t, 1, kSlotsMax> target_slots = 4;  // of each stream
+  // At most that of the job: locked memory may be short.
+  io::Within<std::uint32_t, io::kPageBytes, kChunkBytesMax> chunk_bytes;
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // then these by TCP, best first; empty: no TCP
   std::uint16_t port = 0;

@@ -79,7 +79,7 @@ Result<std::string> move_aside(const DirectoryInTheWay& place, const std::string
   if (aside.empty()) return io::errno_error("replace", place.subject);
   if (rename_within(place.directory, place.name, aside) != 0) {
     auto error = io::errno_error("replace", place.subject);
-    ::unlinkat(place.directory, aside.c_str(), AT_REMOVEDIR);
+    (void)::unlinkat(place.directory, aside.c_str(), AT_REMOVEDIR);  // else --clean finds it
     return error;
   }
   if (rename_within(place.directory, fresh, place.name) == 0) return aside;
@@ -189,7 +189,7 @@ Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place
   }
   const auto old = exchange_names(place, fresh, status, exchange);
   if (!old) {
-    if (is_inode(place.directory, fresh, made)) ::unlinkat(place.directory, fresh.c_str(), 0);
+    if (is_inode(place.directory, fresh, made)) (void)::unlinkat(place.directory, fresh.c_str(), 0);
     return old.error();
   }
   return remove_replaced(gate, place, *old);

@@ -17,7 +17,7 @@ namespace rdcp::tree {
 struct MeasureJob {
   static constexpr MessageType kType = MessageType::measure_job;
   bool source = false;
-  std::uint32_t milliseconds = 0;  // how long the source goes on sending
+  io::Within<std::uint32_t, 0, 60'000> milliseconds;  // how long the source goes on sending
   io::RingChoice ring = io::RingChoice::automatic;
   StreamWish streams;
   auto fields() { return std::tuple_cat(std::tie(source, milliseconds, ring), streams.fields()); }

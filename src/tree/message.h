@@ -8,9 +8,11 @@
 #include <tuple>
 #include <vector>
 
+#include "io/range.h"
 #include "io/result.h"
 #include "io/words.h"
 #include "net/handshake.h"
+#include "tree/message_type.h"
 #include "tree/metadata.h"
 #include "tree/stage_times.h"
 
@@ -19,48 +21,11 @@ namespace rdcp::tree {
 // One number for messages, frames and the handshake; two agents of different versions do not talk.
 inline constexpr std::uint32_t kProtocolVersion = net::kProtocolVersion;
 
-enum class MessageType : std::uint8_t {
-  hello = 1,
-  ping,
-  pong,
-  source_job,
-  target_job,
-  source_ready,
-  target_ready,
-  begin,
-  progress,
-  problem,
-  done,
-  beat,
-  suspend,
-  abort,
-  finish,
-  measure_job,
-  measure_ready,
-  measured,
-  examine,
-  findings,
-  segment_job,
-  segment_end,
-  relayed_bytes,
-  paths_named,
-  changes,
-  clean_job,
-  leftovers,
-  sums,
-  list_job,
-  list_more,
-  listed,
-  sum_ask,
-  sum_told,
-  stream_lost,
-};
-
 struct Hello {
   static constexpr MessageType kType = MessageType::hello;
   std::uint32_t protocol = kProtocolVersion;
   io::Words program_version;
-  std::uint32_t cpus = 1;
+  io::Within<std::uint32_t, 1, 1u << 16> cpus = 1;
   std::string boot_id;  // of the kernel: two agents with the same one see the same files
   auto fields() { return std::tie(protocol, program_version, cpus, boot_id); }
 };

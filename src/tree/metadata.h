@@ -36,6 +36,9 @@ enum class LossKind : std::uint8_t {
   times,
   kCount
 };
+constexpr LossKind last_of(LossKind) {
+  return LossKind::times;
+}
 std::string_view describe(LossKind kind);  // "owner or group", "device nodes", ...
 
 // What of the metadata could not be kept. What cannot be kept at this target is counted, with the first path

@@ -15,6 +15,9 @@ enum class OwnName : std::uint8_t {
   run,        // ".rdcp-HASH.run": a recursive copy that has not come to its end
   temporary,  // ".NAME.rdcp-XXXXXXXX": see temporary_name.h
 };
+constexpr OwnName last_of(OwnName) {
+  return OwnName::temporary;
+}
 
 // HASH is that of the final name, 32 hexadecimal digits, so that the same file finds its part again.
 struct PartNames {

@@ -100,7 +100,7 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
   const bool usable =
       ::fstat(fd.get(), &status) == 0 && is_private(status) && journal.start(wish.source, status.st_ino);
   if (usable) return {std::move(fd), false};
-  ::unlinkat(directory, name.c_str(), 0);
+  (void)::unlinkat(directory, name.c_str(), 0);  // the next run of the same file replaces it
   return {};
 }
 
@@ -117,7 +117,7 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   io::Fd held_too(held ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
   if (!held_too) {
     const int cause = errno;
-    if (!found.old) ::unlinkat(directory, names.journal.c_str(), 0);
+    if (!found.old) (void)::unlinkat(directory, names.journal.c_str(), 0);
     errno = cause;
     return std::nullopt;
   }

@@ -79,7 +79,7 @@ io::Result<void> RunMarker::remove(int directory) {
     return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
   }
   const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  if (known) ::futimens(directory, times.data());
+  if (known) (void)::futimens(directory, times.data());
   return {};
 }
 

@@ -85,9 +85,11 @@ Result<Pipe> make_pipe(bool we_write) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return io::errno_error("make", "a pipe");
   const int ours = ends[we_write ? 1 : 0];
-  ::fcntl(ours, F_SETFL, ::fcntl(ours, F_GETFL) | O_NONBLOCK);
+  Pipe pipe{io::Fd(ends[0]), io::Fd(ends[1])};
+  if (::fcntl(ours, F_SETFL, ::fcntl(ours, F_GETFL) | O_NONBLOCK) != 0)
+    return io::errno_error("make", "a pipe");
   io::enlarge_pipe(ours);
-  return Pipe{io::Fd(ends[0]), io::Fd(ends[1])};
+  return pipe;
 }
 
 class Segment {
@@ -207,7 +209,7 @@ Result<void> Segment::start_file() {
   } else if (job_.has_input) {
     return start_input({}, file_.get());
   } else {
-    ::futimens(file_.get(), nullptr);
+    (void)::futimens(file_.get(), nullptr);
   }
   tell_end(0);
   return {};

@@ -12,6 +12,9 @@
 namespace rdcp::tree {
 
 enum class SegmentKind : std::uint8_t { command, read_file, write_file, append_file };
+constexpr SegmentKind last_of(SegmentKind) {
+  return SegmentKind::append_file;
+}
 
 struct SegmentJob {
   static constexpr MessageType kType = MessageType::segment_job;
@@ -31,6 +34,9 @@ struct SegmentEnd {
 };
 
 enum class RelayChannel : std::uint8_t { input, output };  // the agent that a relay leads to
+constexpr RelayChannel last_of(RelayChannel) {
+  return RelayChannel::output;
+}
 
 struct RelayedBytes {
   static constexpr MessageType kType = MessageType::relayed_bytes;

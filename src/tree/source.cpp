@@ -211,6 +211,7 @@ void Source::add_opened(const Root& root) {
   directory->pending = 2;  // this file, and no listing that would end
   file->item.directory = std::move(directory);
   file->fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
+  if (!file->fd) return reporter_.problem(io::errno_error("open", root.given));
   struct stat status {};
   bool known = ::fstat(file->fd.get(), &status) == 0;
   if (known && S_ISBLK(status.st_mode)) {

@@ -76,7 +76,7 @@ io::Result<void> replace(const Place& place, const Entry& entry, const Finish& f
   if (temporary.empty()) return io::errno_error("create", place.subject);
   io::Result<void> done = finish_new(place, temporary, entry, finish);
   if (done) done = rename_over(place, temporary);
-  if (!done) ::unlinkat(place.directory, temporary.c_str(), 0);
+  if (!done) (void)::unlinkat(place.directory, temporary.c_str(), 0);
   return done;
 }
 
@@ -114,7 +114,8 @@ io::Result<void> make_hard_link(const Place& place, int target_directory, const 
   io::Result<void> done = rename_over(place, temporary);
   // Also after success: rename(2) of one name of an inode over another of its names does nothing, and that
   // may have become so since we looked.
-  ::unlinkat(place.directory, temporary.c_str(), 0);
+  const bool gone = ::unlinkat(place.directory, temporary.c_str(), 0) == 0 || errno == ENOENT;
+  if (done && !gone) return io::errno_error("remove " + temporary + " beside", place.subject);
   return done;
 }
 

@@ -167,7 +167,7 @@ Result<SumWriter> SumWriter::open(const std::string& path, SumForm form, mode_t 
 
 SumWriter::~SumWriter() {
   if (place_.directory && !temporary_name_.empty()) {
-    ::unlinkat(place_.directory.get(), temporary_name_.c_str(), 0);
+    (void)::unlinkat(place_.directory.get(), temporary_name_.c_str(), 0);
   }
 }
 

@@ -101,10 +101,12 @@ io::Result<SumLine> parse_manifest_line(std::string_view text) {
   if (is_file ? !parse_number(size, line.size) : size != "-") return wrong("its second word is no size");
   const std::string_view time = take_word(text);
   const std::size_t dot = time.find('.');
+  std::uint32_t nanoseconds = 0;
   if (dot == time.npos || time.size() - dot != 10 || !parse_number(time.substr(0, dot), line.mtime) ||
-      !parse_number(time.substr(dot + 1), line.mtime_ns)) {
+      !parse_number(time.substr(dot + 1), nanoseconds)) {
     return wrong("its third word is no time");
   }
+  line.mtime_ns = nanoseconds;
   const std::string_view digest = take_word(text);
   const bool has_digest = is_file || line.type == EntryType::symlink;
   const auto parsed = parse_digest(digest);
@@ -146,7 +148,7 @@ std::string text_of(const SumLine& line, SumForm form) {
   }
   const bool has_digest = is_file || line.type == EntryType::symlink;
   return fmt::format("{} {} {}.{:09} {} {}\n", letter_of(line.type),
-                     is_file ? std::to_string(line.size) : "-", line.mtime, line.mtime_ns,
+                     is_file ? std::to_string(line.size) : "-", line.mtime, std::uint32_t{line.mtime_ns},
                      has_digest ? hex_of(line.digest) : "-", line.path.empty() ? "." : escaped(line.path));
 }
 

@@ -24,7 +24,7 @@ struct SumLine {
   std::string path;        // relative to the tree's top; empty: the top
   std::uint64_t size = 0;  // of a file
   std::int64_t mtime = 0;
-  std::uint32_t mtime_ns = 0;
+  io::Nanoseconds mtime_ns;
   bool has_facts = true;   // false: nothing but path and digest is known
   io::Digest digest;       // of a file's content, a symlink's target; zeros for all else
   std::string first_name;  // of a hard link: the name that was copied before; not in a list

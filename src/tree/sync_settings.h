@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <tuple>
 
+#include "io/range.h"
+
 namespace rdcp::tree {
+
+inline constexpr std::uint32_t kModifyWindowMax = 1'000'000'000;
 
 struct SyncSettings {
   bool enabled = false;       // what is equal is left alone
@@ -17,8 +21,8 @@ struct SyncSettings {
   bool update = false;        // leave files alone that are newer at the target
   bool existing = false;      // make nothing that is not there yet
   bool ignore_existing = false;
-  std::uint32_t modify_window_s = 0;  // times that differ by no more are equal
-  bool delete_extra = false;          // remove what the source does not have
+  io::Within<std::uint32_t, 0, kModifyWindowMax> modify_window_s;  // times that differ by no more are equal
+  bool delete_extra = false;                                       // remove what the source does not have
   bool force = false;
   std::uint64_t max_delete = ~std::uint64_t{0};
   auto fields() {

@@ -120,7 +120,9 @@ Result<void> Target::open_in_place() {
     in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
   if (!in_place_) return io::errno_error("open", job_.path);
-  ::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK);
+  if (::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
+    return io::errno_error("open", job_.path);
+  }
   ordered_ = ::lseek(in_place_.get(), 0, SEEK_CUR) < 0;
   return {};
 }

@@ -22,7 +22,8 @@ constexpr int kIndexesMax = 4;
 // lose what one of them wrote. All that lies where chunks are asked for is written after this.
 void write_buffered(TargetFile& file) {
   if (!file.file.direct || file.buffered.exchange(true)) return;
-  ::fcntl(file.fd(), F_SETFL, ::fcntl(file.fd(), F_GETFL) & ~O_DIRECT);
+  // Where it stays on, the next write fails and is told.
+  (void)::fcntl(file.fd(), F_SETFL, ::fcntl(file.fd(), F_GETFL) & ~O_DIRECT);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ bool UnnamedFile::open_under_temporary_name(int directory, std::string_view name
     return fd_.get();
   });
   // A sign for `rdcp --clean` that it is in use.
-  if (fd_) ::flock(fd_.get(), LOCK_EX | LOCK_NB);
+  if (fd_) (void)::flock(fd_.get(), LOCK_EX | LOCK_NB);
   return !temporary_name_.empty();
 }
 
@@ -149,13 +149,14 @@ int UnnamedFile::replace(int directory, const std::string& name) {
   if (temporary.empty()) return -1;
   if (::renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return 0;
   const int cause = errno;
-  ::unlinkat(directory, temporary.c_str(), 0);
+  (void)::unlinkat(directory, temporary.c_str(), 0);
   errno = cause;
   return -1;
 }
 
 void UnnamedFile::discard() {
-  if (!temporary_name_.empty() && !keeps_name_) ::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
+  if (!temporary_name_.empty() && !keeps_name_)
+    (void)::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
   temporary_name_.clear();
 }
 

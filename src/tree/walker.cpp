@@ -240,6 +240,7 @@ void Walker::Thread::add_single(const Root& root) {
   Level level(std::make_shared<Directory>());
   level.directory->root = &root;
   level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!level.fd) return walker_.reporter_.problem(io::errno_error("open", root.given));
   add_entry(level, root.name.c_str(), DT_UNKNOWN);
 }
 

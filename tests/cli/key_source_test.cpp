@@ -9,6 +9,7 @@
 #include <string>
 
 #include "io/fd.h"
+#include "io/secret.h"
 
 namespace rdcp::cli {
 namespace {
@@ -22,7 +23,7 @@ io::Fd holding(std::string_view text) {
   return io::Fd(ends[0]);
 }
 
-io::Result<std::string> key_of_descriptor(std::string_view text) {
+io::Result<io::SecretText> key_of_descriptor(std::string_view text) {
   const io::Fd fd = holding(text);
   return read_key({.word = {}, .file = {}, .fd = fd.get()});
 }
@@ -36,7 +37,7 @@ class KeyFile : public testing::Test {
     ::close(fd);
   }
   void TearDown() override { ::unlink(path_.c_str()); }
-  io::Result<std::string> read() const { return read_key({.word = {}, .file = path_, .fd = -1}); }
+  io::Result<io::SecretText> read() const { return read_key({.word = {}, .file = path_, .fd = -1}); }
 
   std::string path_ = "/tmp/rdcp-key-XXXXXX";
 };
@@ -61,6 +62,30 @@ TEST_F(KeyFile, MissingIsNoUsageError) {
   const auto key = read();
   ASSERT_FALSE(key);
   EXPECT_EQ(key.error().code, ENOENT);
+}
+
+TEST_F(KeyFile, RootFollowsNobodyElsesLink) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link for somebody else";
+  const std::string link = path_ + ".link";
+  ASSERT_EQ(::symlink(path_.c_str(), link.c_str()), 0);
+  EXPECT_TRUE(read_key({.word = {}, .file = link, .fd = -1}));
+  EXPECT_EQ(::lchown(link.c_str(), 65534, 65534), 0);
+  const auto key = read_key({.word = {}, .file = link, .fd = -1});
+  ::unlink(link.c_str());
+  ASSERT_FALSE(key);
+  EXPECT_NE(key.error().message().find("belongs to another user"), std::string::npos);
+}
+
+TEST_F(KeyFile, NothingButAFileIsWaitedFor) {
+  ASSERT_EQ(::unlink(path_.c_str()), 0);
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  // Where it is waited for, somebody comes in the end: the test fails, and does not hang.
+  const io::Fd here(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::write(here.get(), "key\n", 4), 4);
+  const auto key = read();
+  ASSERT_FALSE(key);
+  EXPECT_EQ(key.error().kind, io::ErrorKind::file);
+  EXPECT_NE(key.error().message().find("--key-fd"), std::string::npos);
 }
 
 TEST(KeyDescriptor, OneLineAndNotAByteMore) {

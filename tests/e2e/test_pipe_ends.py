@@ -553,6 +553,25 @@ class Ends(PipeTest):
         self.end(receiver, 143)
         self.end(sender, EXIT_DATA, timeout=20)
 
+    def test_a_silent_fifo_does_not_hold_a_signal_up(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for how in (signal.SIGTERM, signal.SIGINT):
+            for has_writer in (False, True):
+                with self.subTest(how=how, has_writer=has_writer), open(fifo, "rb+", buffering=0) as writer:
+                    if not has_writer:
+                        writer.close()
+                    receiver, port = self.receiver()
+                    sender = self.sender(port, fifo)
+                    if has_writer:
+                        writer.write(b"a")  # what arrives shows that both are at work
+                        self.assertEqual(os.read(receiver.process.stdout.fileno(), 1), b"a")
+                    else:
+                        wait_for(lambda pid=sender.pid: Path(f"/proc/{pid}/stat").read_text().split()[2] == "S")
+                    os.kill(sender.pid, how)
+                    self.end(sender, 128 + how if has_writer else -how, timeout=10)
+                    receiver.kill()
+
     def test_a_long_silence_is_no_end(self):
         """Of a writer that has nothing to say, and of a side that its terminal has stopped."""
         pairs = {}

@@ -17,6 +17,12 @@ LONGER = {
     "src/io/ring.h": "the ring's whole interface with its awaitables; half of it is comments",
     "src/net/stream.h": "the stream's whole interface with its accounts; half of it is comments",
 }
+# System calls whose failure makes something else than was wanted.
+CALLS_THAT_ANSWER = (
+    "dup2?", "eventfd_(?:read|write)", "fallocate", "fchmod(?:at)?", "fchown(?:at)?", "fcntl", "fdatasync", "flock",
+    "fstat(?:at)?", "fsync", "ftruncate", "futimens", "getpeername", "getrlimit", "getsockname", "getsockopt", "ioctl",
+    "link(?:at)?", "lseek", "mkdir(?:at)?", "mkfifoat", "mknodat", "p?read", "p?write", "p?writev", "rename(?:at2?)?",
+    "rmdir", "setrlimit", "setsockopt", "symlinkat", "syncfs", "unlink(?:at)?", "utimensat")
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 
 
@@ -114,6 +120,17 @@ class Style(unittest.TestCase):
         paths = [path for path in sources("src") if name_of(path) not in ("src/io/thread.h", "src/io/thread.cpp")]
         self.assert_none(matches(paths, r"std::j?thread\b|std::async\b|pthread_create"),
                          "threads whose start may throw: io::Thread::start() tells an error")
+
+    def test_no_answer_of_a_system_call_is_dropped(self):
+        """A statement that is such a call alone: its answer is looked at, or dropped by (void), with the reason."""
+        calls = "|".join(CALLS_THAT_ANSWER)
+        statement = re.compile(rf"(?:[;{{}}]|\bcase [\w:]+:|\bdefault:|\belse|(?<!\(void)\))\s*::({calls})\(")
+        findings = []
+        for path in sources("src"):
+            text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+            findings += [f"{name_of(path)}:{text.count(chr(10), 0, found.start(1)) + 1}: ::{found[1]}"
+                         for found in statement.finditer(text)]
+        self.assert_none(findings, "answers that nobody looks at")
 
     def test_outputs_are_written_at_one_place(self):
         self.assert_none(matches(sources("src"), r"\b(std::)?(fputs|fwrite|fprintf|puts|printf|fflush)\(|std::c(out|err)\b"),

@@ -207,13 +207,13 @@ TEST_F(ControlTest, EveryTruncationOfAMessageIsRefused) {
     EXPECT_FALSE(theirs->decode<Begin>(raw).ok()) << length;
   }
   EXPECT_FALSE(theirs->decode<Begin>({MessageType::begin, whole + "x"}).ok());
-  EXPECT_TRUE(theirs->decode<Begin>({MessageType::begin, whole}).ok());
+  EXPECT_TRUE(theirs->decode<Begin>({MessageType::begin, std::string(whole)}).ok());
 }
 
 TEST_F(ControlTest, ACountThatLiesAllocatesNothing) {
   // A list that claims four thousand million items in a message of a few bytes.
   const std::string lie("\x01\0\x04\0\0\0\xff\xff\xff\xff", 10);
-  EXPECT_FALSE(theirs->decode<Begin>({MessageType::begin, lie}).ok());
+  EXPECT_FALSE(theirs->decode<Begin>({MessageType::begin, std::string(lie)}).ok());
 }
 
 TEST_F(ControlTest, TheEndIsAnError) {

@@ -184,7 +184,7 @@ TEST_F(OnlyTargetAgent, AllocatesNoMoreThanAJobNeeds) {
   Begin begin;
   begin.streams = kStreamsMax;
   begin.chunk_bytes = kChunkBytesMax;
-  begin.target_slots = 1'000'000;
+  begin.target_slots = kSlotsMax;
   expect_refused(begin, "asks for more memory than any job needs");
 }
 

@@ -1,0 +1,51 @@
+// The kinds of messages on the control channel.
+#pragma once
+
+#include <cstdint>
+
+namespace rdcp::tree {
+
+enum class MessageType : std::uint8_t {
+  hello = 1,
+  ping,
+  pong,
+  source_job,
+  target_job,
+  source_ready,
+  target_ready,
+  begin,
+  progress,
+  problem,
+  done,
+  beat,
+  suspend,
+  abort,
+  finish,
+  measure_job,
+  measure_ready,
+  measured,
+  examine,
+  findings,
+  segment_job,
+  segment_end,
+  relayed_bytes,
+  paths_named,
+  changes,
+  clean_job,
+  leftovers,
+  sums,
+  list_job,
+  list_more,
+  listed,
+  sum_ask,
+  sum_told,
+  stream_lost,
+};
+constexpr MessageType first_of(MessageType) {
+  return MessageType::hello;
+}
+constexpr MessageType last_of(MessageType) {
+  return MessageType::stream_lost;
+}
+
+}  // namespace rdcp::tree
