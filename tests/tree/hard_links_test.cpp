@@ -64,7 +64,13 @@ class HardLinksTest : public testing::TestWithParam<int> {
   std::mutex mutex_;
 };
 
-constexpr SyncSettings kSync{.enabled = true, .mirror = true};
+constexpr SyncSettings mirror() {
+  SyncSettings sync;
+  sync.enabled = true;
+  sync.mirror = true;
+  return sync;
+}
+constexpr SyncSettings kSync = mirror();
 
 TEST_P(HardLinksTest, IgnoreExistingLinksNothingToAnOldFile) {
   make_source("new");
