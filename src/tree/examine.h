@@ -12,7 +12,7 @@ namespace rdcp::tree {
 
 // What an agent locks for RDMA: with less than the first RDMA can't be used, from the second on nothing
 // shrinks.
-inline constexpr std::uint64_t kLockedBytesLeast = 224 << 10;
+inline constexpr std::uint64_t kLockedBytesLeast = 226 << 10;
 inline constexpr std::uint64_t kLockedBytesWanted = 66 << 20;
 
 // Facts to findings, one a line; nothing but the facts is looked at. RDMA where there is none is no problem.

@@ -191,7 +191,7 @@ TEST(Envelope, WhatWasNotAgreedOnIsAnError) {
   Frame tagged = frame_of(text());
   tagged.tag[0] = std::byte{1};
   EXPECT_FALSE(target.open_frame(encode(tagged)));
-  EXPECT_FALSE(Envelope::create(std::nullopt, kCompressLevelMax + 1, true));
+  EXPECT_FALSE(Envelope::create(std::nullopt, kCompressAuto + 1, true));
 }
 
 // A peer that holds the key and sends what does not unpack is no accident.
