@@ -53,8 +53,9 @@ class Corruption(CopyTest):
 
     def test_a_flipped_bit_on_the_way_here(self):
         self.require_shim()
-        self.copy("-r", "--chunk-size", "64K", "--rdcp-path", self.agent(3), f"dest:{self.tree}", self.target / "back")
-        self.assertEqual(self.flips(), 3)
+        # Two at most: of three tries one is right then, though both hit the same chunk.
+        self.copy("-r", "--chunk-size", "64K", "--rdcp-path", self.agent(2), f"dest:{self.tree}", self.target / "back")
+        self.assertEqual(self.flips(), 2)
         self.assert_same_tree(self.tree, self.target / "back")
 
     def test_bad_memory_ends_the_run(self):
