@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <utility>
 
@@ -35,6 +36,10 @@ std::optional<LookedAt::Reader> reader_of(const std::optional<LookedAt>& top) {
   return top ? std::optional<LookedAt::Reader>(std::in_place, *top) : std::nullopt;
 }
 
+bool is_missing(const io::Error& error) {
+  return error.code == ENOENT || error.code == ENOTDIR;
+}
+
 }  // namespace
 
 Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
@@ -42,8 +47,11 @@ Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
   auto top = LookedAt::open(job_.path);
   if (top) {
     top_ = std::move(*top);
-  } else {
+  } else if (is_missing(top.error())) {
     reporter_.problem(top.error());
+  } else {  // nobody knows what is there
+    reporter_.fatal(top.error());
+    return;
   }
   if (!start([this] { list(); })) return;
   const unsigned readers = std::clamp(io::processors(), kReadersMin, kReadersMax);
