@@ -341,7 +341,9 @@ class Waiting(CopyTest):
         running = self.start(*words, **options)
         def is_open():
             agents = [pid for pid in [running.pid, *remote_agents()] if isinstance(pid, int)]
-            return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
+            with contextlib.suppress(FileNotFoundError):  # one that has been closed meanwhile
+                return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
+            return False
         self.assertTrue(wait_for(is_open, 10), "nobody has opened it")
         return running
 
