@@ -14,7 +14,6 @@ inline bool lacks_locks(int code) {
 // For the user, of a target without locks.
 inline constexpr const char* kNoLocks =
     "the filesystem has no file locks (flock): two runs that write the same files are not kept apart, and "
-    "one that "
-    "is cut short leaves nothing to go on with";
+    "one that is cut short leaves nothing to go on with";
 
 }  // namespace rdcp::tree
