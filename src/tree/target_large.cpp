@@ -1,7 +1,6 @@
 // Large files at the target: opened, filled, committed.
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,7 +134,7 @@ io::Result<bool> TargetWorker::open_overwritten(TargetFile& file) {
 
 // What two write in place at the same time would be a mix of both. The lock goes with the descriptor.
 io::Result<void> TargetWorker::lock_overwritten(const TargetFile& file) {
-  if (::flock(file.overwritten.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (lock_patience_.lock(file.overwritten.get(), [this] { return !giving_up(); })) return {};
   if (lacks_locks(errno)) {
     target_.no_locks_ = true;
     return {};

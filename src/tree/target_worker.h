@@ -14,6 +14,7 @@
 #include "tree/archive.h"
 #include "tree/checked_archive.h"
 #include "tree/comparer.h"
+#include "tree/own_lock.h"
 #include "tree/probe.h"
 #include "tree/pruner.h"
 #include "tree/read_back.h"
@@ -134,6 +135,7 @@ class TargetWorker {
   std::unique_ptr<Comparer> comparer_;  // sync
   std::unique_ptr<Pruner> pruner_;
   std::unique_ptr<ReadBack> read_back_;  // of --verify; none where it is written in place
+  LockPatience lock_patience_;
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;

@@ -14,7 +14,7 @@ from harness import EXIT_DATA, EXIT_OK, MIB, Running, wait_for
 DEVICE, INTERFACE = "rxe1", "eth1"  # ssh goes over the other one
 ONLY = ("--via", DEVICE, "--streams", "1")
 LARGE = 4 * MIB
-SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "1M")
+SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "512K")
 THEN_ANOTHER = "another one took its place"
 
 
@@ -39,7 +39,7 @@ class ComeBack(VmCopyTest):
             (self.source / f"small-{i}").write_bytes(bytes([i]) * i * 100)
 
     def begin(self, *options, here: bool = False) -> tuple[Running, Path]:
-        """A copy that has only begun."""
+        """A copy that has only begun. It lasts longer than another one takes to begin."""
         before = len(connections())
         target = self.target / f"copy-{len(os.listdir(self.target))}"
         target.mkdir()
@@ -83,7 +83,7 @@ class ComeBack(VmCopyTest):
         done = running.finish(90)
         self.assertEqual(done.status, EXIT_DATA, done)
         # What leaves the other host still arrives, so it may be the first one to give up, and tell.
-        self.assertRegex(done.err, "does not answer any more|closed the connection before the end")
+        self.assertRegex(done.err, "does not answer any more|closed the connection before the end|it lost the connection")
         self.assertGreater(time.monotonic() - self.cut_at, 5)
         self.assertLess(time.monotonic() - self.cut_at, 5 + 40)
         self.assertNotIn("large-2", os.listdir(target))
