@@ -1,5 +1,6 @@
 """Trees that look like those people copy. The same seed gives the same tree, byte for byte."""
 
+import functools
 import hashlib
 import json
 import math
@@ -27,12 +28,17 @@ def tree_size(root: Path) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
+@functools.lru_cache(maxsize=4)  # many small files take longer to think of than to write
+def _pool(seed: int, size: int) -> memoryview:
+    return memoryview(random.Random(seed).randbytes(size))
+
+
 class Noise:
     """Incompressible bytes, made fast: differently shifted windows of one random pool, so no two blocks are alike."""
 
     def __init__(self, seed: int, pool: int = 32 * MIB):
         self._random = random.Random(seed)
-        self._pool = memoryview(self._random.randbytes(pool))
+        self._pool = _pool(seed, pool)
 
     def blocks(self, size: int):
         while size > 0:

@@ -139,8 +139,7 @@ class TargetWorker {
   ArchiveReader reader_;
   Entry entry_;
   StageTimes times_;
-  std::vector<std::optional<Answer>>
-      answered_;  // by slot: the last answer, which the source may not have heard
+  std::vector<std::optional<Answer>> answered_;  // by slot: the last one, which may not have been heard
   std::uint64_t seen_changes_ = 0;
   io::Clock::time_point next_reader_look_;
   bool others_end_ = false;  // a stream has ended, so this one's end is near

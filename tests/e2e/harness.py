@@ -47,7 +47,7 @@ needs_root = unittest.skipUnless(is_root, "needs root")
 
 
 def make_file(path: Path, size: int, seed: int = 7) -> Path:
-    Noise(seed, 2 * MIB).write(path, size)
+    Noise(seed, 2 * max(min(size, MIB), 2048)).write(path, size)
     return path
 
 
