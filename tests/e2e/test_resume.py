@@ -143,7 +143,8 @@ class OneFile(Resuming):
             for source, target in (("", "dest:"), ("dest:", ""), ("dest:", "other:")):
                 with self.subTest(victim=victim, source=source, target=target):
                     words = (f"{source}{self.big}", f"{target}{self.copied}")
-                    self.interrupt(*words, self.chance.randrange(20, 350), victim)
+                    # So slow that it is not over before the victim is found, on a busy host, too.
+                    self.interrupt(*words, self.chance.randrange(20, 250), victim, rate="12MiB")
                     recorded = recorded_chunks(self.target)
                     self.assertFalse(self.copied.exists())
                     self.assert_sent(self.resume(*words), recorded)

@@ -38,15 +38,18 @@ class ComeBack(VmCopyTest):
         for i in range(20):
             (self.source / f"small-{i}").write_bytes(bytes([i]) * i * 100)
 
-    def begin(self, *options, here: bool = False) -> tuple[Running, Path]:
-        """A copy that has only begun. It lasts longer than another one takes to begin."""
-        before = len(connections())
-        target = self.target / f"copy-{len(os.listdir(self.target))}"
-        target.mkdir()
-        ends = [f"dest:{self.source}/", target] if here else [f"{self.source}/", f"dest:{target}"]
-        running = self.start(*SLOWLY, *options, *ends)
-        self.assertTrue(wait_for(lambda: len(connections()) > before and list(target.iterdir()), 40), "it does not begin")
-        return running, target
+    def begin(self, *copies: tuple, here: tuple = ()) -> list[tuple[Running, Path]]:
+        """Copies with these options that have only begun; one with the options `here` comes from the other host. They
+        begin at the same time, so that none is over when the last one has begun."""
+        begun = []
+        for options in (*copies, *([here] if here else [])):
+            target = self.target / f"copy-{len(begun)}"
+            target.mkdir()
+            ends = [f"dest:{self.source}/", target] if options is here else [f"{self.source}/", f"dest:{target}"]
+            begun.append((self.start(*SLOWLY, *options, *ends), target))
+        self.assertTrue(wait_for(lambda: len(connections()) >= len(begun) and
+                                 all(any(target.iterdir()) for _, target in begun), 60), "they do not begin")
+        return begun
 
     def cut(self):
         self.addCleanup(self.mend)
@@ -65,8 +68,7 @@ class ComeBack(VmCopyTest):
         self.assert_no_litter(target)
 
     def test_a_cable_that_is_mended(self):
-        over_one = [self.begin(*ONLY), self.begin("--encrypt", *ONLY, here=True)]
-        over_both = self.begin("--streams", "2")
+        over_both, *over_one = self.begin(("--streams", "2"), ONLY, here=("--encrypt", *ONLY))
         before = connections()
         self.cut()
         self.assertTrue(wait_for(lambda: not before & connections(), 60), "it is not given up")
@@ -78,7 +80,7 @@ class ComeBack(VmCopyTest):
             self.assert_came_back(running, target)
 
     def test_one_that_is_not(self):
-        running, target = self.begin(*ONLY, "--retry-time", "5")
+        [(running, target)] = self.begin((*ONLY, "--retry-time", "5"))
         self.cut()
         done = running.finish(90)
         self.assertEqual(done.status, EXIT_DATA, done)
