@@ -28,7 +28,7 @@ def tree_size(root: Path) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-@functools.lru_cache(maxsize=4)  # many small files take longer to think of than to write
+@functools.lru_cache(maxsize=4)  # to make the pool takes longer than to write a small file
 def _pool(seed: int, size: int) -> memoryview:
     return memoryview(random.Random(seed).randbytes(size))
 

@@ -2,6 +2,7 @@
 
 #include <sys/file.h>
 
+#include <chrono>
 #include <ctime>
 
 namespace rdcp::tree {

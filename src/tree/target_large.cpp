@@ -132,7 +132,7 @@ io::Result<bool> TargetWorker::open_overwritten(TargetFile& file) {
   return io::errno_error("open", file.subject);
 }
 
-// What two write in place at the same time would be a mix of both. The lock goes with the descriptor.
+// What two runs write in place at the same time would be a mix of both. The lock goes with the descriptor.
 io::Result<void> TargetWorker::lock_overwritten(const TargetFile& file) {
   if (lock_patience_.lock(file.overwritten.get(), [this] { return !giving_up(); })) return {};
   if (lacks_locks(errno)) {

@@ -144,7 +144,7 @@ class OneFile(Resuming):
                 with self.subTest(victim=victim, source=source, target=target):
                     words = (f"{source}{self.big}", f"{target}{self.copied}")
                     # So slow that it is not over before the victim is found, on a busy host, too.
-                    self.interrupt(*words, self.chance.randrange(20, 250), victim, rate="12MiB")
+                    self.interrupt(*words, self.chance.randrange(20, 350), victim, rate="6MiB")
                     recorded = recorded_chunks(self.target)
                     self.assertFalse(self.copied.exists())
                     self.assert_sent(self.resume(*words), recorded)
