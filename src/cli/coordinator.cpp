@@ -85,10 +85,10 @@ int Coordinator::run() {
 Parties Coordinator::parties_of_locations() {
   const auto start_at = [this](const Location& location) -> Parties::Start {
     return [this, &location] {
-      return is_remote(location)
-                 ? AgentLink::start_remote(options_, location)
-                 : AgentLink::start_local(
-                       {.program_version = {}, .umask = options_.umask, .local = &local_streams_});
+      return is_remote(location) ? AgentLink::start_remote(options_, location)
+                                 : AgentLink::start_local({.program_version = {},
+                                                           .umask = options_.umask,
+                                                           .streams = {.local = &local_streams_}});
     };
   };
   const bool source_remote = is_remote(options_.sources.front());

@@ -17,6 +17,7 @@
 #include "cli/selection.h"
 #include "cli/version.h"
 #include "tree/agent.h"
+#include "tree/segment.h"
 
 namespace {
 
@@ -68,9 +69,12 @@ int main(int argc, char** argv) {
   parsed.options.umask = umask;
   rdcp::cli::raise_limits();
   if (parsed.options.agent) {
-    const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(
-        rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-        {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd, .umask = umask});
+    const rdcp::tree::AgentEnd end =
+        rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+                              {.program_version = rdcp::cli::kVersion,
+                               .signal_fd = signal_fd,
+                               .umask = umask,
+                               .run_segment = rdcp::tree::run_segment});
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }

@@ -10,6 +10,7 @@
 #include "cli/process.h"
 #include "cli/version.h"
 #include "tree/agent.h"
+#include "tree/segment.h"
 
 namespace {
 
@@ -19,7 +20,10 @@ int run_agent() {
   const mode_t umask = ::umask(0);
   const rdcp::tree::AgentEnd end =
       rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-                            {.program_version = rdcp::cli::kVersion, .signal_fd = signal_fd, .umask = umask});
+                            {.program_version = rdcp::cli::kVersion,
+                             .signal_fd = signal_fd,
+                             .umask = umask,
+                             .run_segment = rdcp::tree::run_segment});
   if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
   return rdcp::cli::kExitOk;
 }

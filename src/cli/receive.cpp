@@ -156,9 +156,9 @@ int run_receive(PipeOptions options) {
   tree::AgentPlace place;
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
-  place.key = keys->data;
+  place.streams.key = keys->data;
   place.seal = socket->seal;
-  place.listener = &*listener;
+  place.streams.listener = &*listener;
   place.only = only_target(options);
   place.tell = [&worst](const tree::Problem& problem) {
     say(problem.text);

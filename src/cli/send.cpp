@@ -133,7 +133,7 @@ int run_send(PipeOptions options) {
   parties.reached = net::peer_address(socket->get());
   parties.start_source = [&] {
     tree::AgentPlace place;
-    place.key = keys.data();
+    place.streams.key = keys.data();
     place.standard.input = input->get();
     place.standard.input_by_extents = true;
     if (!options.file.empty()) place.standard.input_name = options.file;

@@ -14,7 +14,6 @@
 #include "tree/clean.h"
 #include "tree/examine.h"
 #include "tree/mount_stamp.h"
-#include "tree/segment.h"
 
 namespace rdcp::tree {
 
@@ -176,7 +175,12 @@ bool Agent::handle(const RawMessage& raw) {
     }
     case MessageType::segment_job: {
       const auto job = expect<SegmentJob>(raw);
-      if (job) segment_complete_ = run_segment(*job, control_, place_);
+      if (job && place_.run_segment) {
+        segment_complete_ = place_.run_segment(*job, control_, place_);
+      } else if (job) {
+        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                        "asks for a segment of a pipeline where none can be run"));
+      }
       return false;
     }
     case MessageType::examine:

@@ -41,7 +41,7 @@ bool Agent::hear_loss(const StreamLost& lost) {
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
-  if (source_) setup_ = std::make_unique<StreamSetup>(place_);
+  if (source_) setup_ = std::make_unique<StreamSetup>(place_.streams);
   source_ = std::make_unique<Source>(job, reporter_, place_.standard);
   source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
@@ -62,7 +62,7 @@ void Agent::start_source(const SourceJob& job) {
 void Agent::start_target(const TargetJob& asked) {
   const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
   settings_ = job.settings;
-  if (target_) setup_ = std::make_unique<StreamSetup>(place_);
+  if (target_) setup_ = std::make_unique<StreamSetup>(place_.streams);
   target_ = std::make_unique<Target>(job, reporter_, place_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
   target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
@@ -83,7 +83,7 @@ void Agent::start_measure(const MeasureJob& job) {
     reporter_.begin_anew();
   }
   measure_ = std::make_unique<Measure>(job, reporter_);
-  setup_ = std::make_unique<StreamSetup>(place_);
+  setup_ = std::make_unique<StreamSetup>(place_.streams);
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }

@@ -34,7 +34,7 @@ class Agent {
           tell(problem);
           if (place_.tell) place_.tell(problem);
         }),
-        setup_(std::make_unique<StreamSetup>(place_)) {}
+        setup_(std::make_unique<StreamSetup>(place_.streams)) {}
 
   AgentEnd run();
 

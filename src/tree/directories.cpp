@@ -9,7 +9,6 @@
 
 #include "tree/beneath.h"
 #include "tree/entry.h"
-#include "tree/removal_gate.h"
 
 namespace rdcp::tree {
 namespace {
@@ -26,7 +25,7 @@ bool grant_owner_access_to_child(int parent, const std::string& name) {
 }
 
 // Opens one component, making it when it is missing. None with errno on failure.
-io::Fd enter(int parent, const std::string& name, const RemovalGate* gate) {
+io::Fd enter(int parent, const std::string& name, const Directories::GivesWay& gives_way) {
   for (int attempt = 1;; ++attempt) {
     io::Fd child = open_beneath(parent, name, kOpenDirectory);
     if (child || attempt == kAttempts) return child;
@@ -40,7 +39,7 @@ io::Fd enter(int parent, const std::string& name, const RemovalGate* gate) {
       if (!granted) return {};
     } else {
       if (errno == ELOOP) errno = ENOTDIR;  // a symlink
-      if (errno != ENOTDIR || gate == nullptr || !gate->gives_way_to_directory(parent, name)) return {};
+      if (errno != ENOTDIR || !gives_way || !gives_way(parent, name)) return {};
       if (::unlinkat(parent, name.c_str(), 0) != 0 && errno != ENOENT) return {};
     }
   }
@@ -122,7 +121,7 @@ io::Result<io::Fd> Directories::make_path(std::string_view path) {
   }
   while (begin < path.size()) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
-    reached = enter(held, std::string(path.substr(begin, end - begin)), gate_);
+    reached = enter(held, std::string(path.substr(begin, end - begin)), gives_way_);
     if (!reached) return io::errno_error("open directory", path.substr(0, end));
     held = reached.get();
     begin = end + 1;

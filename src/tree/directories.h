@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <string>
 #include <string_view>
@@ -11,8 +12,6 @@
 #include "io/result.h"
 
 namespace rdcp::tree {
-
-class RemovalGate;
 
 // A directory beneath a root, with its parents made on the way; resolved by open_beneath (beneath.h). Missing
 // directories are made with mode 0700; their metadata comes with their own entry. A directory of ours that we
@@ -28,9 +27,11 @@ class Directories {
   // root itself. Errors name the path beneath root up to the component at fault; one that exists but is no
   // directory (symlinks too) is ENOTDIR, a path that is not safe (is_safe_path) a protocol error.
   io::Result<int> open(std::string_view path);
-  // From now on what is no directory gives way to one where the gate (which outlives this) lets it (sync);
-  // else that is ENOTDIR.
-  void ask(const RemovalGate& gate) { gate_ = &gate; }
+  // Whether what is no directory, and has this name in this directory, may be removed for a directory of that
+  // name. Leaves errno as it is.
+  using GivesWay = std::function<bool(int parent, const std::string& name)>;
+  // Without this nothing gives way: what is no directory is ENOTDIR.
+  void ask(GivesWay gives_way) { gives_way_ = std::move(gives_way); }
   // Forgets what is kept (after a directory was replaced).
   void clear() { keep(0); }
   static constexpr std::size_t kCached = 128;
@@ -45,7 +46,7 @@ class Directories {
   io::Result<io::Fd> make_path(std::string_view path);
 
   int root_;
-  const RemovalGate* gate_ = nullptr;
+  GivesWay gives_way_;
   std::list<Kept> kept_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Kept>::iterator> by_path_;
 };

@@ -11,8 +11,8 @@
 #include "io/ring.h"
 #include "net/rails.h"
 #include "tree/copy_settings.h"
-#include "tree/filter.h"
 #include "tree/message.h"
+#include "tree/selection.h"
 #include "tree/stream_wish.h"
 
 namespace rdcp::tree {

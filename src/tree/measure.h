@@ -4,39 +4,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "tree/job.h"
+#include "io/task.h"
+#include "tree/measure_job.h"
 #include "tree/reporter.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
-
-// To an agent: take part in a measurement, as the source or as the target. May be sent again when the last
-// one is done.
-struct MeasureJob {
-  static constexpr MessageType kType = MessageType::measure_job;
-  bool source = false;
-  io::Within<std::uint32_t, 0, 60'000> milliseconds;  // how long the source goes on sending
-  io::RingChoice ring = io::RingChoice::automatic;
-  StreamWish streams;
-  auto fields() { return std::tuple_cat(std::tie(source, milliseconds, ring), streams.fields()); }
-};
-
-struct MeasureReady {
-  static constexpr MessageType kType = MessageType::measure_ready;
-  Reach reach;
-  auto fields() { return std::tie(reach); }
-};
-
-struct Measured {
-  static constexpr MessageType kType = MessageType::measured;
-  std::uint64_t bytes = 0;
-  std::uint64_t nanoseconds = 0;  // of the source: from the first chunk to the last one's credit
-  std::vector<io::Words> streams;
-  std::vector<io::Words> notes;
-  auto fields() { return std::tie(bytes, nanoseconds, streams, notes); }
-};
 
 // One side of it. stop() from any thread.
 class Measure {

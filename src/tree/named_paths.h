@@ -5,22 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "io/result.h"
-#include "tree/message.h"
+#include "tree/paths_named.h"
 
 namespace rdcp::tree {
-
-// Some of the paths, each behind the other and ended by NUL; as many messages as it takes, before the job.
-struct PathsNamed {
-  static constexpr MessageType kType = MessageType::paths_named;
-  std::string paths;
-  auto fields() { return std::tie(paths); }
-
-  static constexpr std::size_t kBytesMax = 1 << 20;  // of one message
-};
 
 // As users write them, paths are cleaned when they are added, without a look at any file: "//" and "." fall
 // away, ".." takes the name before it along and never leaves the root. What stands at the end of "d/", "d/."

@@ -13,7 +13,7 @@
 #include "tree/metadata.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
-#include "tree/sums.h"
+#include "tree/sum_teller.h"
 #include "tree/work.h"
 
 namespace rdcp::tree {

@@ -16,11 +16,10 @@
 #include "tree/names_walk.h"
 #include "tree/pacer.h"
 #include "tree/packer.h"
-#include "tree/place.h"
 #include "tree/plan.h"
 #include "tree/reporter.h"
 #include "tree/stream_table.h"
-#include "tree/sums.h"
+#include "tree/sum_teller.h"
 #include "tree/walker.h"
 #include "tree/worker.h"
 

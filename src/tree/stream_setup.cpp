@@ -6,7 +6,6 @@
 #include "net/envelope.h"
 #include "net/rdma.h"
 #include "net/tcp.h"
-#include "tree/place.h"
 
 namespace rdcp::tree {
 

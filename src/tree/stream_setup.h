@@ -13,18 +13,16 @@
 #include "net/tcp_connect.h"
 #include "tree/crew.h"
 #include "tree/job.h"
+#include "tree/stream_place.h"
 #include "tree/worker.h"
 
 namespace rdcp::tree {
 
-struct AgentPlace;
-
 // Life: open(), then make(), which blocks until the other side is there.
 class StreamSetup : public FurtherStreams {
  public:
-  // Of the place: where streams within one process meet, the key and the listener that take the place of the
-  // job's. It outlives this.
-  explicit StreamSetup(const AgentPlace& place) : place_(place) {}
+  // The place outlives this.
+  explicit StreamSetup(const StreamPlace& place) : place_(place) {}
   ~StreamSetup() override;
 
   // Finds out by what this host can be reached, and listens if the job wants it. Error: nothing to listen on.
@@ -67,7 +65,7 @@ class StreamSetup : public FurtherStreams {
   io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection) const;
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
 
-  const AgentPlace& place_;
+  const StreamPlace& place_;
   StreamWish wish_;
   // Of make(), for further streams.
   Begin begin_;

@@ -19,7 +19,6 @@
 #include "tree/like_files.h"
 #include "tree/metadata.h"
 #include "tree/not_put.h"
-#include "tree/place.h"
 #include "tree/removal_gate.h"
 #include "tree/reporter.h"
 #include "tree/run_marker.h"

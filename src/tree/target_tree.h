@@ -55,7 +55,8 @@ class TargetTree {
   // Sync: what is no directory gives way to one, and a directory to what is none, where the gate, which
   // outlives this, lets it.
   void ask(RemovalGate& gate) {
-    directories_.ask(gate);
+    directories_.ask(
+        [&gate](int parent, const std::string& name) { return gate.gives_way_to_directory(parent, name); });
     gate_ = &gate;
   }
 

@@ -93,7 +93,7 @@ struct OnlyTargetAgent : testing::Test {
     control.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), "agent");
     place.only.emplace();
     place.only->path = scratch / "FILE";
-    place.key.emplace();
+    place.streams.key.emplace();
     place.tell = [this](const Problem& problem) { told = problem.text; };
     agent = std::thread([this, end = ends[1]] {
       ended = run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), place);
