@@ -14,7 +14,7 @@ from trees import make_file, make_node_modules
 WANTED = {"rsync -naic": 3.0, "2 x sha256sum": 5.0}
 VERIFY_WANTED = 1.6
 RESUME_WANTED = 0.15
-JOURNAL_HEADER, JOURNAL_RECORD = 512, 48  # bytes, see src/tree/journal.h
+JOURNAL_HEADER, JOURNAL_RECORD = 512, 48  # bytes, see src/tree/resume/journal.h
 CHUNK = 1 << 20
 
 

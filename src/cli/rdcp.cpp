@@ -4,20 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include "cli/check.h"
-#include "cli/clean.h"
-#include "cli/coordinator.h"
-#include "cli/copy_sums.h"
-#include "cli/doctor.h"
-#include "cli/exit_status.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/process.h"
-#include "cli/report.h"
-#include "cli/selection.h"
-#include "cli/version.h"
-#include "tree/agent.h"
-#include "tree/segment.h"
+#include "cli/copy/coordinator.h"
+#include "cli/copy/copy_sums.h"
+#include "cli/inspect/check.h"
+#include "cli/inspect/clean.h"
+#include "cli/inspect/doctor.h"
+#include "cli/options/options.h"
+#include "cli/options/selection.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/output.h"
+#include "cli/text/process.h"
+#include "cli/text/report.h"
+#include "cli/text/version.h"
+#include "tree/agent/agent.h"
+#include "tree/pipe/segment.h"
 
 namespace {
 
@@ -25,8 +25,8 @@ bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
   return a.kind == b.kind && a.user == b.user && a.host == b.host;
 }
 
-// One copy for each run of SRC on the same host; the status of the worst, or of the first that a signal
-// ended.
+// Makes one copy for each series of SRC on the same host. Returns the worst status; after a copy that a
+// signal ended there are no more.
 int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums) {
   int worst = rdcp::cli::kExitOk;
   auto begin = options.sources.begin();
@@ -44,7 +44,7 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
   return worst;
 }
 
-// A copy that did not come to its end leaves no list.
+// Copies, and writes the lists of digests, unless the copy did not come to its end.
 int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask) {
   auto sums = rdcp::cli::CopySums::open(options, umask);
   int status = sums ? copy_all(options, signal_fd, *sums) : rdcp::cli::kExitFiles;

@@ -5,16 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/exit_status.h"
-#include "cli/pipe_coordinator.h"
-#include "cli/process.h"
-#include "cli/version.h"
-#include "tree/agent.h"
-#include "tree/segment.h"
+#include "cli/pipes/pipe_coordinator.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/process.h"
+#include "cli/text/version.h"
+#include "tree/agent/agent.h"
+#include "tree/pipe/segment.h"
 
 namespace {
 
-// A segment on this host, started by another rdpipe.
+// Runs one segment on this host, for the rdpipe that started this process.
 int run_agent() {
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
   const mode_t umask = ::umask(0);
@@ -28,7 +28,8 @@ int run_agent() {
   return rdcp::cli::kExitOk;
 }
 
-// Where one of the first three is closed, what is opened next would be taken for it.
+// Opens /dev/null in place of standard descriptors that are closed; what is opened next would be taken for
+// them otherwise.
 void fill_closed_descriptors() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
   rdcp::cli::raise_limits();
   if (parsed.options.agent) return run_agent();
 
-  // A terminal means that there is none.
+  // A terminal counts as no input.
   const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;
   fill_closed_descriptors();
   if (parsed.options.dry_run) {
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
                                     rdcp::cli::kExitOk);
   }
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
-  // A pipeline that stood still here would be given up by the hosts.
+  // Ctrl-Z is ignored, because the hosts would give up a pipeline that is stopped here.
   ::signal(SIGTSTP, SIG_IGN);
   return rdcp::cli::PipeCoordinator(parsed.options, signal_fd).run(have_input);
 }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "cli/process.h"
-#include "cli/receive.h"
+#include "cli/pipes/receive.h"
+#include "cli/text/process.h"
 
 int main(int argc, char** argv) {
   rdcp::cli::set_up_process();

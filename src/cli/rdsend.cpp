@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "cli/process.h"
-#include "cli/send.h"
+#include "cli/pipes/send.h"
+#include "cli/text/process.h"
 
 int main(int argc, char** argv) {
   rdcp::cli::set_up_process();

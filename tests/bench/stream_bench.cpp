@@ -11,9 +11,9 @@
 #include <string_view>
 #include <thread>
 
-#include "net/rdma.h"
-#include "net/tcp.h"
-#include "net/tcp_connect.h"
+#include "net/rdma/rdma.h"
+#include "net/tcp/tcp.h"
+#include "net/tcp/tcp_connect.h"
 
 namespace {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/help_text.h"
-#include "cli/options.h"
-#include "cli/pipe_options.h"
-#include "cli/pipeline_options.h"
-#include "cli/version.h"
+#include "cli/options/help_text.h"
+#include "cli/options/options.h"
+#include "cli/pipes/pipe_options.h"
+#include "cli/pipes/pipeline_options.h"
+#include "cli/text/version.h"
 #include "tests/cli/shell.h"
 
 namespace rdcp::cli {

@@ -18,19 +18,19 @@
 #include <vector>
 
 #include "io/digest.h"
-#include "net/envelope.h"
-#include "net/frame.h"
-#include "net/tcp_connect.h"
-#include "tree/archive.h"
-#include "tree/changes.h"
-#include "tree/check_job.h"
-#include "tree/clean.h"
-#include "tree/compare.h"
-#include "tree/control.h"
-#include "tree/finding.h"
-#include "tree/job.h"
-#include "tree/names_page.h"
-#include "tree/segment_job.h"
+#include "net/stream/frame.h"
+#include "net/stream/record_layer.h"
+#include "net/tcp/tcp_connect.h"
+#include "tree/archive/archive.h"
+#include "tree/messages/changes.h"
+#include "tree/messages/check_job.h"
+#include "tree/messages/clean_job.h"
+#include "tree/messages/finding.h"
+#include "tree/messages/job.h"
+#include "tree/messages/segment_job.h"
+#include "tree/pages/compare.h"
+#include "tree/pages/names_page.h"
+#include "tree/protocol/control.h"
 
 namespace rdcp {
 namespace {
@@ -60,7 +60,7 @@ Messages both(Messages first, const Messages& second) {
   return first;
 }
 
-Bytes on_the_wire(const Messages& messages, net::Envelope& envelope) {
+Bytes on_the_wire(const Messages& messages, net::RecordLayer& envelope) {
   Bytes bytes;
   for (Message message : messages) {
     std::span<const std::byte> payload = message.payload;
@@ -350,7 +350,7 @@ int serve() {
       auto sockets =
           listener->accept_all({job.streams.key, job.streams.encrypt}, begin.streams, seconds(10), stop, {});
       if (!sockets) return 1;
-      auto envelope = net::Envelope::create(sockets->front().seal, job.streams.compress, true);
+      auto envelope = net::RecordLayer::create(sockets->front().seal, job.streams.compress, true);
       if (!envelope) return 1;
       const Bytes bytes = on_the_wire((*attack)(), *envelope);
       // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.

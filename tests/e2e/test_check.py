@@ -271,7 +271,7 @@ while header := sys.stdin.buffer.read(5):
         return said[:14 + 5 + struct.unpack_from("<I", said, 15)[0]]
 
     def run_case(self, pages: list[bytes], told: bytes = b"", found: bytes = b""):
-        names = re.search(r"enum class MessageType[^{]*\{([^}]*)\}", (REPO / "src/tree/message_type.h").read_text())[1]
+        names = re.search(r"enum class MessageType[^{]*\{([^}]*)\}", (REPO / "src/tree/messages/message_type.h").read_text())[1]
         numbers = {name.split()[0]: 1 + at for at, name in enumerate(names.replace("= 1", "").split(",")) if name.strip()}
         case = {"hello": self.hello().hex(), "pages": [page.hex() for page in pages], "told": told.hex(),
                 "found": found.hex()} | {name: numbers[name] for name in ("list_job", "list_more", "listed", "sum_ask",

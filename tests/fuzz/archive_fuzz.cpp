@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "tree/archive.h"
+#include "tree/archive/archive.h"
 
 namespace {
 

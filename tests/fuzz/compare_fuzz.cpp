@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "tree/compare.h"
-#include "tree/names_page.h"
+#include "tree/pages/compare.h"
+#include "tree/pages/names_page.h"
 
 namespace rdcp::tree {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "tree/codec.h"
-#include "tree/entry.h"
-#include "tree/filter.h"
-#include "tree/filter_parser.h"
-#include "tree/named_paths.h"
+#include "tree/meta/entry.h"
+#include "tree/protocol/codec.h"
+#include "tree/select/filter.h"
+#include "tree/select/filter_parser.h"
+#include "tree/select/named_paths.h"
 
 namespace {
 

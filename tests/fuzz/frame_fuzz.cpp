@@ -7,9 +7,9 @@
 
 #include "io/arena.h"
 #include "io/digest.h"
-#include "net/envelope.h"
-#include "net/frame.h"
-#include "net/stream.h"
+#include "net/stream/frame.h"
+#include "net/stream/record_layer.h"
+#include "net/stream/stream.h"
 
 namespace rdcp::net {
 namespace {
@@ -43,7 +43,7 @@ class Sink : public Stream {
     return true;
   }
 
-  Envelope& envelope() { return envelope_; }
+  RecordLayer& envelope() { return envelope_; }
 
  private:
   // In memory of exactly its size, so that a sanitizer sees what reads past it.
@@ -56,7 +56,7 @@ class Sink : public Stream {
     require(envelope_.open_payload(frame, room, slot).ok());
   }
 
-  Envelope envelope_ = Envelope::create(std::nullopt, 1, false).value();
+  RecordLayer envelope_ = RecordLayer::create(std::nullopt, 1, false).value();
   void post_send(SendAwaiter&) override {}
   void post_credit(const Frame&) override {}
   void close_connection() override {}

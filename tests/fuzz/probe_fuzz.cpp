@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "tree/probe.h"
+#include "tree/pages/probe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using rdcp::tree::Probe;

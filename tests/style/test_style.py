@@ -8,14 +8,15 @@ import unittest
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent.parent
-LAYERS = ("io", "net", "tree", "cli")  # each may include itself and what stands before it
+ROOM_FILES_MOST = 25
+LARGER_ROOMS = {"io": "one thought, the ring and what it needs, without a wall to put in it"}
 
 # Files that may be longer than LINES_MOST (sources) or HEADER_LINES_MOST (headers), each with its reason.
 LINES_MOST = 400
 HEADER_LINES_MOST = 150
 LONGER = {
     "src/io/ring.h": "the ring's whole interface with its awaitables; half of it is comments",
-    "src/net/stream.h": "the stream's whole interface with its accounts; half of it is comments",
+    "src/net/stream/stream.h": "the stream's whole interface with its accounts; half of it is comments",
 }
 # System calls whose failure makes something else than was wanted.
 CALLS_THAT_ANSWER = (
@@ -58,6 +59,20 @@ def lines_of(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
+def rooms() -> dict[str, list[str]]:
+    """The rooms of src in their order, each with those that it may include: the table in CMakeLists.txt."""
+    found = {}
+    for room, rest in re.findall(r"^rdcp_room\((\S+)([^)]*)\)", (REPO / "CMakeLists.txt").read_text(), re.MULTILINE):
+        uses = re.search(r"USES(.*?)(?:WITHOUT|PACKAGES|$)", rest, re.DOTALL)
+        found[room] = uses[1].split() if uses else []
+    return found
+
+
+def includes(path: Path) -> list[str]:
+    """What a source includes of ours, as it names it."""
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def matches(paths: list[Path], pattern: str) -> list[str]:
     expression = re.compile(pattern)
     return [f"{name_of(path)}:{number}: {line.strip()}" for path in paths
@@ -73,17 +88,64 @@ class Style(unittest.TestCase):
         self.assertGreater(len(shell_scripts()), 2)
 
     def test_includes_point_down(self):
+        """A room includes itself and the rooms that CMakeLists.txt says it uses, which stand before it."""
+        uses = rooms()
+        order = list(uses)
         findings = []
+        for room, used in uses.items():
+            findings += [f"{room} uses {other}, which does not stand before it" for other in used
+                         if other not in order or order.index(other) >= order.index(room)]
+        included = {room: set() for room in uses}
         for path in sources("src"):
-            layer = name_of(path).split("/")[1]
-            for number, line in enumerate(lines_of(path), 1):
-                included = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-                if not included:
-                    continue
-                top = included[1].split("/")[0]
-                if top not in LAYERS or LAYERS.index(top) > LAYERS.index(layer):
-                    findings.append(f"{name_of(path)}:{number}: {line.strip()}")
-        self.assert_none(findings, "includes that point up, or do not name their layer")
+            room = name_of(path.parent).removeprefix("src/")
+            if room not in uses and room != "cli":  # src/cli itself has the four programs
+                findings.append(f"{name_of(path)} is in no room")
+                continue
+            for other in includes(path):
+                included.get(room, set()).add(str(Path(other).parent))
+                if room in uses and str(Path(other).parent) not in {room, *uses[room]}:
+                    findings.append(f"{name_of(path)} includes {other}")
+        for room, used in uses.items():
+            findings += [f"{room} uses {other}, but includes nothing of it" for other in used
+                         if other not in included[room]]
+        self.assert_none(findings, "against the table of the rooms in CMakeLists.txt")
+
+    def test_no_header_includes_itself(self):
+        included = {name_of(path): [f"src/{name}" for name in includes(path)] for path in sources("src")}
+        done, circles = set(), []
+
+        def follow(name: str, way: list[str]):
+            if name in way:
+                circles.append(" -> ".join([*way[way.index(name):], name]))
+            elif name not in done:
+                done.add(name)
+                for other in included.get(name, []):
+                    follow(other, [*way, name])
+
+        for name in included:
+            follow(name, [])
+        self.assert_none(circles, "circles of includes")
+
+    def test_rooms_are_small_and_described(self):
+        text = "\n".join(lines_of(REPO / "ARCHITECTURE.md"))
+        findings = []
+        for room in rooms():
+            count = sum(name_of(path.parent) == f"src/{room}" for path in sources("src"))
+            if count > ROOM_FILES_MOST and room not in LARGER_ROOMS:
+                findings.append(f"{room}: {count} files, {ROOM_FILES_MOST} at most")
+            if not re.search(rf"^\| `{room}` \|", text, re.MULTILINE):
+                findings.append(f"{room} has no line in ARCHITECTURE.md")
+        self.assert_none(findings, "rooms")
+
+    def test_tests_mirror_the_rooms(self):
+        whole = {"tests/tree/copy"}  # copies from end to end in one process
+        findings = []
+        for path in sources("tests"):
+            layer, *rest = name_of(path.parent).removeprefix("tests/").split("/")
+            if layer in ("io", "net", "tree", "cli") and rest and name_of(path.parent) not in whole:
+                if not (REPO / "src" / layer / "/".join(rest)).is_dir():
+                    findings.append(name_of(path))
+        self.assert_none(findings, "tests in a folder that is no room")
 
     def test_files_can_be_held_in_the_head(self):
         findings = []
@@ -137,7 +199,7 @@ class Style(unittest.TestCase):
                          "not by write_all(), which waits where the descriptor does not")
 
     def test_one_place_writes_to_the_terminal(self):
-        gate = ("src/cli/output.cpp", "src/cli/output.h")
+        gate = ("src/cli/text/output.cpp", "src/cli/text/output.h")
         paths = [path for path in sources("src") if name_of(path).startswith("src/cli/") and name_of(path) not in gate]
         # Two pipes of our own are written by write(2): what a child could not do, and what ends a hop.
         self.assert_none(matches(paths, r"\bwrite_all\(|fmt::print\b|\bdprintf\(|::write\((?!errors,|stop_write_)|\bperror\("),

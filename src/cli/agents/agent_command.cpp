@@ -1,0 +1,57 @@
+#include "cli/agents/agent_command.h"
+
+#include <cassert>
+
+#include "cli/text/shell_quote.h"
+
+namespace rdcp::cli {
+namespace {
+
+void append_ssh_options(const Options& options, std::vector<std::string>& command) {
+  const auto append = [&](const char* option, const std::string& value) {
+    command.emplace_back(option);
+    command.push_back(value);
+  };
+  if (options.ssh_port != 0) append("-p", std::to_string(options.ssh_port));
+  for (const std::string& file : options.identity_files) append("-i", file);
+  if (!options.ssh_config.empty()) append("-F", options.ssh_config);
+  for (const std::string& option : options.ssh_options) append("-o", option);
+}
+
+}  // namespace
+
+std::string quote_rdcp_path(std::string_view rdcp_path) {
+  // A tilde-prefix must be unquoted up to its slash (POSIX, 2.6.1), so only names that need no quotes count.
+  if (rdcp_path.starts_with('~')) {
+    const std::size_t slash = rdcp_path.find('/');
+    const std::string_view user = rdcp_path.substr(1, slash == rdcp_path.npos ? slash : slash - 1);
+    if (slash != rdcp_path.npos && (user.empty() || shell_quote(user) == user)) {
+      const std::string_view rest = rdcp_path.substr(slash + 1);
+      return std::string(rdcp_path.substr(0, slash + 1)) + (rest.empty() ? "" : shell_quote(rest));
+    }
+  }
+  return shell_quote(rdcp_path);
+}
+
+std::vector<std::string> agent_command(const Options& options, const Location& location) {
+  assert(location.kind == Location::Kind::remote && !options.rsh.empty());
+  const std::string program = quote_rdcp_path(options.rdcp_path);
+  std::vector<std::string> command{options.rsh.front()};
+  if (runs_ssh(options)) {
+    // These override an ssh_config that suits logins but not us. They come first, because for ssh the first
+    // value counts.
+    command.insert(command.end(), {"-x", "-oClearAllForwardings=yes", "-oRemoteCommand=none",
+                                   "-oRequestTTY=no", "-oPermitLocalCommand=no"});
+  }
+  command.insert(command.end(), options.rsh.begin() + 1, options.rsh.end());
+  if (runs_ssh(options)) {
+    append_ssh_options(options, command);
+    // "--" comes before the host, because otherwise ssh would read options after the host again.
+    command.insert(command.end(), {"--", location.ssh_destination(), program + " --agent"});
+  } else {
+    command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
+  }
+  return command;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,157 @@
+#include "cli/copy/data_path.h"
+
+#include <algorithm>
+
+#include "cli/options/options.h"
+#include "cli/text/human.h"
+#include "io/arena.h"
+#include "io/locked_memory.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using tree::Transport;
+
+namespace {
+
+constexpr unsigned kStreamsMin = 2;
+constexpr unsigned kStreamsAutomaticMax = 8;
+constexpr std::uint64_t kArenaBytes = 64 << 20;  // at most, of all streams of one agent
+constexpr std::uint32_t kSlotsWanted = 4;        // at least, where memory allows
+constexpr std::uint32_t kSlotsMin = 2;
+// The rate for which all streams together are laid out; with the round-trip time it says how many chunks must
+// be under way.
+constexpr double kBytesPerSecond = 5e9;
+// At most this much memory is locked for the queues and frames of a stream, and of each of its slots, besides
+// the slots themselves (measured: 172 KiB of frames for 510 slots; devices add work requests and completions
+// of up to 128 bytes each).
+constexpr std::uint64_t kQueueBytes = 96 << 10;
+constexpr std::uint64_t kQueueBytesOfSlot = 1 << 10;
+
+unsigned streams_for(const DataPathWish& wish) {
+  if (wish.one_stream) return 1;
+  return wish.streams != 0 ? wish.streams : std::clamp(wish.cpus, kStreamsMin, kStreamsAutomaticMax);
+}
+
+// Returns enough slots to fill the path for one round trip, and no more, because a small arena stays in the
+// cache.
+std::uint32_t slots_for(const DataPathWish& wish, unsigned streams, std::uint32_t chunk_bytes) {
+  const double wanted =
+      std::max<double>(kSlotsWanted, wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes);
+  const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, kSlotsMin);
+  return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
+}
+
+std::uint64_t locked_bytes(const DataPath& path) {
+  return path.streams * (path.slots * (path.chunk_bytes + kQueueBytesOfSlot) + kQueueBytes);
+}
+
+// Shrinks the path until no more than `lockable` bytes are locked. Returns false if even the smallest path
+// locks more.
+bool shrink_to(std::uint64_t lockable, DataPath& path) {
+  const auto too_much = [&] { return locked_bytes(path) > lockable; };
+  while (too_much() && path.slots > kSlotsWanted) --path.slots;
+  while (too_much() && path.chunk_bytes / 2 >= kChunkBytesMin) {
+    path.chunk_bytes = path.chunk_bytes / 2 / io::kPageBytes * io::kPageBytes;
+  }
+  while (too_much() && path.slots > kSlotsMin) --path.slots;
+  while (too_much() && path.streams > 1) --path.streams;
+  return !too_much();
+}
+
+std::uint64_t lockable_for_each(const DataPathEnd& end) {
+  return end.reach.lockable_bytes / end.arenas;
+}
+
+const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
+  return lockable_for_each(b) < lockable_for_each(a) ? b : a;
+}
+
+// Limits the slots to what the devices can hold. Each slot takes two work requests at the source.
+std::uint32_t slots_of_devices(const std::vector<net::Rail>& rails, std::uint32_t slots) {
+  constexpr std::uint32_t kBeside = 16;  // work requests for the end, probes and the handshake
+  for (const net::Rail& rail : rails) {
+    for (const net::RdmaPort* port : {&rail.connecting, &rail.listening}) {
+      if (port->work_requests_max > kBeside) {
+        slots = std::min(slots, (port->work_requests_max - kBeside) / 2);
+      }
+    }
+  }
+  return std::max(slots, 1u);
+}
+
+// Lays the path out over RDMA and returns "", or returns the reason why it cannot.
+std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, const DataPathEnd& listening,
+                     DataPath& path) {
+  for (const DataPathEnd* end : {&connecting, &listening}) {
+    if (end->reach.rdma.usable.empty()) return end->host + ": " + end->reach.rdma.none_because;
+  }
+  net::RailChoice choice = net::choose_rails(connecting.reach.rdma, listening.reach.rdma, wish.via);
+  if (choice.rails.empty()) return choice.none_because;
+  DataPath wanted = path;
+  if (wish.streams == 0 && !wish.one_stream) {
+    wanted.streams =
+        std::clamp(static_cast<unsigned>(choice.rails.size()), wanted.streams, tree::kStreamsMax);
+  }
+  wanted.slots = slots_of_devices(choice.rails, slots_for(wish, wanted.streams, wanted.chunk_bytes));
+  DataPath fitting = wanted;
+  const DataPathEnd& least = who_locks_less(connecting, listening);
+  const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
+                            format_bytes(least.reach.lockable_bytes);
+  if (!shrink_to(lockable_for_each(least), fitting)) {
+    return limit + ", and RDMA needs " + format_bytes(least.arenas * locked_bytes(fitting)) + ": " +
+           io::kHowToLockMore;
+  }
+  if (locked_bytes(fitting) < locked_bytes(wanted)) {
+    fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +
+                            " of " + plural(fitting.slots, "slot", "slots") + " of " +
+                            format_bytes(fitting.chunk_bytes) + ": " + io::kHowToLockMore);
+  }
+  path = std::move(fitting);
+  path.rails = std::move(choice.rails);
+  return {};
+}
+
+}  // namespace
+
+io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEnd& connecting,
+                                      const DataPathEnd& listening) {
+  DataPath path;
+  path.streams = streams_for(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = slots_for(wish, path.streams, path.chunk_bytes);
+  path.tcp = wish.transport != Transport::rdma && !listening.reach.hosts.empty();
+  if (wish.transport == Transport::tcp) return path;
+  const std::string reason = try_rdma(wish, connecting, listening, path);
+  if (reason.empty()) return path;
+  if (wish.transport == Transport::rdma) {
+    return io::plain_error(ErrorKind::connection, "use RDMA to", listening.host, reason);
+  }
+  if (!path.tcp) {
+    return io::plain_error(ErrorKind::usage, "listen at", listening.host,
+                           listening.reach.no_tcp_because + "; RDMA: " + reason);
+  }
+  path.notes.push_back("RDMA was not used: " + reason);
+  return path;
+}
+
+tree::Begin begin_for(const DataPath& path, const tree::Reach& listening) {
+  tree::Begin begin;
+  begin.streams = static_cast<std::uint16_t>(path.streams);
+  begin.target_slots = path.slots;
+  begin.chunk_bytes = path.chunk_bytes;
+  begin.rails = path.rails;
+  if (path.tcp) begin.hosts = listening.hosts;
+  begin.port = listening.port;
+  return begin;
+}
+
+DataPath data_path_within(const DataPathWish& wish) {
+  DataPath path;
+  path.streams = streams_for(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = kSlotsWanted;
+  return path;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,31 @@
+// Formats the report of `rdcp --doctor`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/inspect/measure_paths.h"
+#include "tree/messages/finding.h"
+
+namespace rdcp::cli {
+
+struct HostReport {
+  std::string name;
+  std::vector<tree::Finding> findings;
+};
+
+// Turns what was measured on the path to a host into findings. Lack of RDMA is not counted as a problem here.
+HostReport path_report(const std::string& host, const std::vector<MeasuredPath>& paths);
+
+bool has_problem(const std::vector<HostReport>& hosts);
+
+// Formats the report for people: each host's name, beneath it a line for each finding, in columns, with its
+// advice on the next line; the counts come last. Bytes that could move a terminal's cursor are escaped.
+std::string report_text(const std::vector<HostReport>& hosts);
+
+// Formats the report for programs: {"version", "problems", "warnings", "hosts": [{"name", "findings":
+// [{"level", "subject", "text", "advice"}]}], "transfers": [{"transport", "failure" | "bytes", "seconds",
+// "chunk_bytes", "streams"}]}. Bytes that are not UTF-8 become U+FFFD.
+std::string report_json(const std::vector<HostReport>& hosts, const std::vector<MeasuredPath>& paths);
+
+}  // namespace rdcp::cli

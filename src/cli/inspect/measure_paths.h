@@ -1,0 +1,28 @@
+// Measures how fast data goes from this host's memory to another host's, over RDMA and over TCP.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/agents/agent_link.h"
+#include "cli/options/options.h"
+
+namespace rdcp::cli {
+
+struct MeasuredPath {
+  tree::Transport transport = tree::Transport::tcp;
+  bool reachable = false;  // both ends have what the transport needs
+  std::string failure;     // why it failed, in words; if empty, the rest is valid
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::uint32_t chunk_bytes = 0;
+  std::vector<io::Words> streams;  // what each stream ran over
+};
+
+// Measures between two agents that have said hello. Of the options it uses --streams, --chunk-size, --via,
+// --ring, and --transport (to leave one out). Ends early, with what it has, when signal_fd becomes readable.
+std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
+                                        int signal_fd);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,22 @@
+// Opens files that the user has named for rdcp to read: a list, a set of rules, a key.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "io/fd.h"
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// Opens a regular file for reading, and does not wait if the path names something else. For root no symlink
+// on the way may belong to another user: whoever can swap one would choose what root reads. Errors (file): it
+// cannot be opened, or is not a regular file; the message then gives `instead` as advice.
+io::Result<io::Fd> open_known_file(const std::string& path, std::string_view instead);
+
+// Returns the whole content of what open_known_file() opens or, if path is "-", of standard input, whatever
+// it is. Errors (file): also that it cannot be read, or is longer than bytes_max.
+io::Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max);
+
+}  // namespace rdcp::cli

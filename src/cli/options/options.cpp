@@ -1,0 +1,200 @@
+#include "cli/options/options.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/command_line.h"
+#include "cli/options/help_text.h"
+#include "cli/options/selection.h"
+#include "cli/options/shared_options.h"
+#include "cli/options/sync_options.h"
+#include "cli/text/size.h"
+
+namespace rdcp::cli {
+namespace {
+
+using io::ErrorKind;
+using io::Result;
+using std::string;
+using std::string_view;
+
+void add_copy_options(CommandLine& line, Options& options) {
+  line.flag("-r,--recursive", [&] { options.recursive = true; });
+  line.flag("--copy-devices", [&] { options.copy_devices = true; });
+  line.flag("-p,--preserve", [&] { options.preserve = true; });
+  line.flag("--no-owner", [&] { options.owner = false; });
+  line.flag("--no-xattrs", [&] { options.xattrs = false; });
+  line.flag("--numeric-ids", [&] { options.numeric_ids = true; });
+  line.flag("--inplace", [&] { options.inplace = true; });
+  line.flag("-W,--whole-file", [&] { options.whole_file = true; });
+  line.flag("--no-resume", [&] { options.resume = false; });
+  line.flag("--fsync", [&] { options.fsync = true; });
+  line.flag("--clean", [&] { options.clean = true; });
+  line.flag("--verify", [&] { options.verify = true; });
+  line.value("--manifest", keep(options.manifest_file));
+  line.value("--sums", keep(options.sums_file));
+  line.flag("--check", [&] { options.check = true; });
+  line.flag("--quick", [&] { options.quick = true; });
+  line.flag("--metadata", [&] { options.metadata = true; });
+  line.flag("--doctor", [&] { options.doctor = true; });
+  line.flag("--json", [&] { options.json = true; });
+  line.flag("--agent", [&] { options.agent = true; });
+}
+
+bool is_standard_stream(const Location& location) {
+  return location.kind == Location::Kind::standard_stream;
+}
+
+Result<void> check_check(const Options& options) {
+  if (!options.check && options.quick) return refuse("--quick", "goes with --check only");
+  if (!options.check && options.metadata) return refuse("--metadata", "goes with --check only");
+  if (!options.check) return {};
+  if (options.doctor || options.agent) return refuse("--check", "contradicts --doctor and --agent");
+  if (options.verify) return refuse("--verify", "is for copies, and --check copies nothing");
+  if (options.manifest_file.empty() || options.sums_file.empty()) return {};
+  return refuse("--check", "takes one list: --manifest or --sums");
+}
+
+// Refuses options that contradict each other, because whichever one won, someone would have meant the other.
+Result<void> check_together(const Options& options) {
+  if (auto checked = check_tell_options(options); !checked) return checked;
+  if (options.copy_devices && (options.recursive || options.sync.enabled)) {
+    return refuse("--copy-devices",
+                  "reads a device that is SRC; a tree's devices are copied as what they are");
+  }
+  if (options.json && options.clean) return refuse("--json", "does not go with --clean");
+  if (auto checked = check_check(options); !checked) return checked;
+  return check_host_options(options);
+}
+
+Result<void> check_transport(const Options& options) {
+  const bool network = is_remote(options.destination) || std::ranges::any_of(options.sources, is_remote);
+  if (options.transport != tree::Transport::rdma || network) return {};
+  return refuse("--transport rdma", "SRC and DST are both on this host, so nothing goes over a network");
+}
+
+Result<void> check_streams(const Options& options) {
+  const bool from_stdin = std::any_of(options.sources.begin(), options.sources.end(), is_standard_stream);
+  const bool to_stdout = is_standard_stream(options.destination);
+  if (!from_stdin && !to_stdout) return {};
+  if (options.check) return refuse("--check", "compares files and trees, no streams");
+  if (!options.manifest_file.empty() || !options.sums_file.empty()) {
+    return refuse("--manifest and --sums", "are of files and trees, not of streams");
+  }
+  if (options.json && to_stdout) return refuse("--json", "prints where the bytes are to go, too");
+  if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
+  if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
+  if (options.recursive) return refuse("'-'", "is one file, no tree for -r");
+  return {};
+}
+
+// Parses HOST, USER@HOST or [IPV6], with or without the colon of a location.
+Result<Location> parse_host(const string& word) {
+  auto location = parse_location(word.ends_with(':') ? word : word + ":");
+  if (!location) return location;
+  const bool is_host = is_remote(*location) && location->path == ".";
+  if (is_host) return location;
+  return plain_error(ErrorKind::usage, "--doctor", word, "is no host; write HOST, USER@HOST or [IPV6]");
+}
+
+Result<void> take_doctor_operands(const std::vector<string>& words, Options& options) {
+  if (options.agent) return refuse("--doctor", "contradicts --agent");
+  if (words.empty()) return {};
+  if (words.size() > 1) return refuse("--doctor", "takes one HOST at most");
+  return assign(options.doctor_host, parse_host(words.front()));
+}
+
+Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
+  if (options.doctor || options.agent) return refuse("--clean", "contradicts --doctor and --agent");
+  if (options.sync.enabled || (!options.sync_option.empty() && options.sync_option != "--dry-run")) {
+    return refuse("--clean", "takes none of --sync's options but --dry-run");
+  }
+  if (words.size() != 1) return refuse("--clean", "takes one DIR");
+  auto taken = assign(options.clean_directory, parse_location(words.front()));
+  if (taken && is_standard_stream(options.clean_directory)) return refuse("'-'", "is no directory to clean");
+  return taken;
+}
+
+Result<void> take_operands(const std::vector<string>& words, Options& options) {
+  if (options.clean) return take_clean_operand(words, options);
+  if (options.doctor) return take_doctor_operands(words, options);
+  if (options.agent) {
+    if (words.empty()) return {};
+    return refuse("--agent", "takes no SRC and DST");
+  }
+  const bool with_list = options.check && (!options.manifest_file.empty() || !options.sums_file.empty());
+  if (with_list) {
+    if (words.size() != 1) return refuse("--check", "with a list takes one operand, the tree to be checked");
+    if (auto read = assign(options.destination, parse_location(words.front())); !read) return read;
+    return check_streams(options);
+  }
+  if (options.check && words.size() > 2) return refuse("--check", "takes one SRC and one DST");
+  if (words.empty()) return refuse("command line", "SRC and DST are missing");
+  if (words.size() == 1) return refuse("command line", "DST is missing");
+  for (const string& word : words) {
+    Result<Location> location = parse_location(word);
+    if (!location) return location.error();
+    options.sources.push_back(std::move(location).value());
+  }
+  options.destination = std::move(options.sources.back());
+  options.sources.pop_back();
+  if (auto checked = check_transport(options); !checked) return checked;
+  if (auto checked = check_selection(options); !checked) return checked;
+  if (auto checked = check_sync_options(options); !checked) return checked;
+  return check_streams(options);
+}
+
+// True if the option is given. -i is scp's in a copy and rsync's in a mirror, so which of them it is must be
+// known before the options are parsed.
+bool has_word(int argc, const char* const* argv, string_view option) {
+  for (int i = 1; i < argc && string_view(argv[i]) != "--"; ++i) {
+    if (argv[i] == option) return true;
+  }
+  return false;
+}
+
+Result<void> read_command_line(CommandLine& line, int argc, const char* const* argv, Options& options) {
+  if (auto parsed = line.parse(argc, argv); !parsed) return parsed;
+  if (auto checked = check_together(options); !checked) return checked;
+  auto words = line.operands();
+  if (!words) return words.error();
+  return take_operands(*words, options);
+}
+
+}  // namespace
+
+bool runs_ssh(const Options& options) {
+  const string& program = options.rsh.front();
+  return string_view(program).substr(program.rfind('/') + 1) == "ssh";
+}
+
+Parsed parse_options(int argc, const char* const* argv) {
+  Parsed parsed;
+  const bool mirror = has_word(argc, argv, "--sync");
+  parsed.options.retry_seconds = kRetrySeconds;
+  CommandLine line;
+  HelpFlags asked;
+  add_help_options(line, asked);
+  add_copy_options(line, parsed.options);
+  add_selection_options(line, parsed.options.selection_words);
+  add_sync_options(line, parsed.options, mirror ? "-i,--itemize-changes" : "--itemize-changes");
+  add_tell_options(line, parsed.options);
+  add_progress_option(line, parsed.options);
+  add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
+  line.value("-P,--port", [&](const string& word) {
+    return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
+  });
+  add_encrypt_option(line, parsed.options);
+  add_compress_option(line, parsed.options);
+  line.value("--retry-time", [&](const string& word) {
+    return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));
+  });
+  add_volume_options(line, parsed.options);
+  add_path_options(line, parsed.options);
+  const Result<void> read = read_command_line(line, argc, argv, parsed.options);
+  parsed.take(asked, read, "rdcp", kHelpText);
+  return parsed;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,118 @@
+// The command line as a plain struct.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/location.h"
+#include "cli/options/selection.h"
+#include "io/file.h"
+#include "io/ring.h"
+#include "tree/messages/job.h"
+
+namespace rdcp::cli {
+
+using tree::kChunkBytesMax;
+using tree::kRetrySecondsMax;
+using tree::kStreamsMax;
+inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
+inline constexpr unsigned kRetrySeconds = 60;
+
+struct Options {
+  std::string program = "rdcp";  // the program that messages name
+  std::uint32_t umask = 022;     // the user's
+  std::vector<Location> sources;
+  Location destination;
+  bool agent = false;  // be an agent; the coordinator says everything else over stdin
+
+  bool doctor = false;  // look at this host, and at doctor_host; copy nothing
+  std::optional<Location> doctor_host;
+  bool json = false;
+
+  tree::SyncSettings sync;
+  std::string sync_option;  // an option that was given and goes with --sync only; empty: none
+
+  bool clean = false;  // remove what runs have left in clean_directory; with sync.dry_run only list it
+  Location clean_directory;
+
+  bool resume = true;
+  bool fsync = false;
+  unsigned retry_seconds = 0;  // how long to try to get a lost stream back; 0: not at all
+
+  bool into_directory = false;  // there are several SRC, so DST must be a directory
+  bool recursive = false;
+  bool copy_devices = false;  // read a device that is a SRC itself
+  bool preserve = false;      // -p has no effect, since metadata is always kept
+  bool owner = true;
+  bool xattrs = true;
+  bool numeric_ids = false;
+  bool inplace = false;       // write large files into the old ones
+  bool whole_file = false;    // send all of a file, whatever the target has of it
+  bool verify = false;        // read back what was written
+  std::string manifest_file;  // the list of digests to write, or with --check to compare with
+  std::string sums_file;      // the same in the format of xxh128sum
+  bool check = false;         // compare, copy nothing; with one of the lists above, read destination alone
+  bool quick = false;         // with --check: read no file's content
+  bool metadata = false;      // with --check: compare owners, modes, times and attributes, too
+
+  SelectionWords selection_words;
+  tree::Selection selection;                       // filled by load_selection()
+  std::shared_ptr<const std::string> named_paths;  // --files-from: each path ended by NUL
+
+  bool verbose = false;
+  bool quiet = false;
+  bool progress = false;  // even if stderr is not a terminal
+
+  std::vector<std::string> rsh{"ssh"};  // the program and its arguments
+  std::uint16_t ssh_port = 0;           // 0: ssh decides
+  std::vector<std::string> identity_files;
+  std::string ssh_config;  // empty: ssh decides
+  std::vector<std::string> ssh_options;
+  std::string rdcp_path = "rdcp";
+
+  bool encrypt = false;
+  net::Compression compress = net::kCompressOff;
+  tree::Transport transport = tree::Transport::automatic;
+  unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
+  std::uint64_t chunk_bytes =
+      0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+  std::string via;            // address, interface or RDMA device; empty: automatic
+  std::uint64_t bwlimit = 0;  // bytes per second, 0: none
+  io::CacheMode cache = io::CacheMode::automatic;
+  io::RingChoice ring = io::RingChoice::automatic;
+  std::string congestion;       // empty: the system's default
+  std::uint16_t data_port = 0;  // the port that the listening side listens on; 0: any
+};
+
+// True if --rsh's program is called ssh (its basename), and so takes ssh's options.
+bool runs_ssh(const Options& options);
+
+// --help and --version.
+struct HelpFlags {
+  bool help = false;
+  bool version = false;
+};
+
+struct ParseOutcome {
+  std::optional<int> exit_status;  // if set: print text_out and text_err and exit with it
+  std::string text_out;
+  std::string text_err;
+
+  // Fills the fields. --help and --version exit with 0. A usage error is one line and a hint at --help, and
+  // exits with kExitUsage.
+  void take(const HelpFlags& asked, const io::Result<void>& read, std::string_view program,
+            const char* help_text);
+};
+
+struct Parsed : ParseOutcome {
+  Options options;
+};
+
+// Parses argv as main() gets it. Prints nothing.
+Parsed parse_options(int argc, const char* const* argv);
+
+}  // namespace rdcp::cli

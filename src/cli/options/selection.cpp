@@ -1,0 +1,118 @@
+#include "cli/options/selection.h"
+
+#include <utility>
+
+#include "cli/options/command_line.h"
+#include "cli/options/known_file.h"
+#include "cli/options/options.h"
+#include "cli/options/shared_options.h"
+#include "cli/text/size.h"
+#include "tree/select/destination_mapping.h"
+#include "tree/select/named_paths.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using io::Result;
+using tree::FilterParser;
+
+namespace {
+
+// Reads the files that the options name; standard input can be read once.
+class NamedFiles {
+ public:
+  Result<std::string> read(const std::string& path) {
+    if (path == "-" && std::exchange(stdin_read_, true)) {
+      return refuse("-", "standard input can be read for one option only");
+    }
+    return read_known_file(path, tree::NamedPaths::kBytesMax);
+  }
+
+ private:
+  bool stdin_read_ = false;
+};
+
+// Reads a file that has one path on each line, and returns the paths, each ended by NUL.
+Result<std::string> read_paths(NamedFiles& files, const SelectionWords& words) {
+  auto text = files.read(words.files_from);
+  if (!text) return text;
+  std::string paths;
+  tree::Line line;
+  for (tree::LineReader lines(*text, words.ended_by_nul); lines.next(line);) {
+    const bool has_nul = line.text.find('\0') != line.text.npos;
+    if (has_nul || line.text.size() >= tree::PathsNamed::kBytesMax) {
+      return plain_error(ErrorKind::usage, "line " + std::to_string(line.number) + " of", words.files_from,
+                         has_nul ? "has a NUL byte (see --from0)" : "is too long for a path");
+    }
+    paths += line.text;
+    paths += '\0';
+  }
+  // The last line of the file need not have an end, so the paths may be longer than the file.
+  if (paths.size() > tree::NamedPaths::kBytesMax) return refuse("--files-from", "is too long");
+  return paths;
+}
+
+}  // namespace
+
+void add_selection_options(CommandLine& line, SelectionWords& words) {
+  using Word = FilterParser::Word;
+  const auto filter = [&](const char* names, Word option) {
+    line.values(names, [&words, option](const std::string& word) {
+      words.filters.push_back({option, word});
+      return Result<void>();
+    });
+  };
+  filter("--exclude", Word::exclude);
+  filter("--include", Word::include);
+  filter("-f,--filter", Word::filter);
+  filter("--exclude-from", Word::exclude_from);
+  filter("--include-from", Word::include_from);
+  line.value("--files-from", keep(words.files_from));
+  line.flag("-0,--from0", [&] { words.ended_by_nul = true; });
+  line.flag("-x,--one-file-system", [&] { words.one_file_system = true; });
+  line.value("--min-size",
+             [&](const std::string& word) { return assign(words.size_min, parse_size("--min-size", word)); });
+  line.value("--max-size",
+             [&](const std::string& word) { return assign(words.size_max, parse_size("--max-size", word)); });
+}
+
+Result<void> check_selection(const Options& options) {
+  const SelectionWords& words = options.selection_words;
+  if (!words.any()) return {};
+  const auto is_stream = [](const Location& location) {
+    return location.kind == Location::Kind::standard_stream;
+  };
+  if (is_stream(options.destination) || is_stream(options.sources.front())) {
+    return refuse("'-'", "is one file, from which nothing can be excluded");
+  }
+  if (!words.files_from.empty() && options.sources.size() > 1) {
+    return refuse("--files-from", "names paths beneath one SRC");
+  }
+  return {};
+}
+
+Result<void> load_selection(Options& options) {
+  const SelectionWords& words = options.selection_words;
+  NamedFiles files;
+  FilterParser parser([&](const std::string& path) { return files.read(path); }, words.ended_by_nul);
+  for (const auto& [option, word] : words.filters) {
+    if (auto added = parser.add(option, word); !added) return added;
+  }
+  tree::Selection& selection = options.selection;
+  selection.rules = parser.take();
+  selection.one_file_system = words.one_file_system;
+  selection.size_min = words.size_min;
+  selection.size_max = words.size_max;
+  if (auto usable = tree::Filter::create(selection.rules); !usable) return usable.error();
+  if (words.files_from.empty()) return {};
+
+  auto paths = read_paths(files, words);
+  if (!paths) return paths.error();
+  selection.named_only = true;
+  options.named_paths = std::make_shared<const std::string>(std::move(*paths));
+  std::string& source = options.sources.front().path;
+  if (!tree::means_contents(source)) source += '/';
+  return {};
+}
+
+}  // namespace rdcp::cli

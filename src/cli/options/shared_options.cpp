@@ -1,0 +1,171 @@
+#include "cli/options/shared_options.h"
+
+#include <fmt/core.h>
+
+#include <initializer_list>
+
+#include "cli/text/exit_status.h"
+#include "cli/text/size.h"
+#include "cli/text/split_words.h"
+#include "cli/text/version.h"
+#include "io/arena.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using io::Result;
+using std::string;
+using std::string_view;
+
+namespace {
+
+template <class T>
+Result<T> parse_choice(string_view option, string_view word,
+                       std::initializer_list<std::pair<string_view, T>> choices) {
+  string names;
+  for (const auto& [name, choice] : choices) {
+    if (name == word) return choice;
+    names += (names.empty() ? "" : ", ") + string(name);
+  }
+  return plain_error(ErrorKind::usage, option, word, "must be one of " + names);
+}
+
+Result<tree::Transport> parse_transport(const string& word) {
+  using tree::Transport;
+  return parse_choice<Transport>(
+      "--transport", word,
+      {{"auto", Transport::automatic}, {"tcp", Transport::tcp}, {"rdma", Transport::rdma}});
+}
+
+Result<std::uint64_t> parse_chunk_size(const string& word) {
+  auto bytes = parse_size("--chunk-size", word);
+  if (!bytes) return bytes;
+  if (*bytes < kChunkBytesMin || *bytes > kChunkBytesMax) {
+    return plain_error(ErrorKind::usage, "--chunk-size", word, "must be from 64K to 16M");
+  }
+  if (*bytes % io::kPageBytes != 0) {
+    return plain_error(ErrorKind::usage, "--chunk-size", word, "must be a multiple of 4K");
+  }
+  return bytes;
+}
+
+Result<net::Compression> parse_compression(const string& word) {
+  if (word == "auto") return net::kCompressAuto;
+  if (word == "off") return net::kCompressOff;
+  const auto level = parse_count("--compress", word, 1, net::kCompressLevelMax);
+  if (level) return static_cast<net::Compression>(*level);
+  return plain_error(ErrorKind::usage, "--compress", word, "must be auto, off or a level from 1 to 19");
+}
+
+// TCP_CA_NAME_MAX of linux/tcp.h is 16 with the terminating NUL; setsockopt(2) would cut a longer name short.
+Result<string> parse_congestion(const string& word) {
+  if (word.size() < 16) return word;
+  return plain_error(ErrorKind::usage, "--congestion", word, "no congestion control has so long a name");
+}
+
+}  // namespace
+
+io::Error refuse(string_view what, string_view why) {
+  return plain_error(ErrorKind::usage, what, "", why);
+}
+
+CommandLine::Take keep(string& to) {
+  return [&to](const string& word) { return assign(to, Result<string>(word)); };
+}
+
+void add_help_options(CommandLine& line, HelpFlags& asked) {
+  line.flag("-h,--help", [&] { asked.help = true; });
+  line.flag("--version", [&] { asked.version = true; });
+}
+
+void ParseOutcome::take(const HelpFlags& asked, const Result<void>& read, string_view program,
+                        const char* help_text) {
+  if (asked.help || asked.version) {
+    exit_status = kExitOk;
+    text_out = asked.help ? string(help_text) : fmt::format("{} {}\n", program, kVersion);
+  } else if (!read) {
+    exit_status = kExitUsage;
+    text_err = fmt::format("{0}: {1}\ntry '{0} --help'\n", program, read.error().message());
+  }
+}
+
+void add_tell_options(CommandLine& line, Options& options) {
+  line.flag("-v,--verbose", [&] { options.verbose = true; });
+  line.flag("-q,--quiet", [&] { options.quiet = true; });
+}
+
+void add_progress_option(CommandLine& line, Options& options) {
+  line.flag("--progress", [&] { options.progress = true; });
+}
+
+Result<void> check_tell_options(const Options& options) {
+  if (options.quiet && options.verbose) return refuse("-q", "contradicts -v");
+  if (options.quiet && options.progress) return refuse("-q", "contradicts --progress");
+  return {};
+}
+
+void add_host_options(CommandLine& line, Options& options, const char* identity_names) {
+  const auto append = [](std::vector<string>& to) {
+    return [&to](const string& word) {
+      to.push_back(word);
+      return Result<void>();
+    };
+  };
+  line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
+  line.values(identity_names, append(options.identity_files));
+  line.value("-F,--ssh-config", keep(options.ssh_config));
+  line.values("-o,--ssh-option", append(options.ssh_options));
+  line.value("--rdcp-path", keep(options.rdcp_path));
+}
+
+Result<void> check_host_options(const Options& options) {
+  const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
+                       !options.ssh_config.empty() || !options.ssh_options.empty();
+  if (for_ssh && !runs_ssh(options)) {
+    return refuse("-P, -i, -F, -o", "they are ssh's; put what another command needs into --rsh");
+  }
+  return {};
+}
+
+void add_volume_options(CommandLine& line, Options& options) {
+  line.value("--streams", [&](const string& word) {
+    return assign(options.streams, parse_count("--streams", word, 1, kStreamsMax));
+  });
+  line.value("--chunk-size",
+             [&](const string& word) { return assign(options.chunk_bytes, parse_chunk_size(word)); });
+  line.value("--bwlimit",
+             [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
+}
+
+void add_encrypt_option(CommandLine& line, Options& options) {
+  line.flag("--encrypt", [&] { options.encrypt = true; });
+}
+
+void add_compress_option(CommandLine& line, Options& options) {
+  line.optional_value("--compress", "1",
+                      [&](const string& word) { return assign(options.compress, parse_compression(word)); });
+}
+
+void add_path_options(CommandLine& line, Options& options) {
+  using io::CacheMode;
+  using io::RingChoice;
+  line.value("--transport",
+             [&](const string& word) { return assign(options.transport, parse_transport(word)); });
+  line.value("--via", keep(options.via));
+  line.value("--congestion",
+             [&](const string& word) { return assign(options.congestion, parse_congestion(word)); });
+  line.value("--cache", [&](const string& word) {
+    return assign(options.cache, parse_choice<CacheMode>("--cache", word,
+                                                         {{"auto", CacheMode::automatic},
+                                                          {"keep", CacheMode::keep},
+                                                          {"bypass", CacheMode::bypass}}));
+  });
+  line.value("--ring", [&](const string& word) {
+    return assign(options.ring, parse_choice<RingChoice>("--ring", word,
+                                                         {{"auto", RingChoice::automatic},
+                                                          {"io_uring", RingChoice::io_uring},
+                                                          {"threads", RingChoice::thread_pool}}));
+  });
+}
+
+}  // namespace rdcp::cli

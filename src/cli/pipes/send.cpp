@@ -1,0 +1,151 @@
+#include "cli/pipes/send.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "cli/copy/coordinator.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/output.h"
+#include "cli/text/process.h"
+#include "cli/text/report.h"
+#include "net/crypto/pipe_key.h"
+#include "net/sockets/congestion.h"
+#include "net/sockets/sockets.h"
+#include "net/tcp/tcp_connect.h"
+
+namespace rdcp::cli {
+namespace {
+
+using io::ErrorKind;
+using io::Result;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTryAgain{100};
+
+int fail(const io::Error& error) {
+  write_to_stderr(error_line(error, "rdsend"));
+  return exit_status(error.kind);
+}
+
+// Opens FILE, or duplicates standard input.
+Result<io::Fd> open_input(const std::string& file) {
+  io::Fd input(file.empty() ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                            : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const std::string name = file.empty() ? "standard input" : file;
+  struct stat status {};
+  if (!input || ::fstat(input.get(), &status) != 0) return io::errno_error("open", name);
+  if (S_ISDIR(status.st_mode)) return io::errno_error("read", name, EISDIR);
+  return input;
+}
+
+// Connects to rdrecv, and tries again until the time is over while the connection is refused. Errors are of
+// kind unreachable.
+Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::HandshakeTerms& terms) {
+  const std::atomic<bool> never{false};
+  const auto until = Clock::now() + options.wait;
+  const std::string name = options.host + " port " + std::to_string(options.port);
+  for (;;) {
+    auto addresses = net::resolve(options.host, options.port);
+    if (!addresses) return addresses.error();
+    const auto left = std::chrono::ceil<std::chrono::seconds>(until - Clock::now());
+    auto sockets = net::connect_all(*addresses, terms, 1, std::max(left, std::chrono::seconds(1)), never,
+                                    {.congestion = options.copy.congestion});
+    if (sockets) return std::move(sockets->front());
+    std::string why = net::cause_of(sockets.error());
+    if (sockets.error().code == EPROTONOSUPPORT) {
+      return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
+    }
+    if (sockets.error().code != ECONNREFUSED) {
+      // A peer with the same key would tell the cause, such as --encrypt; without one the key may be the
+      // cause.
+      if (why.find("--encrypt") == why.npos) why += " (another KEY, or its rdrecv has another sender)";
+      return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
+    }
+    if (Clock::now() + kTryAgain >= until) {
+      why += "; gave up after " + std::to_string(options.wait.count()) + " s";
+      return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
+    }
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
+// Derives the keys from KEY and the salt that a receiver sends; no two receivers have the same salt.
+class SaltedKeys {
+ public:
+  explicit SaltedKeys(io::SecretText secret) : secret_(std::move(secret)) {}
+
+  Result<net::SessionKey> control(const net::Salt& salt) {
+    if (!keys_ || salt != salt_) {
+      auto keys = net::derive_pipe_keys(secret_, salt);
+      if (!keys) return keys.error();
+      keys_ = *keys;
+      salt_ = salt;
+    }
+    return keys_->control;
+  }
+  // Returns the streams' key for the receiver that has proven itself last.
+  const net::SessionKey& data() const { return keys_->data; }
+  // Forgets the secret and the control channel's key, which are not needed any more.
+  void forget_all_but_data() {
+    secret_ = {};
+    keys_->control = {};
+  }
+
+ private:
+  io::SecretText secret_;
+  net::Salt salt_{};
+  std::optional<net::PipeKeys> keys_;
+};
+
+Options copy_options(const PipeOptions& options) {
+  Options copy = options.copy;
+  copy.sources = {Location{.kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = "-"}};
+  // rdrecv decides where the bytes go, so this path is only a placeholder.
+  copy.destination =
+      Location{.kind = Location::Kind::remote, .user = {}, .host = options.host, .path = "file"};
+  return copy;
+}
+
+}  // namespace
+
+int run_send(PipeOptions options) {
+  auto secret = read_key(std::move(options.key));
+  if (!secret) return fail(secret.error());
+  if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
+  auto input = open_input(options.file);
+  if (!input) return fail(input.error());
+  SaltedKeys keys(std::move(*secret));
+  net::HandshakeTerms terms;
+  terms.seals = options.copy.encrypt;
+  terms.key_of = [&keys](const net::Salt& salt) { return keys.control(salt); };
+  auto socket = reach_receiver(options, terms);
+  if (!socket) return fail(socket.error());
+  keys.forget_all_but_data();
+
+  // Until here a signal just ends the process, because no agent needs to be told of it.
+  const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);
+  raise_limits();
+  Parties parties;
+  parties.have_key = true;
+  parties.reached = net::peer_address(socket->get());
+  parties.start_source = [&] {
+    tree::AgentConfig place;
+    place.streams.key = keys.data();
+    place.standard.input = input->get();
+    place.standard.input_by_extents = true;
+    if (!options.file.empty()) place.standard.input_name = options.file;
+    return AgentLink::start_local(std::move(place));
+  };
+  parties.start_target = [&] {
+    net::make_control_socket(socket->get());
+    return AgentLink::of_connection(std::move(socket->fd), options.host, "its rdrecv is gone", socket->seal);
+  };
+  return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,26 @@
+// The only functions by which the programs write to their user's terminal.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "io/result.h"
+#include "io/write_all.h"
+
+namespace rdcp::cli {
+
+// These escape what is unsafe (visible_lines()), so no text can drive a terminal. They wait while a pipe is
+// full; stdio would drop text there if ssh, which shares the descriptor, has made it non-blocking. If `wait`
+// gives up, the rest of the text is lost, which is not an error. An error of standard error is ignored, since
+// there is nobody to report it to.
+io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait = {});
+void write_to_stderr(std::string_view text, const io::WriteWait& wait = {});
+
+// Writes to standard error without allocating memory. Nothing is escaped, so the parts must be our own words.
+void write_own_words(std::initializer_list<std::string_view> parts);
+
+// Draws a line over the one that the cursor is in; an empty line erases it. Returns false, without waiting,
+// if the terminal cannot take it now.
+bool draw_line(int terminal, std::string_view line);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,71 @@
+// Draws the progress line on a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace rdcp::cli {
+
+struct ProgressState {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;  // of the files found so far
+  std::uint64_t files_done = 0;
+  std::uint64_t files_total = 0;
+  bool walk_finished = false;  // the totals are final
+  std::string path;            // what is being copied; raw bytes
+};
+
+// Formats the line for a terminal of `columns` cells, and never makes it longer: "12.3/45.6 GB  7/90 files
+// 3.21 GB/s  ETA 0:12  path". While the walk goes on, the totals have a plus sign and the ETA is "--:--". The
+// path is made printable and shortened in the middle. A code point counts as one cell.
+std::string progress_line(const ProgressState& state, double bytes_per_second, std::size_t columns);
+
+// Returns the text in at most `cells` code points. If it is longer, "..." takes the place of its middle, and
+// the end, where file names differ, keeps the larger part. text must be valid UTF-8.
+std::string shorten_middle(const std::string& text, std::size_t cells);
+
+using ProgressClock = std::chrono::steady_clock;
+
+// Measures bytes per second over the last kWindow.
+class RateMeter {
+ public:
+  static constexpr std::chrono::seconds kWindow{5};
+  void add(ProgressClock::time_point now, std::uint64_t bytes_done);
+  double bytes_per_second() const;  // 0 until there are two samples
+
+ private:
+  struct Sample {
+    ProgressClock::time_point time;
+    std::uint64_t bytes_done;
+  };
+  std::deque<Sample> samples_;
+};
+
+// True if a progress line is wanted on fd: it is forced, or fd is a terminal that can redraw a line and
+// `quiet` is false.
+bool progress_wanted(bool forced, bool quiet, int fd);
+
+// Draws the progress line on fd, which it does not own. Not thread-safe.
+class Progress {
+ public:
+  static constexpr std::chrono::milliseconds kInterval{100};
+
+  explicit Progress(bool enabled, int fd = 2) : enabled_(enabled), fd_(fd) {}
+
+  // Redraws the line, at most once per kInterval, and not while this process is in the terminal's background.
+  void update(const ProgressState& state, ProgressClock::time_point now = ProgressClock::now());
+  // Erases the line; to be called before anything else is printed, and at the end.
+  void clear();
+
+ private:
+  bool enabled_;
+  int fd_;
+  bool drawn_ = false;
+  ProgressClock::time_point next_draw_{};
+  RateMeter rate_;
+};
+
+}  // namespace rdcp::cli

@@ -1,0 +1,117 @@
+#include "cli/text/report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/text/human.h"
+#include "cli/text/json_text.h"
+
+namespace rdcp::cli {
+namespace {
+
+std::string counts_line(const Summary& summary) {
+  std::string line = summary.program + ": copied " + plural(summary.files, "file", "files");
+  if (summary.directories > 0) line += ", " + plural(summary.directories, "directory", "directories");
+  if (summary.others > 0) line += ", " + plural(summary.others, "other entry", "other entries");
+  return line + fmt::format(", {} in {:.3f} s\n", format_bytes(summary.bytes), summary.seconds);
+}
+
+std::string means_line(const Summary& summary) {
+  if (summary.streams == 0) return {};
+  const std::string begin = summary.program + ": ";
+  std::string lines = begin + plural(summary.streams, "stream", "streams");
+  // The entry is empty for the number of a replacement stream that was never made.
+  const bool alike = std::ranges::all_of(
+      summary.ways, [&](const std::string& way) { return way.empty() || way == summary.ways.front(); });
+  if (alike && !summary.ways.empty()) lines += " over " + io::visible(summary.ways.front());
+  lines += "; files by " + io::visible(summary.ring) + "\n";
+  for (std::size_t i = 0; i < summary.ways.size() && !alike; ++i) {
+    if (!summary.ways[i].empty())
+      lines += fmt::format("{}stream {} over {}\n", begin, i, io::visible(summary.ways[i]));
+  }
+  for (const std::string& note : summary.notes) lines += begin + io::visible(note) + "\n";
+  return lines;
+}
+
+// Returns the ratio of the payloads; frames, handshakes and what TCP adds are not counted.
+double ratio_of(const Summary& summary) {
+  const auto raw = static_cast<double>(std::max<std::uint64_t>(summary.payload_bytes, 1));
+  return raw / static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
+}
+
+std::string wrapping_lines(const Summary& summary) {
+  std::string lines;
+  if (summary.encrypted) lines += summary.program + ": encrypted\n";
+  if (!summary.compress) return lines;
+  lines +=
+      fmt::format("{}: compressed {} to {} ({:.2f} : 1)\n", summary.program,
+                  format_bytes(summary.payload_bytes), format_bytes(summary.packed_bytes), ratio_of(summary));
+  return lines;
+}
+
+}  // namespace
+
+std::string error_line(const io::Error& error, std::string_view program) {
+  return std::string(program) + ": " + error.message() + "\n";
+}
+
+std::string warning_lines(const Summary& summary) {
+  std::string lines;
+  for (const std::string& warning : summary.warnings) {
+    lines += fmt::format("{}: warning: {}\n", summary.program, io::visible(warning));
+  }
+  for (const Loss& loss : summary.losses) {
+    if (loss.count == 0) continue;
+    lines += fmt::format("{}: warning: not kept: {} ({}; first {}: {})\n", summary.program, loss.kind,
+                         plural(loss.count, "entry", "entries"), io::printable(loss.first_path),
+                         io::visible(loss.cause));
+  }
+  return lines;
+}
+
+std::string summary_json(const Summary& summary) {
+  using nlohmann::ordered_json;
+  ordered_json json = {{"files", summary.files},           {"directories", summary.directories},
+                       {"others", summary.others},         {"bytes", summary.bytes},
+                       {"seconds", summary.seconds},       {"kept_bytes", summary.kept_bytes},
+                       {"sent_bytes", summary.wire_bytes}, {"resent_chunks", summary.retried_chunks},
+                       {"streams", summary.ways},          {"encrypted", summary.encrypted},
+                       {"compressed", summary.compress}};
+  if (summary.compress) {
+    json["raw_bytes"] = summary.payload_bytes;
+    json["packed_bytes"] = summary.packed_bytes;
+    json["ratio"] = ratio_of(summary);
+  }
+  json["limited_by"] = summary.limited_by;
+  json["warnings"] = summary.warnings;
+  json["not_kept"] = ordered_json::array();
+  for (const Loss& loss : summary.losses) {
+    if (loss.count == 0) continue;
+    json["not_kept"].push_back({{"what", loss.kind},
+                                {"entries", loss.count},
+                                {"first_path", loss.first_path},
+                                {"cause", loss.cause}});
+  }
+  return json_text(json);
+}
+
+std::string summary_lines(const Summary& summary) {
+  std::string lines = counts_line(summary) + means_line(summary) + wrapping_lines(summary);
+  if (summary.retried_chunks > 0) {
+    lines += fmt::format("{}: {} sent again after a wrong digest\n", summary.program,
+                         plural(summary.retried_chunks, "chunk", "chunks"));
+  }
+  if (summary.kept_bytes > 0) {
+    lines +=
+        fmt::format("{}: {} were there already; {} ({} bytes) were sent\n", summary.program,
+                    format_bytes(summary.kept_bytes), format_bytes(summary.wire_bytes), summary.wire_bytes);
+  }
+  if (!summary.limited_by.empty())
+    lines += fmt::format("{}: limited by {}\n", summary.program, io::visible(summary.limited_by));
+  const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;
+  return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate / 1e9);
+}
+
+}  // namespace rdcp::cli

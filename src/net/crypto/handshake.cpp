@@ -1,0 +1,258 @@
+#include "net/crypto/handshake.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "net/crypto/little_endian.h"
+#include "net/crypto/octets.h"
+
+namespace rdcp::net {
+namespace {
+
+constexpr std::string_view kMagic = "RDCP";
+constexpr std::string_view kListenerLabel = "rdcp listener";
+constexpr std::string_view kConnectorLabel = "rdcp connector";
+
+constexpr std::size_t kVersionAt = 4;
+constexpr std::size_t kIndexAt = 6;
+constexpr unsigned kSealingShift = 14;
+constexpr std::size_t kNonceAt = 8;
+
+// In a challenge.
+constexpr std::size_t kSaltAt = kNonceBytes;
+constexpr std::size_t kListenerSealingAt = kSaltAt + kSaltBytes;
+constexpr std::size_t kZerosAt = kListenerSealingAt + 1;
+constexpr std::size_t kMacAt = kListenerSealingAt + 8;
+static_assert(kMacAt + kMacBytes == kChallengeBytes);
+
+constexpr std::string_view kOnlyHere = "does not encrypt, and this side was told --encrypt";
+constexpr std::string_view kOnlyThere = "was told --encrypt, and this side was not";
+
+// A request of at most 256 bytes is never cut short by a signal once the pool is initialised (getrandom(2));
+// before that it may be interrupted.
+bool draw_random(std::span<std::byte> into) {
+  ssize_t drawn = -1;
+  do {
+    drawn = ::getrandom(into.data(), into.size(), 0);
+  } while (drawn < 0 && errno == EINTR);
+  return drawn == static_cast<ssize_t>(into.size());
+}
+
+io::Error refusal(std::string_view detail, io::ErrorKind kind = io::ErrorKind::connection) {
+  return io::plain_error(kind, "handshake with", "peer", detail);
+}
+
+io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcript& transcript) {
+  constexpr std::size_t kIntegerBytes = 6;
+  std::array<std::byte, kConnectorLabel.size() + kIntegerBytes + kSaltBytes + 2 * kNonceBytes> message;
+  const auto* text = reinterpret_cast<const std::byte*>(label.data());
+  std::byte* end = std::copy(text, text + label.size(), message.data());
+  store_le(end, transcript.version);
+  store_le(end + 2, transcript.stream_index);
+  end[4] = static_cast<std::byte>(transcript.connector_sealing);
+  end[5] = static_cast<std::byte>(transcript.listener_sealing);
+  end = std::ranges::copy(transcript.salt, end + kIntegerBytes).out;
+  end = std::ranges::copy(transcript.connector_nonce, end).out;
+  end = std::ranges::copy(transcript.listener_nonce, end).out;
+
+  Mac result{};
+  std::size_t bytes = 0;
+  const auto* made =
+      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(), to_read(message),
+                static_cast<std::size_t>(end - message.data()), to_write(result), result.size(), &bytes);
+  if (made == nullptr || bytes != result.size()) return refusal("OpenSSL does not provide HMAC-SHA256 here");
+  return result;
+}
+
+std::uint8_t own_sealing(bool seals) {
+  if (!seals) return 0;
+  return static_cast<std::uint8_t>(has_fast_aes() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305);
+}
+
+io::Result<std::optional<SealKeys>> keys_of(const SessionKey& key, const Transcript& transcript,
+                                            bool connector) {
+  if (transcript.connector_sealing == 0) return std::optional<SealKeys>();
+  constexpr auto kAes = static_cast<std::uint8_t>(Cipher::aes_256_gcm);
+  const bool aes = transcript.connector_sealing == kAes && transcript.listener_sealing == kAes;
+  const SealContext context{.connector_nonce = transcript.connector_nonce,
+                            .listener_nonce = transcript.listener_nonce,
+                            .version = transcript.version,
+                            .stream_index = transcript.stream_index,
+                            .cipher = aes ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305};
+  const auto keys = derive_seal_keys(key, context, connector);
+  if (!keys) return keys.error();
+  return std::optional<SealKeys>(*keys);
+}
+
+// Of what the other side says, as seen from this one.
+std::string_view disagreement_of(std::uint8_t here, std::uint8_t there) {
+  if (there > static_cast<std::uint8_t>(Cipher::chacha20_poly1305)) return "wants an encryption unknown here";
+  if (here != 0 && there == 0) return kOnlyHere;
+  return here == 0 && there != 0 ? kOnlyThere : std::string_view();
+}
+
+io::Result<void> compare(const io::Result<Mac>& expected, std::span<const std::byte, kMacBytes> claimed) {
+  if (!expected) return expected.error();
+  if (CRYPTO_memcmp(expected->data(), claimed.data(), kMacBytes) != 0) {
+    return refusal("does not hold this job's key");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
+  const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
+  if (message.size() < kRefusalBytes || !std::ranges::equal(message.first<kVersionAt>(), kMagic, same)) {
+    return std::nullopt;
+  }
+  const auto version = load_le<std::uint16_t>(message.data() + kVersionAt);
+  return version == kProtocolVersion ? std::nullopt : std::optional(version);
+}
+
+io::Error version_error(std::uint16_t theirs) {
+  return refusal("speaks stream protocol " + std::to_string(theirs) + ", this side speaks " +
+                     std::to_string(kProtocolVersion) + ": install the same version on both",
+                 io::ErrorKind::protocol);
+}
+
+std::array<std::byte, kRefusalBytes> version_refusal() {
+  std::array<std::byte, kRefusalBytes> message{};
+  std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
+  store_le(message.data() + kVersionAt, kProtocolVersion);
+  return message;
+}
+
+io::Result<SessionKey> make_session_key() {
+  SessionKey key;
+  if (!draw_random(key)) return io::errno_error("draw", "session key");
+  return key;
+}
+
+io::Result<Mac> listener_mac(const SessionKey& key, const Transcript& transcript) {
+  return mac(key, kListenerLabel, transcript);
+}
+
+io::Result<Mac> connector_mac(const SessionKey& key, const Transcript& transcript) {
+  return mac(key, kConnectorLabel, transcript);
+}
+
+io::Result<Salt> make_salt() {
+  Salt salt;
+  if (!draw_random(salt)) return io::errno_error("draw", "salt");
+  return salt;
+}
+
+Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
+    : terms_(terms), nonce_drawn_(draw_random(transcript_.connector_nonce)) {
+  transcript_.stream_index = stream_index & kStreamIndexMax;
+  transcript_.connector_sealing = own_sealing(terms.seals);
+}
+
+std::array<std::byte, kHelloBytes> Connector::hello() const {
+  std::array<std::byte, kHelloBytes> message{};
+  std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
+  store_le(message.data() + kVersionAt, kProtocolVersion);
+  store_le(
+      message.data() + kIndexAt,
+      static_cast<std::uint16_t>(transcript_.stream_index | transcript_.connector_sealing << kSealingShift));
+  std::ranges::copy(transcript_.connector_nonce, message.begin() + kNonceAt);
+  return message;
+}
+
+io::Result<std::array<std::byte, kProofBytes>> Connector::answer(
+    std::span<const std::byte, kChallengeBytes> challenge) const {
+  if (!nonce_drawn_) return refusal("the system has no random bytes");
+  const Transcript transcript = transcript_with(challenge);
+  const auto key = key_for(transcript);
+  if (!key) return key.error();
+  if (auto proven = compare(listener_mac(*key, transcript), challenge.last<kMacBytes>()); !proven) {
+    return proven.error();
+  }
+  const auto zeros = challenge.subspan<kZerosAt, kMacAt - kZerosAt>();
+  const auto disagreement = disagreement_of(transcript.connector_sealing, transcript.listener_sealing);
+  if (!disagreement.empty()) return refusal(disagreement);
+  if (!std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; })) {
+    return refusal("says what this version does not know", io::ErrorKind::protocol);
+  }
+  return connector_mac(*key, transcript);
+}
+
+Transcript Connector::transcript_with(std::span<const std::byte, kChallengeBytes> challenge) const {
+  Transcript transcript = transcript_;
+  std::ranges::copy(challenge.first<kNonceBytes>(), transcript.listener_nonce.begin());
+  std::ranges::copy(challenge.subspan<kSaltAt, kSaltBytes>(), transcript.salt.begin());
+  transcript.listener_sealing = std::to_integer<std::uint8_t>(challenge[kListenerSealingAt]);
+  return transcript;
+}
+
+io::Result<SessionKey> Connector::key_for(const Transcript& transcript) const {
+  if (terms_.key_of) return terms_.key_of(transcript.salt);
+  return terms_.key;
+}
+
+io::Result<std::optional<SealKeys>> Connector::seal_keys(
+    std::span<const std::byte, kChallengeBytes> challenge) const {
+  const Transcript transcript = transcript_with(challenge);
+  const auto key = key_for(transcript);
+  if (!key) return key.error();
+  return keys_of(*key, transcript, true);
+}
+
+Listener::Listener(const HandshakeTerms& terms)
+    : terms_(terms), nonce_drawn_(draw_random(transcript_.listener_nonce)) {
+  transcript_.listener_sealing = own_sealing(terms.seals);
+  transcript_.salt = terms.salt;
+}
+
+io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
+    std::span<const std::byte, kHelloBytes> hello, std::uint16_t stream_count) {
+  challenged_ = false;
+  if (!nonce_drawn_) return refusal("the system has no random bytes");
+  const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
+  if (!std::ranges::equal(hello.first<kVersionAt>(), kMagic, same)) {
+    return refusal("does not speak rdcp", io::ErrorKind::protocol);
+  }
+  if (const auto theirs = other_version(hello)) return version_error(*theirs);
+  const auto index = load_le<std::uint16_t>(hello.data() + kIndexAt);
+  transcript_.stream_index = index & kStreamIndexMax;
+  transcript_.connector_sealing = static_cast<std::uint8_t>(index >> kSealingShift);
+  if (transcript_.stream_index >= stream_count) {
+    return refusal(
+        "asks for stream " + std::to_string(transcript_.stream_index) + " of " + std::to_string(stream_count),
+        io::ErrorKind::protocol);
+  }
+  std::ranges::copy(hello.last<kNonceBytes>(), transcript_.connector_nonce.begin());
+  const auto proof = listener_mac(terms_.key, transcript_);
+  if (!proof) return proof.error();
+  challenged_ = true;
+  std::array<std::byte, kChallengeBytes> message{};
+  std::ranges::copy(transcript_.listener_nonce, message.begin());
+  std::ranges::copy(transcript_.salt, message.begin() + kSaltAt);
+  message[kListenerSealingAt] = static_cast<std::byte>(transcript_.listener_sealing);
+  std::ranges::copy(*proof, message.begin() + kMacAt);
+  return message;
+}
+
+io::Result<void> Listener::check(std::span<const std::byte, kProofBytes> proof) const {
+  if (!challenged_) return refusal("sends a proof before it was asked");
+  if (auto proven = compare(connector_mac(terms_.key, transcript_), proof); !proven) return proven;
+  if (!disagreement().empty()) return refusal(disagreement());
+  return {};
+}
+
+std::string_view Listener::disagreement() const {
+  if (!challenged_) return {};
+  return disagreement_of(transcript_.listener_sealing, transcript_.connector_sealing);
+}
+
+io::Result<std::optional<SealKeys>> Listener::seal_keys() const {
+  return keys_of(terms_.key, transcript_, false);
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,393 @@
+#include "net/rdma/rdma_connect.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "io/ring.h"
+#include "net/rdma/rdma_connection.h"
+#include "net/sockets/sockets.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookUp{100};    // how often `stop` is looked at
+constexpr milliseconds kTryAgain{200};  // after a failed attempt
+constexpr milliseconds kResolveMax{2000};
+// A rail on which nobody answers at all is given up sooner than one that refuses.
+constexpr std::chrono::seconds kNoAnswerMax{5};
+// How long a rail is waited for before the next one is tried beside it, for a further stream.
+constexpr std::chrono::seconds kNextRail{1};
+// Fewer than a listener holds unproven, so that none pushes another out.
+constexpr std::size_t kDialsAtOnce = RdmaListener::kPendingMax / 2;
+
+// Attempts at one proven connection over a rail.
+class RdmaConnectAttempt {
+ public:
+  RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, std::size_t rail_index,
+                     std::uint16_t stream_index);
+
+  std::size_t rail_index() const { return rail_index_; }
+  std::uint16_t stream_index() const { return stream_index_; }
+  bool proven() const { return state_ == State::proven; }
+  // Why it was given up; empty while it was not.
+  const std::string& cause() const { return cause_; }
+  RdmaConnectionPtr take() { return std::move(connection_); }
+
+  void append_polls(std::vector<pollfd>& polls) const;
+  // Goes on as far as it can.
+  void step();
+
+ private:
+  enum class State : unsigned char {
+    waiting,
+    resolving_address,
+    resolving_route,
+    connecting,
+    challenged,
+    proven
+  };
+
+  void begin();
+  void take_event(const CmEvent& event);
+  void take_message(const RdmaQueue::Completion& completion);
+  void connect();
+  void hello();
+  void try_again(const io::Error& error, Clock::duration limit);
+  void fail(const io::Error& error);
+  void fail_if_overdue();
+  bool under_way() const { return !proven() && cause_.empty(); }
+  std::string peer() const { return Address{rail_.listening.host, rail_.listening.listen_port}.text(); }
+
+  const RdmaCall& call_;
+  Rail rail_;
+  std::size_t rail_index_;
+  std::uint16_t stream_index_;
+  Connector connector_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point attempt_at_ = started_;  // when it began or, while waiting, begins
+  State state_ = State::waiting;
+  std::string cause_;
+  EventChannel channel_;  // these two until there is a connection
+  CmId id_;
+  RdmaConnectionPtr connection_;
+};
+
+RdmaConnectAttempt::RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, std::size_t rail_index,
+                                       std::uint16_t stream_index)
+    : call_(call),
+      rail_(rail),
+      rail_index_(rail_index),
+      stream_index_(stream_index),
+      connector_(call.key, stream_index) {}
+
+void RdmaConnectAttempt::append_polls(std::vector<pollfd>& polls) const {
+  if (!under_way()) return;
+  if (channel_) polls.push_back({channel_->fd, POLLIN, 0});
+  if (!connection_) return;
+  polls.push_back({connection_->channel().fd, POLLIN, 0});
+  polls.push_back({connection_->queue().fd(), POLLIN, 0});
+}
+
+void RdmaConnectAttempt::step() {
+  if (state_ == State::waiting && Clock::now() >= attempt_at_) begin();
+  while (under_way()) {
+    rdma_event_channel* channel = connection_ ? &connection_->channel() : channel_.get();
+    if (channel == nullptr) break;
+    const auto event = next_cm_event(*channel);
+    if (!event) break;
+    take_event(*event);
+  }
+  if (connection_ && under_way()) connection_->queue().take_bell();
+  while (connection_ && under_way()) {
+    const auto completion = connection_->queue().next();
+    if (!completion) break;
+    take_message(*completion);
+  }
+  fail_if_overdue();
+}
+
+void RdmaConnectAttempt::begin() {
+  auto from = to_socket_address({rail_.connecting.host, 0});
+  if (!from) return fail(from.error());
+  auto to = to_socket_address({rail_.listening.host, rail_.listening.listen_port});
+  if (!to) return fail(to.error());
+  auto channel = open_event_channel();
+  if (!channel) return fail(channel.error());
+  channel_ = std::move(*channel);
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+    return fail(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection));
+  }
+  id_.reset(id);
+  state_ = State::resolving_address;
+  attempt_at_ = Clock::now();
+  // Bound to the rail's own address, so that a host with several ports uses this one.
+  if (rdma_resolve_addr(id, from->get(), to->get(), static_cast<int>(kResolveMax.count())) != 0) {
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+  }
+}
+
+void RdmaConnectAttempt::take_event(const CmEvent& event) {
+  if (event.type == RDMA_CM_EVENT_ADDR_RESOLVED && state_ == State::resolving_address) {
+    state_ = State::resolving_route;
+    if (rdma_resolve_route(id_.get(), static_cast<int>(kResolveMax.count())) != 0) {
+      try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+    }
+  } else if (event.type == RDMA_CM_EVENT_ROUTE_RESOLVED && state_ == State::resolving_route) {
+    connect();
+  } else if (event.type == RDMA_CM_EVENT_ESTABLISHED && state_ == State::connecting) {
+    hello();
+  } else {
+    const bool refused = event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED;
+    try_again(cm_error(event.type, event.status, peer()), refused ? kConnectRetry : kNoAnswerMax);
+  }
+}
+
+void RdmaConnectAttempt::connect() {
+  auto connection = RdmaConnection::create(std::move(channel_), std::move(id_), rail_.connecting, call_);
+  if (!connection) return fail(connection.error());
+  connection_ = std::move(*connection);
+  state_ = State::connecting;
+  rdma_conn_param parameters = connection_parameters();
+  if (rdma_connect(&connection_->id(), &parameters) != 0) {
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+  }
+}
+
+void RdmaConnectAttempt::hello() {
+  state_ = State::challenged;
+  if (auto sent = connection_->queue().send(connector_.hello()); !sent) fail(sent.error());
+}
+
+void RdmaConnectAttempt::take_message(const RdmaQueue::Completion& completion) {
+  if (completion.status != IBV_WC_SUCCESS) {
+    return try_again(completion_error(completion.status, peer()), kConnectRetry);
+  }
+  if (completion.kind != RdmaQueue::Kind::received) return;
+  const auto message = connection_->queue().received(completion);
+  if (state_ != State::challenged || message.size() != kChallengeBytes) {
+    return fail(io::plain_error(io::ErrorKind::protocol, "", "", "does not speak rdcp"));
+  }
+  const auto proof = connector_.answer(message.first<kChallengeBytes>());
+  if (!proof) return fail(proof.error());
+  const auto seal = connector_.seal_keys(message.first<kChallengeBytes>());
+  if (!seal) return fail(seal.error());
+  connection_->set_seal(*seal);
+  if (auto posted = connection_->queue().repost(completion.index); !posted) return fail(posted.error());
+  if (auto sent = connection_->queue().send(*proof); !sent) return fail(sent.error());
+  state_ = State::proven;
+}
+
+void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit) {
+  if (Clock::now() + kTryAgain >= started_ + limit) return fail(error);
+  connection_.reset();
+  id_.reset();
+  channel_.reset();
+  state_ = State::waiting;
+  attempt_at_ = Clock::now() + kTryAgain;
+}
+
+// The address is named once, by whoever tells the cause.
+void RdmaConnectAttempt::fail(const io::Error& error) {
+  cause_ = cause_of(error);
+  connection_.reset();
+  id_.reset();
+  channel_.reset();
+}
+
+void RdmaConnectAttempt::fail_if_overdue() {
+  if (!under_way() || state_ == State::waiting) return;
+  const Clock::duration limit =
+      state_ == State::challenged ? Clock::duration(kHandshakeTimeout) : kNoAnswerMax;
+  if (Clock::now() - attempt_at_ < limit) return;
+  const char* missing =
+      state_ == State::challenged ? "connected, but does not speak rdcp" : "does not answer";
+  fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
+}
+
+io::Error stopped() {
+  return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
+}
+
+// cause: empty where none has come.
+std::string cause_text(const Rail& rail, const std::string& cause) {
+  return rail.connecting.device + " -> " + rail.listening.host + ": " +
+         (cause.empty() ? "does not answer" : cause);
+}
+
+// causes: of each rail.
+io::Error all_failed(const std::vector<Rail>& rails, const std::vector<std::string>& causes) {
+  std::string text;
+  for (std::size_t rail = 0; rail < rails.size(); ++rail) {
+    text += (text.empty() ? "" : "; ") + cause_text(rails[rail], causes[rail]);
+  }
+  if (text.empty()) text = "no RDMA path is known";
+  return io::plain_error(io::ErrorKind::connection, "connect to", "peer", text);
+}
+
+void wait_for(const std::vector<std::unique_ptr<RdmaConnectAttempt>>& dials) {
+  std::vector<pollfd> polls;
+  for (const auto& dial : dials) dial->append_polls(polls);
+  ::poll(polls.data(), polls.size(), static_cast<int>(kLookUp.count()));
+}
+
+// All streams of one connect_rails().
+class RailCall {
+ public:
+  RailCall(const std::vector<Rail>& rails, const RdmaCall& call);
+  io::Result<RailConnections> run();
+
+ private:
+  bool lost(std::size_t rail) const { return !causes_[rail].empty(); }
+  bool all_lost() const {
+    return std::ranges::none_of(causes_, [](const std::string& cause) { return cause.empty(); });
+  }
+  std::size_t next_rail(std::uint16_t stream) const;
+  void start_dials();
+  void take_results();
+  RailConnections result();
+
+  const std::vector<Rail>& rails_;
+  const RdmaCall& call_;
+  Clock::time_point until_;
+  std::vector<std::string> causes_;     // of each rail, empty while it is not lost
+  std::vector<std::uint16_t> waiting_;  // streams without a dial, the last first
+  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;
+  RdmaConnections connections_;
+};
+
+RailCall::RailCall(const std::vector<Rail>& rails, const RdmaCall& call)
+    : rails_(rails),
+      call_(call),
+      until_(Clock::now() + call.deadline),
+      causes_(rails.size()),
+      connections_(call.stream_count) {
+  for (std::uint16_t stream = call.stream_count; stream > 0; --stream) {
+    waiting_.push_back(static_cast<std::uint16_t>(stream - 1));
+  }
+}
+
+io::Result<RailConnections> RailCall::run() {
+  while (!waiting_.empty() || !dials_.empty()) {
+    if (call_.stop.load()) return stopped();
+    if (all_lost() || Clock::now() >= until_) return all_failed(rails_, causes_);
+    start_dials();
+    wait_for(dials_);
+    for (const auto& dial : dials_) dial->step();
+    take_results();
+  }
+  return result();
+}
+
+std::size_t RailCall::next_rail(std::uint16_t stream) const {
+  std::size_t rail = stream % rails_.size();
+  while (lost(rail)) rail = (rail + 1) % rails_.size();
+  return rail;
+}
+
+void RailCall::start_dials() {
+  while (!waiting_.empty() && dials_.size() < kDialsAtOnce) {
+    const std::uint16_t stream = waiting_.back();
+    waiting_.pop_back();
+    const std::size_t rail = next_rail(stream);
+    dials_.push_back(std::make_unique<RdmaConnectAttempt>(call_, rails_[rail], rail, stream));
+    dials_.back()->step();
+  }
+}
+
+// What other streams have proven over a rail that is lost stays: it may have been lost for new ones only.
+void RailCall::take_results() {
+  for (const auto& dial : dials_) {
+    if (dial->proven()) connections_[dial->stream_index()] = dial->take();
+    if (dial->cause().empty()) continue;
+    causes_[dial->rail_index()] = dial->cause();
+    waiting_.push_back(dial->stream_index());
+  }
+  std::erase_if(dials_, [](const auto& dial) { return dial->proven() || !dial->cause().empty(); });
+}
+
+RailConnections RailCall::result() {
+  RailConnections result{std::move(connections_), {}};
+  for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
+    if (lost(rail)) result.lost_rails.push_back("rail " + cause_text(rails_[rail], causes_[rail]));
+  }
+  return result;
+}
+
+// The rails of one connect_further(), the first one first.
+class RailRace {
+ public:
+  RailRace(std::vector<Rail> rails, const RdmaCall& call, std::uint16_t stream)
+      : rails_(std::move(rails)), call_(call), stream_(stream) {}
+  io::Result<RdmaConnectionPtr> run();
+
+ private:
+  void start_next();
+  // None of them is proven while this is asked for.
+  std::size_t under_way() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(dials_, [](const auto& dial) { return dial->cause().empty(); }));
+  }
+  io::Error failed() const;
+
+  const std::vector<Rail> rails_;
+  const RdmaCall& call_;
+  const std::uint16_t stream_;
+  Clock::time_point next_start_;
+  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;  // of the first rails
+};
+
+io::Result<RdmaConnectionPtr> RailRace::run() {
+  const auto until = Clock::now() + call_.deadline;
+  for (;;) {
+    if (call_.stop.load()) return stopped();
+    start_next();
+    if (under_way() == 0 || Clock::now() >= until) return failed();
+    wait_for(dials_);
+    for (const auto& dial : dials_) {
+      dial->step();
+      if (dial->proven()) return dial->take();
+    }
+  }
+}
+
+// All that have failed are passed over.
+void RailRace::start_next() {
+  while (dials_.size() < rails_.size() && under_way() < kDialsAtOnce) {
+    if (under_way() > 0 && Clock::now() < next_start_) return;
+    dials_.push_back(
+        std::make_unique<RdmaConnectAttempt>(call_, rails_[dials_.size()], dials_.size(), stream_));
+    next_start_ = Clock::now() + kNextRail;
+    dials_.back()->step();
+  }
+}
+
+io::Error RailRace::failed() const {
+  std::vector<std::string> causes(rails_.size());
+  std::ranges::transform(dials_, causes.begin(), [](const auto& dial) { return dial->cause(); });
+  return all_failed(rails_, causes);
+}
+
+}  // namespace
+
+io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call) {
+  return RailCall(rails, call).run();
+}
+
+io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, const RdmaCall& call,
+                                              std::uint16_t stream) {
+  std::vector<Rail> in_turn = rails;
+  if (!rails.empty()) {
+    std::ranges::rotate(in_turn, in_turn.begin() + static_cast<std::ptrdiff_t>(stream % rails.size()));
+  }
+  return RailRace(std::move(in_turn), call, stream).run();
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,355 @@
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <string>
+#include <utility>
+
+#include "io/ring.h"
+#include "net/rdma/rdma_connect.h"
+#include "net/rdma/rdma_connection.h"
+#include "net/sockets/sockets.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+constexpr int kBacklog = 16;
+constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
+constexpr std::chrono::seconds kListenAgain{1};    // after a device was removed
+
+// A connection whose peer has not yet proven itself.
+class PendingRdma {
+ public:
+  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms)
+      : connection_(std::move(connection)), deadline_(Clock::now() + kHandshakeTimeout), listener_(terms) {}
+
+  Clock::time_point deadline() const { return deadline_; }
+  std::uint16_t stream_index() const { return listener_.stream_index(); }
+  std::string peer() const { return peer_address_text(connection_->id()); }
+  RdmaConnectionPtr take() { return std::move(connection_); }
+  void append_polls(std::vector<pollfd>& polls) const {
+    polls.push_back({connection_->channel().fd, POLLIN, 0});
+    polls.push_back({connection_->queue().fd(), POLLIN, 0});
+  }
+
+  // Goes as far as the messages that are there lead. True: proven. An error: drop it.
+  io::Result<bool> step(std::uint16_t stream_count);
+
+ private:
+  io::Result<void> take_events();
+  io::Result<bool> take_message(const RdmaQueue::Completion& completion, std::uint16_t stream_count);
+  io::Result<void> answer_hello(std::span<const std::byte> message, std::uint16_t stream_count);
+
+  RdmaConnectionPtr connection_;
+  Clock::time_point deadline_;
+  Listener listener_;
+  bool challenged_ = false;
+};
+
+io::Error not_rdcp() {
+  return io::plain_error(io::ErrorKind::protocol, "handshake with", "peer", "does not speak rdcp");
+}
+
+io::Result<bool> PendingRdma::step(std::uint16_t stream_count) {
+  if (auto still_there = take_events(); !still_there) return still_there.error();
+  connection_->queue().take_bell();
+  // Not a message more than the proof: what follows it belongs to the stream.
+  while (const auto completion = connection_->queue().next()) {
+    const auto proven = take_message(*completion, stream_count);
+    if (!proven || *proven) return proven;
+  }
+  return false;
+}
+
+// The peer's first message may be here before the event that says that the connection is made.
+io::Result<void> PendingRdma::take_events() {
+  while (const auto event = next_cm_event(connection_->channel())) {
+    if (event->type != RDMA_CM_EVENT_ESTABLISHED) return cm_error(event->type, event->status, peer());
+  }
+  return {};
+}
+
+io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completion,
+                                           std::uint16_t stream_count) {
+  if (completion.status != IBV_WC_SUCCESS) return completion_error(completion.status, peer());
+  if (completion.kind != RdmaQueue::Kind::received) return false;
+  const auto message = connection_->queue().received(completion);
+  if (!challenged_) {
+    if (auto answered = answer_hello(message, stream_count); !answered) return answered.error();
+  } else {
+    if (message.size() != kProofBytes) return not_rdcp();
+    if (auto proven = listener_.check(message.first<kProofBytes>()); !proven) return proven.error();
+    const auto seal = listener_.seal_keys();
+    if (!seal) return seal.error();
+    connection_->set_seal(*seal);
+  }
+  if (auto posted = connection_->queue().repost(completion.index); !posted) return posted.error();
+  return std::exchange(challenged_, true);
+}
+
+io::Result<void> PendingRdma::answer_hello(std::span<const std::byte> message, std::uint16_t stream_count) {
+  if (message.size() != kHelloBytes) return not_rdcp();
+  const auto challenge = listener_.challenge(message.first<kHelloBytes>(), stream_count);
+  if (!challenge) return challenge.error();
+  if (auto sent = connection_->queue().send(*challenge); !sent) return sent.error();
+  return {};
+}
+
+io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
+  auto address = to_socket_address({host, at});
+  if (!address) return address.error();
+  const auto failed = [&] {
+    return io::errno_error("listen for RDMA on", host, errno, io::ErrorKind::connection);
+  };
+  rdma_cm_id* raw = nullptr;
+  if (rdma_create_id(&channel, &raw, nullptr, RDMA_PS_TCP) != 0) return failed();
+  CmId id(raw);
+  if (rdma_bind_addr(raw, address->get()) != 0 || rdma_listen(raw, kBacklog) != 0) return failed();
+  return id;
+}
+
+// This host's ports, and an id that listens on each.
+class ListeningIds {
+ public:
+  // As RdmaListener::open().
+  io::Result<void> open(std::vector<RdmaPort>& ports, std::uint16_t at);
+  rdma_event_channel& channel() const { return *channel_; }
+  // A request comes in at an address that is listened on.
+  const RdmaPort& port_of(rdma_cm_id& id) const;
+  // Its device is gone.
+  void remove(const rdma_cm_id* id);
+  void listen_again();
+  int interrupted() const { return interrupted_.get(); }
+  void interrupt() const;
+
+ private:
+  struct Id {
+    RdmaPort port;
+    CmId id;  // null while its device is gone
+  };
+  EventChannel channel_;
+  std::vector<Id> ids_;
+  io::Fd interrupted_;  // eventfd
+  Clock::time_point listen_again_;
+};
+
+io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
+  auto channel = open_event_channel();
+  if (!channel) return channel.error();
+  channel_ = std::move(*channel);
+  interrupted_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!interrupted_) return io::errno_error("listen for", "RDMA", errno, io::ErrorKind::connection);
+  io::Error last = io::plain_error(io::ErrorKind::connection, "listen for", "RDMA", "there is no port");
+  for (RdmaPort& port : ports) {
+    port.listen_port = 0;
+    auto id = listen_on(*channel_, port.host, at);
+    if (!id) {
+      last = id.error();
+      continue;
+    }
+    port.listen_port = ntohs(rdma_get_src_port(id->get()));
+    ids_.push_back({port, std::move(*id)});
+  }
+  if (ids_.empty()) return last;
+  return {};
+}
+
+const RdmaPort& ListeningIds::port_of(rdma_cm_id& id) const {
+  const std::string here = local_address_text(id);
+  const auto found = std::ranges::find_if(ids_, [&](const Id& one) {
+    return Address{one.port.host, one.port.listen_port}.text() == here;
+  });
+  return found == ids_.end() ? ids_.front().port : found->port;
+}
+
+void ListeningIds::remove(const rdma_cm_id* id) {
+  for (Id& one : ids_) {
+    if (one.id.get() == id) one.id.reset();
+  }
+}
+
+void ListeningIds::listen_again() {
+  const bool all_there = std::ranges::all_of(ids_, [](const Id& one) { return bool(one.id); });
+  if (all_there || Clock::now() < listen_again_) return;
+  listen_again_ = Clock::now() + kListenAgain;
+  for (Id& one : ids_) {
+    if (one.id) continue;
+    if (auto id = listen_on(*channel_, one.port.host, one.port.listen_port)) one.id = std::move(*id);
+  }
+}
+
+void ListeningIds::interrupt() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(interrupted_.get(), &one, sizeof(one));
+}
+
+// The unproven and the proven connections of one accept_all().
+class RdmaAcceptor {
+ public:
+  // only_one: of any number below the call's.
+  RdmaAcceptor(const RdmaCall& call, ListeningIds& listening, bool only_one)
+      : call_(call), listening_(listening), only_one_(only_one), proven_(only_one ? 1 : call.stream_count) {}
+
+  bool complete() const {
+    return std::ranges::all_of(proven_, [](const RdmaConnectionPtr& one) { return bool(one); });
+  }
+  RdmaConnections take() { return std::move(proven_); }
+  std::uint16_t last_number() const { return last_number_; }
+  const std::string& last_refusal() const { return last_refusal_; }
+
+  void wait(Clock::duration max_wait) const;
+  void serve();
+
+ private:
+  void take_request(CmId id);
+  io::Result<void> accept(CmId id);
+  void step(std::list<PendingRdma>::iterator pending);
+  void drop_overdue();
+  void refuse(std::list<PendingRdma>::iterator pending, const std::string& why);
+
+  const RdmaCall& call_;
+  ListeningIds& listening_;
+  const bool only_one_;
+  std::uint16_t last_number_ = 0;   // of a proven connection
+  std::list<PendingRdma> pending_;  // the oldest first
+  RdmaConnections proven_;
+  std::string last_refusal_;
+};
+
+void RdmaAcceptor::wait(Clock::duration max_wait) const {
+  std::vector<pollfd> polls{{listening_.channel().fd, POLLIN, 0}, {listening_.interrupted(), POLLIN, 0}};
+  for (const PendingRdma& pending : pending_) pending.append_polls(polls);
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(max_wait);
+  ::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
+}
+
+// At most kPendingMax new ones at a time, so that those already here are served in between.
+void RdmaAcceptor::serve() {
+  listening_.listen_again();
+  for (auto next = pending_.begin(); next != pending_.end();) step(next++);
+  drop_overdue();
+  for (std::size_t i = 0; i < RdmaListener::kPendingMax; ++i) {
+    const auto event = next_cm_event(listening_.channel());
+    if (!event) return;
+    if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      take_request(CmId(event->id));
+    } else {
+      last_refusal_ = cause_of(cm_error(event->type, event->status, "listener"));
+      if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) listening_.remove(event->id);
+    }
+  }
+}
+
+// Destroying a requested id turns the request down.
+void RdmaAcceptor::take_request(CmId id) {
+  if (pending_.size() == RdmaListener::kPendingMax) {
+    refuse(pending_.begin(), "was closed for newer ones before it proved itself");
+  }
+  const std::string peer = peer_address_text(*id);
+  if (auto accepted = accept(std::move(id)); !accepted)
+    last_refusal_ = peer + " " + accepted.error().message();
+}
+
+io::Result<void> RdmaAcceptor::accept(CmId id) {
+  auto channel = open_event_channel();
+  if (!channel) return channel.error();
+  const auto refused = [] { return io::errno_error("accept", "", errno, io::ErrorKind::connection); };
+  // A channel of its own: the listener's closes before the stream begins, and each stream polls its own.
+  if (rdma_migrate_id(id.get(), channel->get()) != 0) return refused();
+  const RdmaPort& port = listening_.port_of(*id);
+  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call_);
+  if (!connection) return connection.error();
+  rdma_conn_param parameters = connection_parameters();
+  if (rdma_accept(&(*connection)->id(), &parameters) != 0) return refused();
+  pending_.emplace_back(std::move(*connection), call_.key);
+  return {};
+}
+
+void RdmaAcceptor::step(std::list<PendingRdma>::iterator pending) {
+  const auto proven = pending->step(call_.stream_count);
+  if (!proven) {
+    refuse(pending, cause_of(proven.error()));
+  } else if (*proven) {
+    last_number_ = pending->stream_index();
+    proven_[only_one_ ? 0 : last_number_] = pending->take();
+    pending_.erase(pending);
+  }
+}
+
+void RdmaAcceptor::drop_overdue() {
+  while (!pending_.empty() && pending_.front().deadline() <= Clock::now()) {
+    refuse(pending_.begin(), "said nothing that proves it in time");
+  }
+}
+
+void RdmaAcceptor::refuse(std::list<PendingRdma>::iterator pending, const std::string& why) {
+  last_refusal_ = pending->peer() + " " + why;
+  pending_.erase(pending);
+}
+
+io::Error gave_up(const std::string& last_refusal) {
+  std::string detail = "the other side did not connect in time";
+  if (!last_refusal.empty()) detail += "; last refused: " + last_refusal;
+  return io::plain_error(io::ErrorKind::connection, "accept", "RDMA connections", detail);
+}
+
+// Serves until all connections are there; null `until`: without a deadline.
+io::Result<void> receive_all(RdmaAcceptor& reception, const std::optional<Clock::time_point>& until,
+                             const std::atomic<bool>& stop) {
+  while (!reception.complete()) {
+    if (stop.load()) {
+      return io::plain_error(io::ErrorKind::interrupted, "accept", "RDMA connections", "stopped");
+    }
+    const auto now = Clock::now();
+    if (until && now >= *until) return gave_up(reception.last_refusal());
+    reception.wait(until ? std::min<Clock::duration>(kLookUp, *until - now) : Clock::duration(kLookUp));
+    reception.serve();
+  }
+  return {};
+}
+
+}  // namespace
+
+struct RdmaListener::Ids : ListeningIds {};
+
+RdmaListener::RdmaListener(std::unique_ptr<Ids> ids) : ids_(std::move(ids)) {}
+RdmaListener::RdmaListener(RdmaListener&&) noexcept = default;
+RdmaListener& RdmaListener::operator=(RdmaListener&&) noexcept = default;
+RdmaListener::~RdmaListener() = default;
+
+io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
+  auto ids = std::make_unique<Ids>();
+  if (auto opened = ids->open(ports, at); !opened) return opened.error();
+  return RdmaListener(std::move(ids));
+}
+
+io::Result<RdmaConnections> RdmaListener::accept_all(const RdmaCall& call) {
+  auto connections = accept_first(call);
+  ids_.reset();
+  return connections;
+}
+
+io::Result<RdmaConnections> RdmaListener::accept_first(const RdmaCall& call) {
+  RdmaAcceptor reception(call, *ids_, false);
+  if (auto received = receive_all(reception, Clock::now() + call.deadline, call.stop); !received) {
+    return received.error();
+  }
+  return reception.take();
+}
+
+io::Result<RdmaListener::Further> RdmaListener::accept_further(const RdmaCall& call) {
+  RdmaAcceptor reception(call, *ids_, true);
+  if (auto received = receive_all(reception, std::nullopt, call.stop); !received) return received.error();
+  return Further{reception.last_number(), std::move(reception.take().front())};
+}
+
+void RdmaListener::interrupt() {
+  ids_->interrupt();
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,157 @@
+#include "net/rdma/rdma_port.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <tuple>
+
+#include "net/rdma/rdma_facts.h"
+
+namespace rdcp::net {
+namespace {
+
+std::string cm_problem(int code) {
+  std::string text = fmt::format("{}: {}", kCmNode, ::strerrordesc_np(code));
+  if (code == ENOENT || code == ENODEV || code == ENXIO) text += " (module rdma_ucm is not loaded)";
+  return text;
+}
+
+// What keeps a whole device from being used.
+std::optional<std::string> device_problem(const RdmaFacts& facts, const RdmaDeviceFacts& device) {
+  if (device.node.empty()) {
+    return device.name + (facts.has_uverbs ? " has no driver in libibverbs (package ibverbs-providers)"
+                                           : " is out of reach (module ib_uverbs is not loaded)");
+  }
+  if (device.open_error != 0) {
+    return fmt::format("{}, {}: {}", device.name, device.node, ::strerrordesc_np(device.open_error));
+  }
+  if (!device.connects) return device.name + " has no reliable connections";
+  return std::nullopt;
+}
+
+std::vector<const RdmaAddressFacts*> addresses_of(const RdmaFacts& facts, const RdmaDeviceFacts& device,
+                                                  const RdmaPortFacts& port) {
+  std::vector<const RdmaAddressFacts*> found;
+  for (const RdmaAddressFacts& address : facts.addresses) {
+    if (address.device == device.name && address.port == port.number) found.push_back(&address);
+  }
+  return found;
+}
+
+std::string port_name(const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
+  return fmt::format("{} port {}", device.name, port.number);
+}
+
+std::optional<std::string> port_problem(const RdmaFacts& facts, const RdmaDeviceFacts& device,
+                                        const RdmaPortFacts& port) {
+  if (port.state == "DOWN") return port_name(device, port) + " is down";
+  // A subnet manager takes an InfiniBand port from INIT to ACTIVE.
+  if (port.state != "ACTIVE") {
+    return fmt::format("{} is in state {}{}", port_name(device, port), port.state,
+                       port.link == LinkKind::infiniband ? ", waiting for a subnet manager" : "");
+  }
+  if (facts.cm_error != 0) return cm_problem(facts.cm_error);
+  if (addresses_of(facts, device, port).empty()) {
+    return (device.ports.size() > 1 ? port_name(device, port) : device.name) + " has no IP address";
+  }
+  return std::nullopt;
+}
+
+RdmaPort usable_port(const RdmaDeviceFacts& device, const RdmaPortFacts& port,
+                     const RdmaAddressFacts& address) {
+  RdmaPort usable;
+  usable.device = device.name;
+  usable.port = port.number;
+  usable.link = port.link;
+  usable.interface = address.interface;
+  usable.host = address.host;
+  usable.prefix_bits = address.prefix_bits;
+  usable.gid = address.gid;
+  usable.megabits = port.megabits;
+  usable.mtu_bytes = port.mtu_bytes;
+  usable.work_requests_max = device.work_requests_max;
+  usable.memory_region_bytes_max = device.memory_region_bytes_max;
+  return usable;
+}
+
+bool is_link_local(const RdmaPort& port) {
+  return port.host.starts_with("fe80:") || port.host.starts_with("169.254.");
+}
+
+// A host with many ports that are all down gets a line that can be read.
+std::string joined(std::vector<std::string> problems) {
+  constexpr std::size_t kNamedMax = 4;
+  std::string text;
+  std::vector<std::string> told;
+  for (std::string& problem : problems) {
+    if (std::ranges::find(told, problem) == told.end()) told.push_back(std::move(problem));
+  }
+  for (std::size_t i = 0; i < std::min(told.size(), kNamedMax); ++i) {
+    text += (i == 0 ? "" : "; ") + told[i];
+  }
+  if (told.size() > kNamedMax) text += fmt::format("; and {} more", told.size() - kNamedMax);
+  return text;
+}
+
+}  // namespace
+
+std::string short_gid(const std::string& gid) {
+  in6_addr bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (::inet_pton(AF_INET6, gid.c_str(), &bytes) != 1) return gid;
+  return ::inet_ntop(AF_INET6, &bytes, text.data(), text.size());
+}
+
+std::string_view describe(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::infiniband:
+      return "InfiniBand";
+    case LinkKind::roce:
+      return "RoCE";
+    case LinkKind::iwarp:
+      return "iWARP";
+  }
+  return "unknown link";
+}
+
+std::string RdmaPort::text() const {
+  std::string text = fmt::format("{} port {}, {}", device, port, describe(link));
+  if (megabits != 0) text += fmt::format(", {:g} Gb/s", megabits / 1000.0);
+  if (!gid.empty()) text += ", GID " + short_gid(gid);
+  return text + fmt::format(", {} on {}", host, interface);
+}
+
+RdmaPorts usable_ports(const RdmaFacts& facts) {
+  if (facts.devices.empty()) return {{}, "no RDMA device"};
+  RdmaPorts ports;
+  std::vector<std::string> problems;
+  for (const RdmaDeviceFacts& device : facts.devices) {
+    if (auto problem = device_problem(facts, device)) problems.push_back(std::move(*problem));
+    for (const RdmaPortFacts& port : device.ports) {
+      auto problem = port_problem(facts, device, port);
+      if (problem) problems.push_back(std::move(*problem));
+      if (problem || !device.connects) continue;
+      for (const RdmaAddressFacts* address : addresses_of(facts, device, port)) {
+        ports.usable.push_back(usable_port(device, port, *address));
+      }
+    }
+  }
+  std::ranges::stable_sort(ports.usable, {}, [](const RdmaPort& port) {
+    return std::tuple(-static_cast<std::int64_t>(port.megabits), is_link_local(port));
+  });
+  if (ports.usable.empty()) ports.none_because = joined(std::move(problems));
+  // A device that was taken away while it was asked has no ports.
+  if (ports.usable.empty() && ports.none_because.empty()) ports.none_because = "no RDMA device has a port";
+  return ports;
+}
+
+RdmaPorts own_rdma_ports() {
+  return usable_ports(rdma_facts());
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,291 @@
+#include "net/rdma/rdma_stream.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "net/crypto/little_endian.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+// Flushing takes microseconds; a device that is gone may never do it.
+constexpr std::chrono::seconds kFlushMax{2};
+// A connection that says nothing for so long is asked whether it is still there.
+constexpr std::chrono::seconds kProbeAfter{5};
+// A port that went down may be back before packets are given up.
+constexpr std::chrono::seconds kPortDownMax{5};
+
+constexpr std::string_view kRegionMagic = "RDMR";
+constexpr std::size_t kAddressAt = 8;
+constexpr std::size_t kSlotBytesAt = 16;
+constexpr std::size_t kSlotsAt = 24;
+constexpr std::size_t kRkeyAt = 28;
+
+std::string host_of(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const bool bracketed = address.starts_with('[');
+  return bracketed ? address.substr(1, colon - 2) : address.substr(0, colon);
+}
+
+std::string description_of(bool source, RdmaConnection& connection) {
+  const RdmaPort& port = connection.port();
+  const std::string here = host_of(local_address_text(connection.id()));
+  const std::string there = host_of(peer_address_text(connection.id()));
+  return fmt::format("rdma {} port {} ({}, {:g} Gb/s, GID {}) {} -> {}", port.device, port.port,
+                     describe(port.link), port.megabits / 1000.0, port.gid, source ? here : there,
+                     source ? there : here);
+}
+
+}  // namespace
+
+std::array<std::byte, kRegionBytes> encode(const SlotRegion& region) {
+  std::array<std::byte, kRegionBytes> message{};
+  std::ranges::transform(kRegionMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
+  store_le(message.data() + kAddressAt, region.address);
+  store_le(message.data() + kSlotBytesAt, region.slot_bytes);
+  store_le(message.data() + kSlotsAt, region.slots);
+  store_le(message.data() + kRkeyAt, region.rkey);
+  return message;
+}
+
+io::Result<SlotRegion> decode_region(std::span<const std::byte> message) {
+  const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
+  if (message.size() != kRegionBytes ||
+      !std::ranges::equal(message.first(kRegionMagic.size()), kRegionMagic, same) ||
+      load_le<std::uint32_t>(message.data() + kRegionMagic.size()) != 0) {
+    return io::plain_error(io::ErrorKind::protocol, "decode", "region", "not a region");
+  }
+  return SlotRegion{load_le<std::uint64_t>(message.data() + kAddressAt),
+                    load_le<std::uint64_t>(message.data() + kSlotBytesAt),
+                    load_le<std::uint32_t>(message.data() + kSlotsAt),
+                    load_le<std::uint32_t>(message.data() + kRkeyAt)};
+}
+
+std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_t slots,
+                                         std::size_t slot_bytes) {
+  if (!envelope.seals()) return nullptr;
+  auto made = io::Arena::create(slots, slot_bytes);
+  return made ? std::make_shared<io::Arena>(std::move(*made)) : nullptr;
+}
+
+RdmaStream::RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
+                       std::shared_ptr<io::Arena> between, io::Arena& arena, RecordLayer envelope)
+    : Stream(ring, side, shape, peer_address_text(connection->id())),
+      connection_(std::move(connection)),
+      peer_(peer_address_text(connection_->id())),
+      description_(description_of(side == Side::source, *connection_)),
+      device_(connection_->id()),
+      envelope_(std::move(envelope)),
+      arena_(arena),
+      between_(std::move(between)) {
+  if (auto made = set_up_waiting(); !made) {
+    stuck_ = true;
+    RdmaStream::shut(made.error());
+  }
+  if (auto registered = register_memory(side); !registered) RdmaStream::shut(registered.error());
+}
+
+// Before the memory that it may write into is given back.
+RdmaStream::~RdmaStream() {
+  queue().destroy_queue_pair();
+}
+
+io::Result<void> RdmaStream::set_up_waiting() {
+  timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  waiting_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (!timer_ || !waiting_) return io::errno_error("open", "RDMA stream", errno, io::ErrorKind::connection);
+  for (const int fd : {timer_.get(), queue().fd(), connection_->channel().fd, device_.fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (fd >= 0 && ::epoll_ctl(waiting_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      return io::errno_error("wait for", "RDMA stream", errno, io::ErrorKind::connection);
+    }
+  }
+  return {};
+}
+
+// The source's memory, too, is registered for local writing: pinned for reading only, a page that nobody has
+// touched would be the shared page of zeros, and the device would send that for ever. Relaxed ordering lets
+// the host's bridge reorder writes of a payload, never past the completion of what follows; devices without
+// it ignore it.
+io::Result<void> RdmaStream::register_memory(Side side) {
+  const unsigned access =
+      side == Side::source ? IBV_ACCESS_LOCAL_WRITE
+                           : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
+  const std::span<std::byte> all = registered().all();
+  memory_.reset(ibv_reg_mr(&queue().pd(), all.data(), all.size(), access));
+  if (memory_) return {};
+  const std::string operation = fmt::format("register {} MiB with", (all.size() + (1 << 20) - 1) >> 20);
+  return device_error(operation, connection_->port().device);
+}
+
+void RdmaStream::start() {
+  if (!shut_down()) begin();
+  pump_ = pump();
+  pump_.start();
+}
+
+std::string RdmaStream::description() const {
+  return description_;
+}
+
+io::Task RdmaStream::pump() {
+  while (!finished()) {
+    if (take_completions()) {
+      // A chunk that has just arrived is in the cache: let its receiver look at it before the next ones.
+      co_await Yield(ring());
+      continue;
+    }
+    if (!queue().armed()) {
+      if (auto armed = queue().arm(); !armed) {
+        stuck_ = true;
+        shut(armed.error());
+      }
+      continue;  // what came before the bell was armed does not ring it
+    }
+    const io::IoResult polled = co_await ring().poll(waiting_.get(), POLLIN);
+    if (polled.error != 0) {
+      stuck_ = true;
+      shut(io::errno_error("poll", "RDMA stream", polled.error, io::ErrorKind::connection));
+    }
+    take_events();
+  }
+  settle();
+}
+
+bool RdmaStream::finished() const {
+  return closing_ && (stuck_ || connection_->queue().drained() || Clock::now() >= close_until_);
+}
+
+void RdmaStream::settle() {
+  queue().destroy_queue_pair();
+  if (!over()) shut(peer_error(io::ErrorKind::connection, "closed the connection before the end"));
+  all_sent();
+}
+
+void RdmaStream::close_connection() {
+  if (std::exchange(closing_, true)) return;
+  close_until_ = Clock::now() + kFlushMax;
+  itimerspec timeout{};
+  timeout.it_value.tv_sec = kFlushMax.count();
+  if (::timerfd_settime(timer_.get(), 0, &timeout, nullptr) != 0) stuck_ = true;
+  connection_->disconnect();
+}
+
+void RdmaStream::fail(const io::Error& why) {
+  if (over()) {
+    close_connection();
+  } else {
+    shut(why);
+  }
+}
+
+bool RdmaStream::take_completions() {
+  std::array<RdmaQueue::Completion, kTakenAtOnce> room;
+  const auto completions = queue().poll(room);
+  if (!completions.empty()) last_sign_ = Clock::now();
+  for (const RdmaQueue::Completion& completion : completions) take(completion);
+  if (over() && queue().sends_under_way() == 0) close_connection();
+  return !completions.empty();
+}
+
+void RdmaStream::take(const RdmaQueue::Completion& completion) {
+  const bool good = completion.status == IBV_WC_SUCCESS;
+  if (!good) take_failure(completion.status);
+  if (completion.kind == RdmaQueue::Kind::sent && (good || shut_down())) sent(completion.index);
+  if (completion.kind == RdmaQueue::Kind::received && good && !shut_down()) take_received(completion);
+}
+
+// The receive is posted again before anything is made of the message, which may call for an answer.
+void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
+  std::array<std::byte, kMessageBytesMax> copy;
+  const std::span<const std::byte> message = queue().received(completion);
+  std::ranges::copy(message, copy.begin());
+  if (!closing_) {
+    if (auto posted = queue().repost(completion.index); !posted) return fail(posted.error());
+  }
+  take_message(std::span(copy).first(message.size()));
+}
+
+// The first failure says why; all that follow are flushed. Where the first is a flush already, something else
+// put the queue pair into error: a disconnect, which CM tells (with iWARP perhaps only later), or a request
+// of the peer that our device refused.
+void RdmaStream::take_failure(ibv_wc_status status) {
+  if (closing_) return;
+  take_device_events();
+  if (closing_) return;
+  if (device_.port_down()) return fail(*device_.port_down());
+  if (status != IBV_WC_WR_FLUSH_ERR) return fail(completion_error(status, peer_));
+  take_cm_events();
+  if (closing_) return;
+  const bool iwarp = connection_->port().link == LinkKind::iwarp;
+  fail(iwarp
+           ? cm_error(RDMA_CM_EVENT_DISCONNECTED, 0, peer_)
+           : peer_error(io::ErrorKind::connection,
+                        "the queue pair failed (the peer asked for what it may not, or the device failed)"));
+}
+
+std::optional<Frame> RdmaStream::frame_of(std::span<const std::byte> message) {
+  const auto frame = envelope_.open_frame(message);
+  if (!frame) refuse(frame.error());
+  if (!frame || !accept(*frame)) return std::nullopt;
+  return *frame;
+}
+
+void RdmaStream::take_events() {
+  // Completions are most of what happens: the rest is looked at when there are none.
+  if (queue().take_bell()) return;
+  std::uint64_t expirations;
+  [[maybe_unused]] const auto taken = ::read(timer_.get(), &expirations, sizeof(expirations));
+  take_cm_events();
+  take_device_events();
+}
+
+void RdmaStream::take_cm_events() {
+  while (const auto event = next_cm_event(connection_->channel())) {
+    switch (event->type) {
+      case RDMA_CM_EVENT_ESTABLISHED:
+      case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+        break;
+      case RDMA_CM_EVENT_DISCONNECTED:
+        // What arrived before is still in the completion queue; settle() judges when it is taken.
+        close_connection();
+        break;
+      default:
+        fail(cm_error(event->type, event->status, peer_));
+    }
+  }
+}
+
+void RdmaStream::take_device_events() {
+  device_.take_events();
+  if (device_.failure() && !closing_) fail(*device_.failure());
+}
+
+// The device tells by itself of a peer that acknowledges nothing, but only when something was sent.
+void RdmaStream::check_connection() {
+  if (closing_) return;
+  take_cm_events();
+  take_device_events();
+  const auto now = Clock::now();
+  if (device_.port_down() && now - device_.down_since() > kPortDownMax) fail(*device_.port_down());
+  if (closing_ || now - last_sign_ < kProbeAfter) return;
+  if (!queue().probing()) {
+    probed_at_ = now;
+    if (auto probed = queue().probe(); !probed) fail(probed.error());
+  } else if (now - probed_at_ > kUnreachableMax - kProbeAfter && !take_completions()) {
+    fail(completion_error(IBV_WC_RETRY_EXC_ERR, peer_));
+  }
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,152 @@
+#include "net/rdma/verbs.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include <string>
+
+namespace rdcp::net {
+namespace {
+
+constexpr std::string_view kDoesNotAnswer = "does not answer any more (the link or the host is down)";
+
+// Reasons of a rejection (InfiniBand Architecture Specification 12.6.7.2), of those that a user can act on.
+constexpr int kRejectNoResources = 3;
+constexpr int kRejectTimeout = 4;
+constexpr int kRejectInvalidServiceId = 8;
+constexpr int kRejectConsumer = 28;
+
+std::string_view cause_of(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+    case IBV_WC_RESP_TIMEOUT_ERR:
+      return kDoesNotAnswer;
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      return "answers, but does not take data (it is stuck, or posts no receives)";
+    case IBV_WC_REM_ACCESS_ERR:
+      return "refused access to its memory";
+    case IBV_WC_REM_INV_REQ_ERR:
+      return "found a request invalid";
+    case IBV_WC_REM_OP_ERR:
+    case IBV_WC_REM_ABORT_ERR:
+      return "could not carry out a request";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "the connection broke off";
+    case IBV_WC_LOC_LEN_ERR:
+      return "sent a message that is longer than any may be";
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+      return "this host's RDMA device refused access to our own memory";
+    case IBV_WC_LOC_QP_OP_ERR:  // with Soft-RoCE, when its network interface goes down
+      return "this host's RDMA device could not send (its link may be down)";
+    case IBV_WC_FATAL_ERR:
+    case IBV_WC_GENERAL_ERR:
+      return "this host's RDMA device failed";
+    default:
+      return "";
+  }
+}
+
+std::string rejection(int status) {
+  switch (status) {
+    case kRejectInvalidServiceId:
+    case -ECONNREFUSED:
+      return "refused the connection (nobody listens there)";
+    case kRejectConsumer:
+      return "refused the connection (the listener turned it away)";
+    case kRejectNoResources:
+      return "refused the connection (out of RDMA resources)";
+    case kRejectTimeout:
+      return "refused the connection (the answers took too long)";
+    default:
+      return "refused the connection (reason " + std::to_string(status) + ")";
+  }
+}
+
+// "what (Connection timed out)"; CM reports errno values below zero.
+std::string with_errno(std::string_view what, int status) {
+  const char* name = status < 0 ? ::strerrordesc_np(-status) : nullptr;
+  return std::string(what) + (name == nullptr ? "" : " (" + std::string(name) + ")");
+}
+
+std::string cause_of(rdma_cm_event_type type, int status) {
+  switch (type) {
+    case RDMA_CM_EVENT_ADDR_ERROR:
+      return with_errno("its address does not answer on this RDMA device", status);
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+      return with_errno("no RDMA path leads there", status);
+    case RDMA_CM_EVENT_UNREACHABLE:
+      return with_errno("does not answer over RDMA", status);
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+      return with_errno("the RDMA connection could not be made", status);
+    case RDMA_CM_EVENT_REJECTED:
+      return rejection(status);
+    case RDMA_CM_EVENT_DISCONNECTED:
+      return "closed the connection before the end";
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+      return "the RDMA device was removed";
+    case RDMA_CM_EVENT_ADDR_CHANGE:
+      return "the address moved to another RDMA device";
+    default:
+      return "unexpected RDMA event: " + std::string(rdma_event_str(type));
+  }
+}
+
+}  // namespace
+
+io::Result<void> set_up_descriptor(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return io::errno_error("set up", "RDMA descriptor", errno, io::ErrorKind::connection);
+  }
+  return {};
+}
+
+io::Result<EventChannel> open_event_channel() {
+  EventChannel channel(rdma_create_event_channel());
+  if (!channel) return io::errno_error("open", "/dev/infiniband/rdma_cm", errno, io::ErrorKind::connection);
+  if (auto set = set_up_descriptor(channel->fd); !set) return set.error();
+  return channel;
+}
+
+std::optional<CmEvent> next_cm_event(rdma_event_channel& channel) {
+  rdma_cm_event* event = nullptr;
+  if (rdma_get_cm_event(&channel, &event) != 0) return std::nullopt;
+  const CmEvent taken{event->event, event->status, event->id};
+  rdma_ack_cm_event(event);
+  return taken;
+}
+
+io::Error device_error(std::string_view operation, std::string_view device, int code) {
+  const std::string subject = "RDMA device " + std::string(device);
+  if (code != ENOMEM) return io::errno_error(operation, subject, code, io::ErrorKind::connection);
+  return io::plain_error(io::ErrorKind::connection, operation, subject,
+                         "not enough memory may be locked (ulimit -l)");
+}
+
+io::Error completion_error(ibv_wc_status status, std::string_view peer) {
+  std::string cause(cause_of(status));
+  if (cause.empty()) cause = "RDMA failed: " + std::string(ibv_wc_status_str(status));
+  return io::plain_error(io::ErrorKind::connection, "peer", peer, cause);
+}
+
+io::Error cm_error(rdma_cm_event_type type, int status, std::string_view peer) {
+  return io::plain_error(io::ErrorKind::connection, "peer", peer, cause_of(type, status));
+}
+
+io::Error async_error(ibv_event_type type, std::string_view device, unsigned port) {
+  std::string cause;
+  switch (type) {
+    case IBV_EVENT_PORT_ERR:
+      cause = "port " + std::to_string(port) + " went down";
+      break;
+    case IBV_EVENT_DEVICE_FATAL:
+      cause = "failed or was removed";
+      break;
+    default:
+      cause = "reports: " + std::string(ibv_event_type_str(type));
+  }
+  return io::plain_error(io::ErrorKind::connection, "RDMA device", device, cause);
+}
+
+}  // namespace rdcp::net

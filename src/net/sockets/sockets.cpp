@@ -1,0 +1,136 @@
+#include "net/sockets/sockets.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "net/sockets/congestion.h"
+
+namespace rdcp::net {
+namespace {
+
+// Linux sends the first keepalive probe after kKeepIdleSeconds of silence and gives up kKeepProbes *
+// kKeepEverySeconds later (tcp(7)).
+constexpr int kKeepIdleSeconds = 5;
+constexpr int kKeepEverySeconds = 5;
+constexpr int kKeepProbes = 3;
+static_assert(kKeepIdleSeconds + kKeepProbes * kKeepEverySeconds < 25);
+
+// An option that cannot be set only makes a stream slower or a dead peer known later.
+void set(int socket, int level, int option, int value) {
+  (void)::setsockopt(socket, level, option, &value, sizeof(value));
+}
+
+SocketAddress unmapped(const SocketAddress& address) {
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&address.storage);
+  if (address.storage.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) return address;
+  SocketAddress result;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&result.storage);
+  v4->sin_family = AF_INET;
+  v4->sin_port = v6->sin6_port;
+  std::memcpy(&v4->sin_addr, v6->sin6_addr.s6_addr + 12, sizeof(v4->sin_addr));
+  result.length = sizeof(sockaddr_in);
+  return result;
+}
+
+}  // namespace
+
+io::Result<SocketAddress> to_socket_address(const Address& address) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* raw = nullptr;
+  const int failure = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &raw);
+  if (failure != 0) {
+    return io::plain_error(io::ErrorKind::usage, "use address", address.host, ::gai_strerror(failure));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(raw, &::freeaddrinfo);
+  SocketAddress result;
+  std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
+  result.length = found->ai_addrlen;
+  return result;
+}
+
+Address to_address(const SocketAddress& address) {
+  const SocketAddress plain = unmapped(address);
+  const auto family = plain.storage.ss_family;
+  std::array<char, NI_MAXHOST> host{};
+  const bool is_ip = family == AF_INET || family == AF_INET6;
+  if (!is_ip ||
+      ::getnameinfo(plain.get(), plain.length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return {"family " + std::to_string(family), 0};
+  }
+  const auto port = family == AF_INET ? reinterpret_cast<const sockaddr_in*>(&plain.storage)->sin_port
+                                      : reinterpret_cast<const sockaddr_in6*>(&plain.storage)->sin6_port;
+  return {host.data(), ntohs(port)};
+}
+
+Address local_address(int socket) {
+  SocketAddress address;  // of family 0 where there is none
+  (void)::getsockname(socket, address.get(), &address.length);
+  return to_address(address);
+}
+
+Address peer_address(int socket) {
+  SocketAddress address;
+  (void)::getpeername(socket, address.get(), &address.length);
+  return to_address(address);
+}
+
+io::Result<io::Fd> open_tcp_socket(int family) {
+  io::Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return io::errno_error("open", "TCP socket", errno, io::ErrorKind::connection);
+  return socket;
+}
+
+io::Result<void> set_stream_options(int socket, const std::string& congestion) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepEverySeconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
+  return set_congestion(socket, congestion);
+}
+
+// A write to one that still does not block is waited for all the same (write_all()).
+void make_control_socket(int socket) {
+  (void)::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  const timeval longest{.tv_sec = 25, .tv_usec = 0};
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
+}
+
+std::string cause_of(const io::Error& error) {
+  return error.detail.empty() ? ::strerrordesc_np(error.code) : error.detail;
+}
+
+io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t& have) {
+  while (have < into.size()) {
+    const ssize_t got = ::recv(socket, into.data() + have, into.size() - have, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return false;
+    if (got <= 0) {
+      const int code = got < 0 ? errno : 0;
+      const std::string peer = peer_address(socket).text();
+      if (code != 0) return io::errno_error("handshake with", peer, code, io::ErrorKind::connection);
+      return io::plain_error(io::ErrorKind::connection, "handshake with", peer, "closed the connection");
+    }
+    have += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+io::Result<void> send_whole(int socket, std::span<const std::byte> message) {
+  const ssize_t sent = ::send(socket, message.data(), message.size(), MSG_NOSIGNAL);
+  const int code = sent < 0 ? errno : ENOBUFS;
+  if (sent == static_cast<ssize_t>(message.size())) return {};
+  return io::errno_error("handshake with", peer_address(socket).text(), code, io::ErrorKind::connection);
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,53 @@
+// What the kernel's socket calls need said in their own terms: addresses, options, small messages.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "net/sockets/address.h"
+
+namespace rdcp::net {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_storage);
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+// Error (usage): host is no numeric address, or its %scope is no interface.
+io::Result<SocketAddress> to_socket_address(const Address& address);
+// IPv4 addresses that came through a dual-stack socket lose their ::ffff: prefix. An address of another
+// family, which only tests use, has its family's number as host.
+Address to_address(const SocketAddress& address);
+
+Address local_address(int socket);
+Address peer_address(int socket);
+
+// A non-blocking TCP socket of a family.
+io::Result<io::Fd> open_tcp_socket(int family);
+
+// No delay; a peer that is gone is noticed within 25 s, idle or not. congestion may be empty. Error: as
+// set_congestion() has it.
+io::Result<void> set_stream_options(int socket, const std::string& congestion);
+
+// For a connection over which messages go, read and written by blocking calls: a peer that takes nothing for
+// 25 s is an error of write(2), EAGAIN.
+void make_control_socket(int socket);
+
+// What an error says apart from its operation and subject.
+std::string cause_of(const io::Error& error);
+
+// For the handshake's small messages on non-blocking sockets. Receives what is there of the rest of `into`,
+// of which `have` bytes are filled; true when it is full. Error (connection): the peer closed, or errno.
+io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t& have);
+// A fresh socket's buffer takes a message of this size whole; where it does not, that is an error.
+io::Result<void> send_whole(int socket, std::span<const std::byte> message);
+
+}  // namespace rdcp::net

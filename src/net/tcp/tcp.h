@@ -1,0 +1,19 @@
+// The TCP stream: frame, then payload, received straight into an aligned slot.
+#pragma once
+
+#include <memory>
+
+#include "io/arena.h"
+#include "io/fd.h"
+#include "net/stream/record_layer.h"
+#include "net/stream/stream.h"
+
+namespace rdcp::net {
+
+// socket: non-blocking, proven (tcp_connect.h). The ring and, at the target, the arena outlive the stream.
+std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+                                        RecordLayer envelope = {});
+std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+                                        io::Arena& arena, RecordLayer envelope = {});
+
+}  // namespace rdcp::net

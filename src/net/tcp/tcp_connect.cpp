@@ -1,0 +1,245 @@
+#include "net/tcp/tcp_connect.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/ring.h"
+#include "net/sockets/sockets.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
+constexpr std::chrono::milliseconds kNextAddress{
+    500};  // how long an address is waited for before the next is tried
+constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
+
+// What all connections of one connect_all() have in common.
+struct Call {
+  const HandshakeTerms& terms;
+  Clock::time_point until;
+  const std::atomic<bool>& stop;
+  const TcpOptions& options;
+};
+
+// One attempt at a proven connection.
+class ConnectAttempt {
+ public:
+  ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index);
+
+  const Address& address() const { return address_; }
+  std::uint16_t stream_index() const { return stream_index_; }
+  bool proven() const { return state_ == State::proven; }
+  bool was_challenged() const { return was_challenged_; }
+  bool of_another_version() const { return of_another_version_; }
+  // Why it failed; empty while it has not.
+  const std::string& cause() const { return cause_; }
+  bool under_way() const { return !proven() && cause_.empty(); }
+  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
+
+  pollfd poll() const {
+    return {under_way() ? socket_.get() : -1,
+            static_cast<short>(state_ == State::connecting ? POLLOUT : POLLIN), 0};
+  }
+  // Goes on as far as it can once the socket is ready.
+  void step();
+  void fail_if_overdue(Clock::time_point now);
+
+ private:
+  enum class State : unsigned char { connecting, challenged, proven };
+
+  void connect(const TcpOptions& options);
+  void finish_connecting();
+  void take_challenge();
+  void fail(const io::Error& error);
+
+  Address address_;
+  std::uint16_t stream_index_;
+  Clock::time_point deadline_;
+  Connector connector_;
+  State state_ = State::connecting;
+  std::string cause_;
+  io::Fd socket_;
+  std::optional<SealKeys> seal_;
+  std::array<std::byte, kChallengeBytes> challenge_;
+  std::size_t have_ = 0;
+  bool was_challenged_ = false;
+  bool of_another_version_ = false;
+};
+
+ConnectAttempt::ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index)
+    : address_(address),
+      stream_index_(stream_index),
+      deadline_(Clock::now() + kHandshakeTimeout),
+      connector_(call.terms, stream_index) {
+  connect(call.options);
+}
+
+void ConnectAttempt::connect(const TcpOptions& options) {
+  const auto to = to_socket_address(address_);
+  if (!to) return fail(to.error());
+  auto socket = open_tcp_socket(to->storage.ss_family);
+  if (!socket) return fail(socket.error());
+  socket_ = std::move(*socket);
+  if (auto set = set_stream_options(socket_.get(), options.congestion); !set) return fail(set.error());
+  if (::connect(socket_.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) {
+    fail(io::errno_error("", ""));
+  }
+}
+
+void ConnectAttempt::step() {
+  if (state_ == State::connecting) {
+    finish_connecting();
+  } else {
+    take_challenge();
+  }
+}
+
+void ConnectAttempt::finish_connecting() {
+  int code = 0;
+  socklen_t bytes = sizeof(code);
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes) != 0) code = errno;
+  if (code != 0) return fail(io::errno_error("", "", code));
+  state_ = State::challenged;
+  if (auto sent = send_whole(socket_.get(), connector_.hello()); !sent) fail(sent.error());
+}
+
+void ConnectAttempt::take_challenge() {
+  const auto whole = receive_rest(socket_.get(), challenge_, have_);
+  const auto version = whole ? std::nullopt : other_version(std::span(challenge_).first(have_));
+  if (version) {
+    of_another_version_ = true;
+    return fail(version_error(*version));
+  }
+  if (!whole) return fail(whole.error());
+  if (!*whole) return;
+  was_challenged_ = true;
+  const auto proof = connector_.answer(challenge_);
+  if (!proof) return fail(proof.error());
+  const auto seal = connector_.seal_keys(challenge_);
+  if (!seal) return fail(seal.error());
+  seal_ = *seal;
+  if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
+  state_ = State::proven;
+}
+
+// The address is named once, by all_failed(), so only the cause is kept.
+void ConnectAttempt::fail(const io::Error& error) {
+  cause_ = cause_of(error);
+  socket_.reset();
+}
+
+void ConnectAttempt::fail_if_overdue(Clock::time_point now) {
+  if (!under_way() || now < deadline_) return;
+  const char* missing =
+      state_ == State::connecting ? "does not answer" : "connected, but does not speak rdcp";
+  fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
+}
+
+io::Error stopped() {
+  return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
+}
+
+io::Error all_failed(std::span<const ConnectAttempt> dials) {
+  std::string causes;
+  for (const ConnectAttempt& dial : dials) {
+    if (dial.proven()) continue;
+    const std::string cause = dial.cause().empty() ? "does not answer" : dial.cause();
+    causes += (causes.empty() ? "" : "; ") + dial.address().text() + ": " + cause;
+  }
+  if (causes.empty()) causes = "no address is known";
+  io::Error error = io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
+  if (std::ranges::none_of(dials, &ConnectAttempt::was_challenged)) error.code = ECONNREFUSED;
+  if (std::ranges::any_of(dials, &ConnectAttempt::of_another_version)) error.code = EPROTONOSUPPORT;
+  return error;
+}
+
+// Waits for any of the dials, a look at `stop` or the deadline, and lets those go on that are ready; stops
+// after the first proven one when only one is wanted.
+void poll_and_step(std::span<ConnectAttempt> dials, const Call& call, bool only_one) {
+  std::vector<pollfd> polls;
+  for (const ConnectAttempt& dial : dials) polls.push_back(dial.poll());
+  const auto wait = std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kLookUp);
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
+  const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(milliseconds.count()));
+  for (std::size_t i = 0; ready > 0 && i < dials.size(); ++i) {
+    if (polls[i].revents == 0) continue;
+    dials[i].step();
+    if (only_one && dials[i].proven()) return;
+  }
+  const auto now = Clock::now();
+  for (ConnectAttempt& dial : dials) dial.fail_if_overdue(now);
+}
+
+// The first of the addresses that proves the key, with the connection for this stream.
+io::Result<ConnectAttempt> race(const std::vector<Address>& addresses, const Call& call,
+                                std::uint16_t stream = 0) {
+  std::vector<ConnectAttempt> dials;
+  auto next_start = Clock::now();
+  while (true) {
+    if (call.stop.load()) return stopped();
+    const auto now = Clock::now();
+    const bool none_under_way = std::ranges::none_of(dials, &ConnectAttempt::under_way);
+    const bool all_started = dials.size() == addresses.size();
+    if (now >= call.until || (all_started && none_under_way)) return all_failed(dials);
+    if (!all_started && (none_under_way || now >= next_start)) {
+      dials.emplace_back(call, addresses[dials.size()], stream);
+      next_start = now + kNextAddress;
+    }
+    poll_and_step(dials, call, true);
+    const auto winner = std::ranges::find_if(dials, &ConnectAttempt::proven);
+    if (winner != dials.end()) return std::move(*winner);
+  }
+}
+
+// Connections for all streams but the first, to the address that won the race.
+io::Result<void> connect_rest(const Address& address, const Call& call, Sockets& sockets) {
+  std::vector<ConnectAttempt> dials;
+  std::size_t next = 1;
+  while (next < sockets.size() || !dials.empty()) {
+    if (call.stop.load()) return stopped();
+    if (Clock::now() >= call.until) return all_failed(dials);
+    for (; next < sockets.size() && dials.size() < kDialsAtOnce; ++next) {
+      dials.emplace_back(call, address, static_cast<std::uint16_t>(next));
+    }
+    poll_and_step(dials, call, false);
+    for (ConnectAttempt& dial : dials) {
+      if (!dial.cause().empty()) return all_failed(std::span(&dial, 1));
+      if (dial.proven()) sockets[dial.stream_index()] = dial.take_socket();
+    }
+    std::erase_if(dials, [](const ConnectAttempt& dial) { return dial.proven(); });
+  }
+  return {};
+}
+
+}  // namespace
+
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                std::uint16_t stream_count, std::chrono::seconds deadline,
+                                const std::atomic<bool>& stop, const TcpOptions& options) {
+  Sockets sockets(stream_count);
+  if (stream_count == 0) return sockets;
+  const Call call{terms, Clock::now() + deadline, stop, options};
+  auto winner = race(addresses, call);
+  if (!winner) return winner.error();
+  sockets[0] = winner->take_socket();
+  if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
+  return sockets;
+}
+
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
+                                         std::uint16_t stream, std::chrono::seconds deadline,
+                                         const std::atomic<bool>& stop, const TcpOptions& options) {
+  auto winner = race(addresses, {terms, Clock::now() + deadline, stop, options}, stream);
+  if (!winner) return winner.error();
+  return winner->take_socket();
+}
+
+}  // namespace rdcp::net

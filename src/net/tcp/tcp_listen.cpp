@@ -1,0 +1,282 @@
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <optional>
+#include <string>
+
+#include "io/ring.h"
+#include "net/sockets/sockets.h"
+#include "net/tcp/tcp_connect.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+
+constexpr int kBacklog = 128;
+constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
+
+io::Error listen_error(const std::string& subject, int code = errno) {
+  return io::errno_error("listen on", subject, code, io::ErrorKind::connection);
+}
+
+io::Result<io::Fd> bind_and_listen(const Address& at) {
+  const auto address = to_socket_address(at);
+  if (!address) return address.error();
+  auto socket = open_tcp_socket(address->storage.ss_family);
+  if (!socket) return socket.error();
+  if (address->storage.ss_family == AF_INET6) {
+    const int off = 0;  // takes IPv4 as well, whatever net.ipv6.bindv6only says
+    if (::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) {
+      return listen_error(at.text());
+    }
+  }
+  if (at.port != 0) {  // a port that an earlier run has just used; bind(2) tells where it stays taken
+    const int on = 1;
+    (void)::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  }
+  if (::bind(socket->get(), address->get(), address->length) != 0) return listen_error(at.text());
+  if (::listen(socket->get(), kBacklog) != 0) return listen_error(at.text());
+  return socket;
+}
+
+// A connection whose peer has not yet proven itself.
+class Pending {
+ public:
+  Pending(io::Fd socket, const HandshakeTerms& terms)
+      : socket_(std::move(socket)),
+        peer_(peer_address(socket_.get()).text()),
+        deadline_(Clock::now() + kHandshakeTimeout),
+        listener_(terms) {}
+
+  int socket() const { return socket_.get(); }
+  Clock::time_point deadline() const { return deadline_; }
+  std::uint16_t stream_index() const { return listener_.stream_index(); }
+  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
+  const std::string& peer() const { return peer_; }
+
+  // Goes as far as the bytes that are there lead. True: proven. An error: close it.
+  io::Result<bool> step(std::uint16_t stream_count);
+
+ private:
+  io::Result<void> answer_hello(std::uint16_t stream_count);
+
+  io::Fd socket_;
+  std::string peer_;  // asked for while it is there: a socket that was reset has none
+  Clock::time_point deadline_;
+  Listener listener_;
+  std::optional<SealKeys> seal_;
+  bool challenged_ = false;
+  std::array<std::byte, std::max(kHelloBytes, kProofBytes)> message_;
+  std::size_t have_ = 0;
+};
+
+io::Result<bool> Pending::step(std::uint16_t stream_count) {
+  if (!challenged_) {
+    const auto whole = receive_rest(socket_.get(), std::span(message_).first<kHelloBytes>(), have_);
+    if (!whole || !*whole) return whole;
+    if (auto answered = answer_hello(stream_count); !answered) return answered.error();
+  }
+  // Not a byte more than the proof: what follows it belongs to the stream.
+  const auto proof = std::span(message_).first<kProofBytes>();
+  const auto whole = receive_rest(socket_.get(), proof, have_);
+  // A peer that sees by our MAC that its key is another one has nothing more to say.
+  if (!whole && !listener_.disagreement().empty()) {
+    return io::plain_error(io::ErrorKind::connection, "handshake with", "peer", listener_.disagreement());
+  }
+  if (!whole && whole.error().code == 0) {
+    return io::plain_error(io::ErrorKind::connection, "handshake with", "peer",
+                           "closed the connection instead of proving a key: it may hold another one");
+  }
+  if (!whole || !*whole) return whole;
+  if (auto proven = listener_.check(proof); !proven) return proven.error();
+  const auto seal = listener_.seal_keys();
+  if (!seal) return seal.error();
+  seal_ = *seal;
+  return true;
+}
+
+io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
+  const auto hello = std::span(message_).first<kHelloBytes>();
+  const auto challenge = listener_.challenge(hello, stream_count);
+  // Its user is to hear of it there, too.
+  if (!challenge && other_version(hello)) (void)send_whole(socket_.get(), version_refusal()).ok();
+  if (!challenge) return challenge.error();
+  challenged_ = true;
+  have_ = 0;
+  return send_whole(socket_.get(), *challenge);
+}
+
+// The unproven and the proven connections of one accept_all().
+class Acceptor {
+ public:
+  Acceptor(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
+           TcpListener::OnRefusal on_refusal)
+      : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
+  // For one connection of any number below limit.
+  Acceptor(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
+      : terms_(terms), options_(options), limit_(limit), proven_(1) {}
+
+  bool complete() const {
+    return std::ranges::all_of(proven_, [](const ProvenSocket& socket) { return bool(socket); });
+  }
+  Sockets take() { return std::move(proven_); }
+  std::uint16_t last_number() const { return last_number_; }
+  const std::string& last_refusal() const { return last_refusal_; }
+
+  // Waits for the listening socket or a pending connection, and lets those go on that can. True: someone
+  // knocks.
+  bool serve(int listening, Clock::duration max_wait);
+  void drop_overdue();
+  io::Result<void> accept_new(int listening);
+
+ private:
+  void step(std::list<Pending>::iterator pending);
+  void refuse(std::list<Pending>::iterator pending, const std::string& why);
+
+  const HandshakeTerms& terms_;
+  const TcpOptions& options_;
+  const TcpListener::OnRefusal on_refusal_;  // may be empty
+  const std::uint16_t limit_ = 0;            // of numbers; 0: as many as proven_ has room for
+  std::uint16_t last_number_ = 0;            // of a proven connection
+  std::list<Pending> pending_;               // the oldest first
+  Sockets proven_;
+  std::string last_refusal_;
+};
+
+bool Acceptor::serve(int listening, Clock::duration max_wait) {
+  std::array<pollfd, TcpListener::kPendingMax + 1> polls;
+  polls[0] = {listening, POLLIN, 0};
+  std::size_t count = 1;
+  for (const Pending& pending : pending_) polls[count++] = {pending.socket(), POLLIN, 0};
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(max_wait);
+  if (::poll(polls.data(), count, static_cast<int>(wait.count())) <= 0) return false;
+  auto pending = pending_.begin();
+  for (std::size_t i = 1; i < count; ++i) {
+    const auto current = pending++;
+    if (polls[i].revents != 0) step(current);
+  }
+  return polls[0].revents != 0;
+}
+
+void Acceptor::step(std::list<Pending>::iterator pending) {
+  const auto proven = pending->step(limit_ != 0 ? limit_ : static_cast<std::uint16_t>(proven_.size()));
+  if (!proven) {
+    refuse(pending, cause_of(proven.error()));
+  } else if (*proven) {
+    last_number_ = pending->stream_index();
+    proven_[limit_ != 0 ? 0 : last_number_] = pending->take_socket();
+    pending_.erase(pending);
+  }
+}
+
+void Acceptor::refuse(std::list<Pending>::iterator pending, const std::string& why) {
+  const std::string who = pending->peer();
+  last_refusal_ = who + " " + why;
+  if (on_refusal_) on_refusal_(who + ": " + why);
+  pending_.erase(pending);
+}
+
+void Acceptor::drop_overdue() {
+  while (!pending_.empty() && pending_.front().deadline() <= Clock::now()) {
+    refuse(pending_.begin(), "said nothing that proves it in time");
+  }
+}
+
+// At most kPendingMax at a time, so that those already here are served in between.
+io::Result<void> Acceptor::accept_new(int listening) {
+  for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) {
+    io::Fd socket(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+      const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
+      if (out_of_descriptors && pending_.empty()) return listen_error("TCP port");
+      if (out_of_descriptors) refuse(pending_.begin(), "was one connection too many");
+      // All other errors are of the connection that was to be accepted (accept(2)), or there is none.
+      return {};
+    }
+    if (pending_.size() == TcpListener::kPendingMax) {
+      refuse(pending_.begin(), "was closed for newer ones before it proved itself");
+    }
+    if (auto set = set_stream_options(socket.get(), options_.congestion); !set) return set;
+    pending_.emplace_back(std::move(socket), terms_);
+  }
+  return {};
+}
+
+io::Error gave_up(std::uint16_t port, const std::string& last_refusal) {
+  std::string detail = "the other side did not connect in time";
+  if (!last_refusal.empty()) detail += "; last refused: " + last_refusal;
+  return io::plain_error(io::ErrorKind::connection, "accept on port", std::to_string(port), detail);
+}
+
+// Serves until all connections are there; null `until`: without a deadline.
+io::Result<Sockets> receive_all(int listening, std::uint16_t port, Acceptor& reception,
+                                const std::optional<Clock::time_point>& until,
+                                const std::atomic<bool>& stop) {
+  while (!reception.complete()) {
+    if (stop.load()) {
+      return io::plain_error(io::ErrorKind::interrupted, "accept on port", std::to_string(port), "stopped");
+    }
+    const auto now = Clock::now();
+    if (until && now >= *until) return gave_up(port, reception.last_refusal());
+    const auto wait = until ? std::min<Clock::duration>(kLookUp, *until - now) : Clock::duration(kLookUp);
+    const bool knock = reception.serve(listening, wait);
+    reception.drop_overdue();
+    if (!knock) continue;
+    if (auto accepted = reception.accept_new(listening); !accepted) return accepted.error();
+  }
+  return reception.take();
+}
+
+}  // namespace
+
+io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::uint16_t port) {
+  auto socket = bind_and_listen({bind_address.empty() ? "::" : bind_address, port});
+  const bool without_ipv6 = !socket && bind_address.empty() && socket.error().code != EADDRINUSE;
+  if (without_ipv6) socket = bind_and_listen({"0.0.0.0", port});
+  if (!socket) return socket.error();
+  const std::uint16_t bound = local_address(socket->get()).port;
+  return TcpListener(std::move(*socket), bound);
+}
+
+io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
+                                            std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                            const TcpOptions& options) {
+  auto sockets = accept_first(terms, stream_count, deadline, stop, options);
+  fd_.reset();
+  return sockets;
+}
+
+io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
+                                              std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                              const TcpOptions& options) {
+  Acceptor reception(terms, stream_count, options, {});
+  return receive_all(fd_.get(), port_, reception, Clock::now() + deadline, stop);
+}
+
+io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerms& terms, std::uint16_t limit,
+                                                             const std::atomic<bool>& stop,
+                                                             const TcpOptions& options) {
+  Acceptor reception(terms, limit, options);
+  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  if (!sockets) return sockets.error();
+  return Further{reception.last_number(), std::move(sockets->front())};
+}
+
+// poll(2) tells of a listening socket that is shut down (POLLHUP).
+void TcpListener::interrupt() {
+  ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
+io::Result<ProvenSocket> TcpListener::accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,
+                                                 const TcpOptions& options, OnRefusal on_refusal) {
+  Acceptor reception(terms, 1, options, std::move(on_refusal));
+  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  if (!sockets) return sockets.error();
+  return std::move(sockets->front());
+}
+
+}  // namespace rdcp::net

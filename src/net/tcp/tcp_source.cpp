@@ -1,0 +1,170 @@
+#include <linux/sockios.h>
+#include <linux/tcp.h>  // the kernel's tcp_info, of which libc's is the beginning
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "net/stream/compression_controller.h"
+#include "net/tcp/tcp.h"
+#include "net/tcp/tcp_stream.h"
+
+namespace rdcp::net {
+namespace {
+
+// A frame and its payload on their way out.
+class Outgoing {
+ public:
+  Outgoing(const WireMessage& header, std::span<const std::byte> payload)
+      : header_(header), header_rest_(header_.bytes()), payload_rest_(payload) {}
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
+
+  bool done() const { return header_rest_.empty() && payload_rest_.empty(); }
+
+  ssize_t send_some(int socket) {
+    // sendmsg(2) only reads what the vectors point at.
+    std::array<iovec, 2> parts{{{const_cast<std::byte*>(header_rest_.data()), header_rest_.size()},
+                                {const_cast<std::byte*>(payload_rest_.data()), payload_rest_.size()}}};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent > 0) advance(static_cast<std::size_t>(sent));
+    return sent;
+  }
+
+ private:
+  void advance(std::size_t bytes) {
+    const std::size_t of_header = std::min(bytes, header_rest_.size());
+    header_rest_ = header_rest_.subspan(of_header);
+    payload_rest_ = payload_rest_.subspan(bytes - of_header);
+  }
+
+  WireMessage header_;
+  std::span<const std::byte> header_rest_;
+  std::span<const std::byte> payload_rest_;
+};
+
+class TcpSource : public TcpStream {
+ public:
+  TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, RecordLayer with)
+      : TcpStream(ring, Side::source, std::move(socket), shape, std::move(with)),
+        wrapped_(envelope().travels_as_it_is() ? 0 : shape.slot_bytes),
+        arrived_(kCreditsPerReceive * envelope().frame_bytes()) {}
+
+ private:
+  void post_send(SendAwaiter& awaiter) override {
+    outgoing_.push(awaiter);
+    out_waits().wake_one();
+  }
+  void post_credit(const Frame&) override { assert(false); }
+
+  io::Task pump_out() override;
+  io::Task pump_in() override;
+  // Whether packing the next payload is to be tried.
+  bool may_pack();
+  // Hands on the whole frames in arrived_; false when the stream is shut.
+  bool take_arrived();
+  // Sends a FIN after all that is on its way and ends pump_in's wait. The target owes nothing more, so
+  // nothing arrives that a reset could answer.
+  void finish() { ::shutdown(socket(), SHUT_RDWR); }
+
+  static constexpr std::size_t kCreditsPerReceive = 32;
+  io::WaiterQueue outgoing_;  // of SendAwaiter
+  CompressionController link_;
+  std::vector<std::byte> wrapped_;  // the payload that is being sent, if it does not travel as it is
+  std::vector<std::byte> arrived_;
+  std::size_t arrived_bytes_ = 0;
+};
+
+bool TcpSource::may_pack() {
+  if (!envelope().packs_for_slow_links()) return envelope().packs();
+  const auto now = CompressionController::Clock::now();
+  if (link_.due(now)) {
+    int queued = 0;
+    tcp_info info{};
+    socklen_t length = sizeof(info);
+    if (::ioctl(socket(), SIOCOUTQ, &queued) != 0) return false;
+    if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    link_.take({.at = now,
+                .acked_bytes = info.tcpi_bytes_acked,
+                .queued_bytes = static_cast<std::uint64_t>(queued),
+                .busy_us = info.tcpi_busy_time,
+                .receiver_us = info.tcpi_rwnd_limited},
+               envelope().packing_speed());
+  }
+  return link_.packs();
+}
+
+io::Task TcpSource::pump_out() {
+  while (!shut_down() && !ended()) {
+    auto* awaiter = static_cast<SendAwaiter*>(outgoing_.pop());
+    if (awaiter == nullptr) {
+      co_await out_waits().wait();
+      continue;
+    }
+    // Only now, when the socket is to take them: so they are still in the cache.
+    const auto header = envelope().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
+    if (!header) shut(header.error());
+    link_.handed_over(awaiter->frame().length, awaiter->payload().size());
+    Outgoing outgoing(header ? *header : WireMessage(), awaiter->payload());
+    while (!shut_down() && !outgoing.done()) {
+      const ssize_t sent = outgoing.send_some(socket());
+      if (sent > 0) continue;
+      if (!try_later(sent, errno)) break;
+      const io::IoResult polled = co_await ready(POLLOUT);
+      if (!waited(polled)) break;
+    }
+    complete_send(*awaiter);
+  }
+  if (over()) finish();
+  while (auto* awaiter = static_cast<SendAwaiter*>(outgoing_.pop())) complete_send(*awaiter);
+}
+
+io::Task TcpSource::pump_in() {
+  while (!shut_down()) {
+    const std::span<std::byte> room = std::span(arrived_).subspan(arrived_bytes_);
+    const ssize_t got = ::recv(socket(), room.data(), room.size(), 0);
+    if (got > 0) {
+      arrived_bytes_ += static_cast<std::size_t>(got);
+      if (!take_arrived()) break;
+      if (over()) break;
+      continue;
+    }
+    if (!try_later(got, errno)) break;
+    const io::IoResult polled = co_await ready(POLLIN);
+    if (!waited(polled)) break;
+  }
+  if (over()) finish();
+}
+
+bool TcpSource::take_arrived() {
+  std::size_t taken = 0;
+  const std::size_t each = envelope().frame_bytes();
+  for (; arrived_bytes_ - taken >= each; taken += each) {
+    const auto frame = envelope().open_frame(std::span(arrived_).subspan(taken, each));
+    if (!frame) refuse(frame.error());
+    if (!frame || !accept(*frame)) return false;
+    deliver(*frame);
+  }
+  std::copy(arrived_.data() + taken, arrived_.data() + arrived_bytes_, arrived_.data());
+  arrived_bytes_ -= taken;
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+                                        RecordLayer envelope) {
+  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(envelope));
+}
+
+}  // namespace rdcp::net

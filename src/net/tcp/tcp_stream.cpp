@@ -1,0 +1,64 @@
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "net/sockets/sockets.h"
+#include "net/tcp/tcp_stream.h"
+
+namespace rdcp::net {
+
+TcpStream::TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer envelope)
+    : Stream(ring, side, shape, peer_address(socket.get()).text()),
+      envelope_(std::move(envelope)),
+      socket_(std::move(socket)),
+      description_(describe(side, socket_.get())),
+      out_waits_(ring) {}
+
+void TcpStream::start() {
+  pump_out_ = pump_out();
+  pump_in_ = pump_in();
+  pump_out_.start();
+  pump_in_.start();
+}
+
+void TcpStream::close_connection() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  out_waits_.wake_all();
+}
+
+std::string TcpStream::describe(Side side, int socket) {
+  const std::string here = local_address(socket).text();
+  const std::string there = peer_address(socket).text();
+  return "tcp " + (side == Side::source ? here + " -> " + there : there + " -> " + here);
+}
+
+// TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, stalled by its disk,
+// keeps its window shut (Linux 5.11), and keepalive is silent while data is outstanding.
+void TcpStream::check_connection() {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
+  const std::chrono::milliseconds silent(info.tcpi_last_ack_recv);
+  if (info.tcpi_unacked == 0 || silent <= kUnreachableMax) return;
+  // Where only one direction is gone, the peer is told at once: an orderly end would wait behind the data
+  // that nobody acknowledges, and by now these are sent again twice a minute at most.
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+  shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
+}
+
+bool TcpStream::try_later(ssize_t moved, int code) {
+  if (moved < 0 && (code == EAGAIN || code == EINTR)) return true;
+  if (over()) return false;
+  shut(moved == 0 ? peer_error(io::ErrorKind::connection, "closed the connection before the end")
+                  : peer_errno(code));
+  return false;
+}
+
+bool TcpStream::waited(const io::IoResult& result) {
+  if (result.error == 0) return true;
+  shut(io::errno_error("poll", "socket", result.error, io::ErrorKind::connection));
+  return false;
+}
+
+}  // namespace rdcp::net

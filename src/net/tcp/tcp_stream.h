@@ -1,0 +1,58 @@
+// What the TCP stream's two sides have in common. Within net only.
+#pragma once
+
+#include <string>
+
+#include "io/fd.h"
+#include "io/task.h"
+#include "net/stream/record_layer.h"
+#include "net/stream/stream.h"
+
+namespace rdcp::net {
+
+// What both sides have: the socket and the two coroutines that pump bytes out of it and into it. System calls
+// are made here and now; only waiting goes through the ring.
+class TcpStream : public Stream {
+ public:
+  void start() override;
+  bool idle() const override { return !held() && pump_out_.done() && pump_in_.done(); }
+  std::string description() const override { return description_; }
+  void check_connection() override;
+
+ protected:
+  TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer envelope);
+
+  virtual io::Task pump_out() = 0;
+  virtual io::Task pump_in() = 0;
+
+  // Wakes both pumps; polls of a socket that is shut down end at once.
+  void close_connection() override;
+
+  // What is wrong with what the peer sent.
+  void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
+
+  RecordLayer& envelope() { return envelope_; }
+  int socket() const { return socket_.get(); }
+  io::WaitList& out_waits() { return out_waits_; }
+  // Waits until the socket may be ready for events, or is shut down.
+  io::Operation ready(short events) { return ring().poll(socket_.get(), events); }
+
+  // What a send or receive that moved nothing means: true when it is to be tried again once the socket is
+  // ready. Else the connection is at its end, and unless the stream is over it is shut. `moved` is zero at
+  // end of file.
+  bool try_later(ssize_t moved, int code);
+  // The same for a wait.
+  bool waited(const io::IoResult& result);
+
+ private:
+  static std::string describe(Side side, int socket);
+
+  RecordLayer envelope_;
+  io::Fd socket_;
+  std::string description_;  // made while the socket still knows its peer
+  io::WaitList out_waits_;   // pump_out, while it has nothing to send
+  io::Task pump_out_;
+  io::Task pump_in_;
+};
+
+}  // namespace rdcp::net

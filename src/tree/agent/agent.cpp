@@ -1,0 +1,246 @@
+#include "tree/agent/agent.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/arena.h"
+#include "tree/agent/agent_loop.h"
+#include "tree/doctor/examine.h"
+#include "tree/resume/clean.h"
+#include "tree/resume/mount_stamp.h"
+
+namespace rdcp::tree {
+
+using io::ErrorKind;
+using io::Result;
+
+namespace {
+
+// How long a stopped job may take to come to an end.
+constexpr std::chrono::seconds kStopGrace{5};
+
+}  // namespace
+
+AgentEnd Agent::run() {
+  Hello hello;
+  hello.program_version = place_.program_version;
+  hello.cpus = io::processors();
+  hello.boot_id = boot_id();
+  tell(hello);
+  auto copy_over = io::Event::create();
+  if (!copy_over) {
+    reporter_.fatal(copy_over.error());
+    end_.complete = true;
+    return end_;
+  }
+  copy_over_ = std::move(*copy_over);
+  while (serve()) {
+  }
+  end_.complete = end_job() && segment_complete_;
+  return end_;
+}
+
+int Agent::next_timeout_ms() const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_progress_ - SteadyClock::now());
+  return static_cast<int>(std::clamp<long>(left.count(), 0, kProgressInterval.count()));
+}
+
+// Returns true if the coordinator is taken for dead. While an agent waits long for its first job, because the
+// other host's password is being typed, the coordinator sends beats.
+bool Agent::coordinator_silent() const {
+  return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
+}
+
+// Takes a signal. Ctrl-Z stops this process until the user wants it to go on; the coordinator is told before
+// not to expect signs of life. Returns false if any other signal came, which ends the agent.
+bool Agent::survive_signal() {
+  signalfd_siginfo info{};
+  if (::read(place_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  if (info.ssi_signo != SIGTSTP) {
+    end_.signal = static_cast<int>(info.ssi_signo);
+    return false;
+  }
+  tell(Suspend());
+  ::kill(::getpid(), SIGSTOP);
+  heard_ = SteadyClock::now();
+  return true;
+}
+
+// Runs one round of the loop: waits for a message, the end of the copy, a signal or the time to report
+// progress. Returns false if the agent is to end.
+bool Agent::serve() {
+  if (!control_.buffered()) {
+    std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
+                                  pollfd{place_.signal_fd, POLLIN, 0}};
+    const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
+    if (n < 0 && errno != EINTR) return false;
+    if (watched[2].revents != 0 && !survive_signal()) return false;
+    if (watched[1].revents != 0) {
+      copy_over_.drain();
+      tell_result();
+    }
+    if (SteadyClock::now() >= next_progress_) {
+      next_progress_ = SteadyClock::now() + kProgressInterval;
+      tell(source_ ? source_->progress() : Progress());
+    }
+    if (stopping_) return false;
+    // Messages come first: an agent that was stopped together with its coordinator has some to read.
+    if (watched[0].revents == 0) return !coordinator_silent();
+  }
+  const auto message = control_.receive();
+  if (!message && message.error().kind == ErrorKind::digest) reporter_.fatal(message.error());
+  if (!message) return false;
+  if (!*message) return true;
+  heard_ = SteadyClock::now();
+  suspended_ = false;
+  return handle(**message);
+}
+
+template <class Message>
+std::optional<Message> Agent::expect(const RawMessage& raw) {
+  auto message = control_.decode<Message>(raw);
+  if (message) return std::move(*message);
+  reporter_.fatal(message.error());
+  return std::nullopt;
+}
+
+AgentState Agent::state() const {
+  const bool begun = copy_thread_.joinable();
+  if (source_) return begun ? AgentState::source_begun : AgentState::source_ready;
+  if (target_) return begun ? AgentState::target_begun : AgentState::target_ready;
+  if (measure_) return begun ? AgentState::measure_begun : AgentState::measure_ready;
+  return checks_.begun() ? AgentState::checking : AgentState::idle;
+}
+
+// Returns false if a stranger's numbers would make this agent allocate more than any job needs.
+bool Agent::is_bounded(const Begin& begin) const {
+  constexpr std::uint64_t kArenaBytesMax = 2ull * kStreamsMax * kChunkBytesMax;
+  return !place_.only || (begin.chunk_bytes % io::kPageBytes == 0 &&
+                          begin.target_slots <= kArenaBytesMax / begin.streams / begin.chunk_bytes);
+}
+
+bool Agent::handle(const RawMessage& raw) {
+  const bool stranger = place_.only.has_value();
+  if (!may_order(raw.type, state(), stranger)) {
+    reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                    refusal_of(raw.type, state(), stranger)));
+    return false;
+  }
+  if (is_check(raw.type)) return checks_.handle(raw);
+  switch (raw.type) {
+    case MessageType::ping:
+      tell(Pong());
+      return true;
+    case MessageType::beat:
+      return true;
+    case MessageType::suspend:
+      suspended_ = true;
+      return true;
+    case MessageType::paths_named: {
+      const auto part = expect<PathsNamed>(raw);
+      return part && take_names(*part);
+    }
+    case MessageType::source_job: {
+      const auto job = expect<SourceJob>(raw);
+      if (job) start_source(*job);
+      return job.has_value();
+    }
+    case MessageType::target_job: {
+      const auto job = expect<TargetJob>(raw);
+      if (job) start_target(*job);
+      return job.has_value();
+    }
+    case MessageType::measure_job: {
+      const auto job = expect<MeasureJob>(raw);
+      if (job) start_measure(*job);
+      return job.has_value();
+    }
+    case MessageType::begin: {
+      const auto begin = expect<Begin>(raw);
+      if (begin && !is_bounded(*begin)) {
+        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                        "asks for more memory than any job needs"));
+        return false;
+      }
+      if (begin) start_copy(*begin);
+      return begin.has_value();
+    }
+    case MessageType::stream_lost: {
+      const auto lost = expect<StreamLost>(raw);
+      return lost && hear_loss(*lost);
+    }
+    case MessageType::segment_job: {
+      const auto job = expect<SegmentJob>(raw);
+      if (job && place_.run_segment) {
+        segment_complete_ = place_.run_segment(*job, control_, place_);
+      } else if (job) {
+        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
+                                        "asks for a segment of a pipeline where none can be run"));
+      }
+      return false;
+    }
+    case MessageType::examine:
+      tell(Findings{.findings = examine(host_facts())});
+      return true;
+    case MessageType::clean_job: {
+      const auto job = expect<CleanJob>(raw);
+      if (job) clean(*job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+      return job.has_value();
+    }
+    case MessageType::abort:
+      reporter_.silence();
+      end_.aborted = true;
+      return false;
+    case MessageType::finish: {
+      const auto finish = expect<Finish>(raw);
+      if (finish) end_.status = finish->status;
+      return false;
+    }
+    default:  // may_order() lets no other message through
+      return false;
+  }
+}
+
+void Agent::stop_job() {
+  reporter_.silence();
+  stopping_ = true;
+  setup_->stop();
+  if (measure_) measure_->stop();
+  if (source_) source_->stop();
+  if (target_) target_->stop();
+  checks_.stop();
+}
+
+bool Agent::end_job() {
+  stop_job();
+  const auto deadline = SteadyClock::now() + kStopGrace;
+  while (copying_ && SteadyClock::now() < deadline) {
+    pollfd over{copy_over_.fd(), POLLIN, 0};
+    ::poll(&over, 1, 100);
+  }
+  if (!checks_.has_ended(deadline)) return false;
+  if (copying_) {
+    copy_thread_.detach();
+    return false;
+  }
+  if (copy_thread_.joinable()) copy_thread_.join();
+  source_.reset();
+  target_.reset();
+  return true;
+}
+
+AgentEnd run_agent(io::Fd in, io::Fd out, const AgentConfig& place) {
+  // The agent is on the heap, because it must outlive this call if a part of the job hangs in the kernel.
+  auto agent = std::make_unique<Agent>(std::move(in), std::move(out), place);
+  AgentEnd end = agent->run();
+  if (!end.complete) agent.release();
+  return end;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,149 @@
+// The jobs of an agent: source, target or one end of a measurement.
+#include <poll.h>
+#include <unistd.h>
+
+#include "net/sockets/congestion.h"
+#include "tree/agent/agent_loop.h"
+#include "tree/agent/receive_only_policy.h"
+
+namespace rdcp::tree {
+
+// Finds out how this host can be reached, and listens if this side is to. Returns false after it has reported
+// an error.
+bool Agent::set_up(const StreamWish& wish, Reach& reach) {
+  if (auto usable = net::check_congestion(settings_.congestion); !usable) {
+    reporter_.fatal(usable.error());
+    return false;
+  }
+  auto opened = setup_->open(wish);
+  if (!opened) {
+    reporter_.fatal(opened.error());
+    return false;
+  }
+  reach = std::move(*opened);
+  return true;
+}
+
+bool Agent::take_names(const PathsNamed& part) {
+  auto added = names_.add(part);
+  if (!added) reporter_.fatal(added.error());
+  return added.ok();
+}
+
+// Returns false, after it has reported it, if there can be no stream of that number.
+bool Agent::hear_loss(const StreamLost& lost) {
+  const bool known = source_ ? source_->hear_loss(lost.stream) : target_ && target_->hear_loss(lost.stream);
+  if (!known) {
+    reporter_.fatal(io::plain_error(io::ErrorKind::protocol, "control message from", "the coordinator",
+                                    "tells the loss of a stream that there cannot be"));
+  }
+  return known;
+}
+
+void Agent::start_source(const SourceJob& job) {
+  settings_ = job.settings;
+  if (source_) setup_ = std::make_unique<StreamSetup>(place_.streams);
+  source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
+  if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
+  if (auto chosen = source_->choose(std::move(names_)); !chosen) {
+    reporter_.fatal(chosen.error());
+    return;
+  }
+  SourceReady ready;
+  ready.sources = source_->open();
+  if (!set_up(job.streams, ready.reach)) return;
+  if (auto walks = source_->start_walk(); !walks) {
+    reporter_.fatal(walks.error());
+    return;
+  }
+  tell(ready);
+}
+
+void Agent::start_target(const TargetJob& asked) {
+  const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
+  settings_ = job.settings;
+  if (target_) setup_ = std::make_unique<StreamSetup>(place_.streams);
+  target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  target_->tell_changes([this](const Changes& changes) { tell(changes); });
+  target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
+  target_->use_umask(place_.umask);
+  if (place_.only) target_->take_only_one_file(place_.only->mode);
+  TargetReady ready = target_->open();
+  if (set_up(job.streams, ready.reach)) tell(ready);
+}
+
+// Starts a measurement. It may follow another one, over another transport, which is ended first.
+void Agent::start_measure(const MeasureJob& job) {
+  if (copy_thread_.joinable()) {
+    reporter_.silence();
+    setup_->stop();
+    measure_->stop();
+    copy_thread_.join();
+    copy_over_.drain();
+    reporter_.begin_anew();
+  }
+  measure_ = std::make_unique<Measure>(job, reporter_);
+  setup_ = std::make_unique<StreamSetup>(place_.streams);
+  MeasureReady ready;
+  if (set_up(job.streams, ready.reach)) tell(ready);
+}
+
+void Agent::start_copy(const Begin& begin) {
+  copying_ = true;
+  begun_ = SteadyClock::now();
+  auto thread = io::Thread::start("the thread that copies", [this, begin] {
+    copy(begin);
+    copying_ = false;
+    copy_over_.signal();
+  });
+  if (thread) {
+    copy_thread_ = std::move(*thread);
+  } else {
+    copying_ = false;
+    reporter_.fatal(thread.error());
+  }
+}
+
+void Agent::copy(const Begin& begin) {
+  if (source_) source_->set_landings(begin.landings);
+  if (source_ && begin.in_place) source_->send_holes();
+  if (source_ && begin.beneath_parent) source_->land_beneath_parent();
+  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
+  if (source_) source_->set_new_mode(begin.new_mode);
+  if (target_) {
+    const auto begun = target_->begin(begin);
+    if (!begun) {
+      reporter_.fatal(begun.error());
+      return;
+    }
+  }
+  const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
+  const auto streams = setup_->make(begin, is_source, settings_.congestion);
+  if (!streams) {
+    reporter_.fatal(streams.error());
+    return;
+  }
+  if (settings_.retry_seconds == 0) setup_->close();
+  const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
+  if (source_) source_->copy(*streams, shape, setup_->further());
+  if (target_) target_->copy(*streams, shape, setup_->further());
+  if (measure_) measure_->run(*streams, shape);
+}
+
+void Agent::tell_result() {
+  if (measure_) {
+    Measured measured = measure_->result();
+    measured.notes = setup_->notes();
+    tell(measured);
+    return;
+  }
+  Done done = source_ ? source_->result() : target_->result();
+  const std::vector<io::Words> notes = setup_->notes();
+  done.notes.insert(done.notes.end(), notes.begin(), notes.end());
+  end_.done = done;
+  end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
+  tell(done);
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,92 @@
+// The agent's control loop: takes its coordinator's messages, does one job, reports the result. agent.cpp has
+// the loop, agent_jobs.cpp the jobs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "io/descriptors.h"
+#include "io/thread.h"
+#include "tree/agent/agent.h"
+#include "tree/check/checker.h"
+#include "tree/doctor/measure.h"
+#include "tree/guards/orders.h"
+#include "tree/messages/job.h"
+#include "tree/protocol/control.h"
+#include "tree/protocol/reporter.h"
+#include "tree/select/named_paths.h"
+#include "tree/source/source.h"
+#include "tree/streams/stream_setup.h"
+#include "tree/target/target.h"
+
+namespace rdcp::tree {
+
+using SteadyClock = std::chrono::steady_clock;
+
+class Agent {
+ public:
+  Agent(io::Fd in, io::Fd out, const AgentConfig& place)
+      : place_(place),
+        control_(std::move(in), std::move(out), "the coordinator", place.seal),
+        reporter_([this](const Problem& problem) {
+          tell(problem);
+          if (place_.tell) place_.tell(problem);
+        }),
+        setup_(std::make_unique<StreamSetup>(place_.streams)) {}
+
+  AgentEnd run();
+
+ private:
+  // Sends a message. If that fails, the coordinator is gone, and the agent stops.
+  template <class Message>
+  void tell(const Message& message) {
+    const auto sent = control_.send(message);
+    if (!sent) stopping_ = true;
+  }
+  bool serve();
+  bool survive_signal();
+  bool handle(const RawMessage& raw);
+  AgentState state() const;
+  bool is_bounded(const Begin& begin) const;
+  template <class Message>
+  std::optional<Message> expect(const RawMessage& raw);
+  bool take_names(const PathsNamed& part);
+  void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
+  bool hear_loss(const StreamLost& lost);
+  void start_source(const SourceJob& job);
+  void start_target(const TargetJob& asked);
+  void start_measure(const MeasureJob& job);
+  bool set_up(const StreamWish& wish, Reach& reach);
+  void start_copy(const Begin& begin);
+  void copy(const Begin& begin);
+  void tell_result();
+  void stop_job();
+  bool end_job();
+  int next_timeout_ms() const;
+  bool coordinator_silent() const;
+
+  const AgentConfig place_;
+  ControlChannel control_;
+  Reporter reporter_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<Target> target_;
+  CopySettings settings_;
+  NamedPaths names_;  // for the source, until it is made
+  std::unique_ptr<Measure> measure_;
+  CheckDesk checks_{control_, reporter_};
+  std::unique_ptr<StreamSetup> setup_;
+  io::Thread copy_thread_;
+  io::Event copy_over_;  // made by run()
+  std::atomic<bool> copying_{false};
+  std::atomic<bool> stopping_{false};
+  bool suspended_ = false;
+  bool segment_complete_ = true;
+  AgentEnd end_;
+  SteadyClock::time_point begun_;
+  SteadyClock::time_point heard_ = SteadyClock::now();
+  SteadyClock::time_point next_progress_ = SteadyClock::now();
+};
+
+}  // namespace rdcp::tree

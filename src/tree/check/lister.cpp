@@ -1,0 +1,243 @@
+#include "tree/check/lister.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "tree/fs/beneath.h"
+#include "tree/protocol/codec.h"
+
+namespace rdcp::tree {
+namespace {
+
+// Like open_beneath(), but leaves the access time as it is if it may: only a file's owner and root may ask
+// for that.
+io::Fd open_quietly(int directory, std::string_view path, int flags) {
+  if ((flags & O_PATH) == 0) {
+    io::Fd quiet = open_beneath(directory, path, flags | O_NOATIME);
+    if (quiet || errno != EPERM) return quiet;
+  }
+  return open_beneath(directory, path, flags);
+}
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+
+std::optional<std::vector<std::string>> names_of(int directory) {
+  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(directory));
+  if (stream == nullptr) return std::nullopt;
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return std::nullopt;
+  std::sort(names.begin(), names.end(), std::greater<>());
+  return names;
+}
+
+// Returns a digest of what read_xattrs() found, sorted; zeros if there is nothing.
+io::Digest digest_of_attributes(Entry& entry) {
+  if (entry.xattrs.empty() && entry.access_acl.empty() && entry.default_acl.empty()) return {};
+  std::sort(entry.xattrs.begin(), entry.xattrs.end(),
+            [](const Xattr& a, const Xattr& b) { return a.name < b.name; });
+  Encoder encoder;
+  encoder.put(static_cast<std::uint32_t>(entry.xattrs.size()));
+  for (const Xattr& xattr : entry.xattrs) {
+    encoder.put(xattr.name);
+    encoder.put(xattr.value);
+  }
+  for (const auto* acl : {&entry.access_acl, &entry.default_acl}) {
+    encoder.put(static_cast<std::uint32_t>(acl->size()));
+    for (const AclLine& line : *acl) {
+      encoder.put(line.tag);
+      encoder.put(line.permissions);
+      encoder.put(line.name.empty() ? std::to_string(line.id) : line.name);
+    }
+  }
+  const std::string bytes = encoder.take();
+  return io::digest_of(std::as_bytes(std::span(bytes)));
+}
+
+}  // namespace
+
+bool precedes(std::string_view path, std::string_view other) {
+  const std::size_t common = std::min(path.size(), other.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (path[i] == other[i]) continue;
+    if (path[i] == '/' || other[i] == '/') return path[i] == '/';
+    return static_cast<unsigned char>(path[i]) < static_cast<unsigned char>(other[i]);
+  }
+  return path.size() < other.size();
+}
+
+io::Result<LookedAt> LookedAt::open(const std::string& path) {
+  LookedAt top;
+  top.given = path;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 && ::lstat(path.c_str(), &status) != 0) {
+    return io::errno_error("open", path);
+  }
+  std::string directory = path;
+  if (!S_ISDIR(status.st_mode)) {
+    std::string real = path;
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+    if (resolved != nullptr) real = resolved.get();
+    const std::size_t slash = real.find_last_of('/');
+    directory = slash == std::string::npos ? "." : slash == 0 ? "/" : real.substr(0, slash);
+    top.name = slash == std::string::npos ? real : real.substr(slash + 1);
+  }
+  top.directory.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!top.directory) return io::errno_error("open", path);
+  return top;
+}
+
+std::string LookedAt::subject(std::string_view path) const {
+  return path.empty() ? given : given.ends_with('/') ? given + std::string(path) : join_path(given, path);
+}
+
+io::Fd LookedAt::open_entry(std::string_view path, int flags) const {
+  if (name.empty()) return open_quietly(directory.get(), path, flags);
+  if (path.empty()) return open_quietly(directory.get(), name, flags);
+  errno = ENOTDIR;
+  return {};
+}
+
+int LookedAt::Reader::find(std::string_view path, std::string& name) {
+  if (path.empty() || !top_.name.empty()) {
+    name = top_.name.empty() ? "." : top_.name;
+    errno = ENOTDIR;
+    return path.empty() ? top_.directory.get() : -1;
+  }
+  const SplitPath split = split_path(path);
+  name = split.name;
+  if (name == "..") {  // open_beneath() checks only the parent, so this is checked here
+    errno = EXDEV;
+    return -1;
+  }
+  return held_.open(split.parent);
+}
+
+bool LookedAt::Reader::stat(std::string_view path, struct stat& status) {
+  std::string name;
+  const int directory = find(path, name);
+  return directory >= 0 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::optional<std::string> LookedAt::Reader::link_target(std::string_view path) {
+  std::string name;
+  const int directory = find(path, name);
+  char target[PATH_MAX];
+  const ssize_t length = directory < 0 ? -1 : ::readlinkat(directory, name.c_str(), target, sizeof target);
+  if (length < 0) return std::nullopt;
+  return std::string(target, static_cast<std::size_t>(length));
+}
+
+io::Fd LookedAt::Reader::open(std::string_view path) {
+  std::string name;
+  const int directory = find(path, name);
+  if (directory < 0) return {};
+  return open_quietly(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
+Lister::Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter)
+    : top_(top),
+      attributes_(job.attributes),
+      policy_{.owner = true, .xattrs = job.attributes, .numeric_ids = job.numeric_ids || !job.attributes},
+      names_(names),
+      reporter_(reporter) {}
+
+bool Lister::next(ListedEntry& entry) {
+  if (!std::exchange(begun_, true)) {
+    return fill(top_.directory.get(), top_.name.empty() ? "." : top_.name, "", entry);
+  }
+  if (entered_) descend(*std::exchange(entered_, std::nullopt));
+  while (!levels_.empty()) {
+    Level& level = levels_.back();
+    if (level.names.empty() || !hold(level)) {
+      levels_.pop_back();
+      continue;
+    }
+    const std::string name = std::move(level.names.back());
+    level.names.pop_back();
+    if (fill(level.fd.get(), name, join_path(level.path, name), entry)) return true;
+  }
+  return false;
+}
+
+// Reads a directory's names. The number of levels that stay open is bounded.
+void Lister::descend(const std::string& path) {
+  io::Fd fd = top_.open_entry(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  io::Fd reader(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  auto names = reader ? names_of(reader.release()) : std::nullopt;
+  if (!names) {
+    reporter_.problem(io::errno_error("list directory", top_.subject(path)));
+    return;
+  }
+  if (levels_.size() >= kHeldOpen) levels_.back().fd.reset();
+  levels_.push_back({path, std::move(fd), std::move(*names)});
+}
+
+bool Lister::hold(Level& level) {
+  if (level.fd) return true;
+  level.fd = top_.open_entry(level.path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!level.fd) reporter_.problem(io::errno_error("open directory", top_.subject(level.path)));
+  return static_cast<bool>(level.fd);
+}
+
+bool Lister::fill(int directory, const std::string& name, const std::string& path, ListedEntry& entry) {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    reporter_.problem(io::errno_error("stat", top_.subject(path)));
+    return false;
+  }
+  Entry facts;
+  fill_from_stat(status, policy_, names_, facts);
+  entry = {};
+  entry.type = facts.type;
+  entry.path = path;
+  entry.mode = facts.mode;
+  entry.uid = facts.uid;
+  entry.gid = facts.gid;
+  entry.user = facts.user;
+  entry.group = facts.group;
+  entry.mtime = facts.mtime.seconds;
+  entry.mtime_ns = facts.mtime.nanoseconds;
+  entry.size = entry.type == EntryType::file ? facts.size : 0;
+  entry.device = facts.device;
+  if (entry.type == EntryType::symlink) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(directory, name.c_str(), target, sizeof target);
+    if (length < 0) {
+      reporter_.problem(io::errno_error("read link", top_.subject(path)));
+      return false;
+    }
+    entry.link_target.assign(target, static_cast<std::size_t>(length));
+  }
+  if (attributes_) fill_attributes(directory, name, path, entry);
+  if (entry.type == EntryType::directory) entered_ = path;
+  return true;
+}
+
+void Lister::fill_attributes(int directory, const std::string& name, const std::string& path,
+                             ListedEntry& entry) {
+  const io::Fd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  Entry found;
+  const auto read =
+      fd ? read_xattrs(fd.get(), true, policy_, names_, found) : io::errno_error("open", top_.subject(path));
+  if (!read) reporter_.problem(read.error());
+  entry.attributes = digest_of_attributes(found).bytes;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,196 @@
+#include "tree/check/sum_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <deque>
+#include <utility>
+
+#include "io/write_all.h"
+#include "tree/fs/temporary_name.h"
+
+namespace rdcp::tree {
+
+using io::Result;
+
+namespace {
+
+constexpr std::size_t kWriteBytes = 64 << 10;
+// Paths may be longer than PATH_MAX, because they are walked step by step.
+constexpr std::size_t kLineBytesMax = 1 << 20;
+constexpr int kLinksMax = 40;  // the kernel's limit
+
+void push_components(std::string_view path, std::deque<std::string>& pending) {
+  std::deque<std::string> components;
+  while (!path.empty()) {
+    const std::size_t end = path.find('/');
+    if (end != 0) components.emplace_back(path.substr(0, end));
+    path.remove_prefix(end == path.npos ? path.size() : end + 1);
+  }
+  pending.insert(pending.begin(), components.begin(), components.end());
+}
+
+io::Fd open_start(std::string_view path) {
+  return io::Fd(::open(path.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool may_follow(const struct stat& link) {
+  const uid_t self = ::geteuid();
+  return self != 0 || link.st_uid == self;
+}
+
+Result<std::string> read_link(const io::Fd& link, const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
+  if (length < 0) return io::errno_error("open", path);
+  return std::string(target, static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+Result<NamedPlace> find_named(const std::string& path, bool follow_last) {
+  std::deque<std::string> pending;
+  push_components(path, pending);
+  io::Fd directory = open_start(path);
+  for (int links = 0; directory && !pending.empty();) {
+    const std::string name = std::exchange(pending.front(), {});
+    pending.pop_front();
+    const bool last = pending.empty();
+    const io::Fd next(::openat(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    const bool known = next && ::fstat(next.get(), &status) == 0;
+    if (!known && !last) return io::errno_error("open", path);
+    if (known && S_ISLNK(status.st_mode) && (!last || follow_last)) {
+      if (!may_follow(status)) {
+        return io::plain_error(io::ErrorKind::file, "open", path,
+                               "leads through a symlink that belongs to another user");
+      }
+      if (++links > kLinksMax) return io::errno_error("open", path, ELOOP);
+      auto target = read_link(next, path);
+      if (!target) return target.error();
+      if (target->starts_with('/')) directory = open_start("/");
+      push_components(*target, pending);
+      continue;
+    }
+    if (last) return NamedPlace{std::move(directory), name};
+    directory.reset(::openat(directory.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (!directory) return io::errno_error("open", path);
+  return io::errno_error("open", path, EISDIR);
+}
+
+Result<SumReader> SumReader::open(const std::string& path, SumForm form) {
+  const auto place = find_named(path, true);
+  if (!place) return place.error();
+  io::Fd fd(::openat(place->directory.get(), place->name.c_str(),
+                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("open", path);
+  if (!S_ISREG(status.st_mode)) {
+    return io::plain_error(io::ErrorKind::file, "open", path, "is no regular file");
+  }
+  SumReader reader;
+  reader.path_ = path;
+  reader.form_ = form;
+  reader.file_.reset(::fdopen(fd.get(), "r"));
+  if (reader.file_ == nullptr) return io::errno_error("open", path);
+  (void)fd.release();
+  if (form == SumForm::xxhsum) return reader;
+  std::string head;
+  const auto read = reader.read_text(head);
+  if (!read) return read.error();
+  if (head != kManifestHead) {
+    return io::plain_error(io::ErrorKind::file, "read", path,
+                           "is no manifest: its first line says something else");
+  }
+  return reader;
+}
+
+// Reads one line, without its newline. A line that is too long is an error.
+Result<bool> SumReader::read_text(std::string& text) {
+  text.clear();
+  ++line_;
+  for (int c = std::getc(file_.get()); c != '\n'; c = std::getc(file_.get())) {
+    if (c == EOF) {
+      if (std::ferror(file_.get()) != 0) return io::errno_error("read", path_);
+      return !text.empty();
+    }
+    if (text.size() == kLineBytesMax) {
+      return io::plain_error(io::ErrorKind::file, "read", path_,
+                             "line " + std::to_string(line_) + " is too long");
+    }
+    text += static_cast<char>(c);
+  }
+  return true;
+}
+
+Result<bool> SumReader::next(SumLine& line) {
+  std::string text;
+  do {
+    const auto read = read_text(text);
+    if (!read || !*read) return read;
+  } while (text.empty());
+  auto parsed = parse_sum_line(text, form_);
+  if (!parsed) {
+    return io::plain_error(io::ErrorKind::file, "read", path_,
+                           "line " + std::to_string(line_) + " " + parsed.error().detail);
+  }
+  line = std::move(*parsed);
+  return true;
+}
+
+Result<SumWriter> SumWriter::open(const std::string& path, SumForm form, mode_t mode) {
+  auto place = find_named(path, false);
+  if (!place) return place.error();
+  struct stat status {};
+  const bool exists =
+      ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+    return io::plain_error(io::ErrorKind::file, "write", path, "is there and no regular file");
+  }
+  SumWriter writer;
+  writer.path_ = path;
+  writer.form_ = form;
+  writer.place_ = std::move(*place);
+  writer.temporary_name_ = take_temporary_name(writer.place_.name, [&](const char* name) {
+    writer.fd_.reset(::openat(writer.place_.directory.get(), name,
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    return writer.fd_.get();
+  });
+  if (writer.temporary_name_.empty()) return io::errno_error("create", path);
+  if (form == SumForm::manifest) writer.text_ = std::string(kManifestHead) + "\n";
+  return writer;
+}
+
+SumWriter::~SumWriter() {
+  if (place_.directory && !temporary_name_.empty()) {
+    (void)::unlinkat(place_.directory.get(), temporary_name_.c_str(), 0);
+  }
+}
+
+Result<void> SumWriter::add(const SumLine& line) {
+  text_ += text_of(line, form_);
+  return text_.size() >= kWriteBytes ? flush() : Result<void>();
+}
+
+Result<void> SumWriter::flush() {
+  if (const int code = io::write_all(fd_.get(), text_)) return io::errno_error("write", path_, code);
+  text_.clear();
+  return {};
+}
+
+Result<void> SumWriter::publish() {
+  if (auto written = flush(); !written) return written;
+  if (fd_.close() < 0) return io::errno_error("close", path_);
+  const int directory = place_.directory.get();
+  if (::renameat(directory, temporary_name_.c_str(), directory, place_.name.c_str()) != 0) {
+    return io::errno_error("name", path_);
+  }
+  temporary_name_.clear();
+  return {};
+}
+
+}  // namespace rdcp::tree

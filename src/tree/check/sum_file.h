@@ -1,0 +1,72 @@
+// Reads and writes a list of digests in a file that the user named.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "tree/check/sums.h"
+
+namespace rdcp::tree {
+
+// The directory of what a path names, and its last component, by which it is to be opened.
+struct NamedPlace {
+  io::Fd directory;
+  std::string name;
+};
+
+// Resolves a path that the user gave, also through symlinks. As root it follows none that belongs to another
+// user, who could swap it and so choose what we read or write. With follow_last it also follows the last
+// component.
+io::Result<NamedPlace> find_named(const std::string& path, bool follow_last);
+
+// Reads such a file, which must be a regular file, line by line. Errors name the file and the line, but never
+// quote it.
+class SumReader {
+ public:
+  static io::Result<SumReader> open(const std::string& path, SumForm form);
+  // Returns false at the end.
+  io::Result<bool> next(SumLine& line);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  SumReader() = default;
+  io::Result<bool> read_text(std::string& text);
+
+  std::string path_;
+  SumForm form_ = SumForm::manifest;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::uint64_t line_ = 0;
+};
+
+// Writes such a file under a temporary name, next to the file that it finally replaces.
+class SumWriter {
+ public:
+  // mode is the mode of the new file.
+  static io::Result<SumWriter> open(const std::string& path, SumForm form, mode_t mode);
+  SumWriter(SumWriter&& other) noexcept = default;
+  ~SumWriter();  // removes the file unless it was published
+
+  io::Result<void> add(const SumLine& line);
+  io::Result<void> publish();
+
+ private:
+  SumWriter() = default;
+  io::Result<void> flush();
+
+  std::string path_;
+  SumForm form_ = SumForm::manifest;
+  NamedPlace place_;
+  std::string temporary_name_;
+  io::Fd fd_;
+  std::string text_;
+};
+
+}  // namespace rdcp::tree

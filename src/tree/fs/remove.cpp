@@ -1,0 +1,157 @@
+#include "tree/fs/remove.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tree/fs/beneath.h"
+#include "tree/fs/directory_cache.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+struct Level {
+  std::unique_ptr<DIR, CloseDirectory> directory;
+  std::string name;  // its name in the level above
+  std::string path;
+  bool keeps = false;  // something in it stays
+};
+
+bool is_dot(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+// A bind mount has the same device as its surroundings, so only the kernel can tell (Linux 5.8).
+bool is_mount_point(int parent, const std::string& name) {
+  struct statx status {};
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  return ::statx(parent, name.c_str(), kFlags, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// One removal: the levels it is in, and what may be removed.
+class Removal {
+ public:
+  Removal(int top, const std::string& name, std::string_view subject, const MayRemove& may_remove,
+          bool dry_run)
+      : top_(top), name_(name), subject_(subject), may_remove_(may_remove), dry_run_(dry_run) {}
+
+  io::Result<bool> run();
+
+ private:
+  io::Result<void> remove(int parent, const std::string& name, const std::string& path);
+  bool enter(int parent, const std::string& name, const std::string& path);
+  io::Result<void> leave();
+  bool may_remove(const std::string& path, bool is_directory) const {
+    return !may_remove_.remove || may_remove_.remove(path, is_directory);
+  }
+  std::string subject_of(const std::string& path) const {
+    return std::string(subject_) + path.substr(name_.size());
+  }
+  io::Error error(const std::string& path) const { return io::errno_error("remove", subject_of(path)); }
+  io::Result<void> keep() {
+    (levels_.empty() ? keeps_ : levels_.back().keeps) = true;
+    return {};
+  }
+
+  const int top_;
+  const std::string& name_;
+  const std::string_view subject_;
+  const MayRemove& may_remove_;
+  const bool dry_run_;
+  dev_t device_ = 0;
+  bool keeps_ = false;
+  std::vector<Level> levels_;
+};
+
+// Opens a directory for listing, and grants us the right to remove what is in it if that is possible.
+bool Removal::enter(int parent, const std::string& name, const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  io::Fd fd = open_beneath(parent, name, kFlags);
+  if (!fd && errno == EACCES && !dry_run_) {
+    const io::Fd held = open_beneath(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (held && grant_owner_access(held.get())) fd = open_beneath(parent, name, kFlags);
+  }
+  if (!fd) return false;
+  if (!dry_run_) (void)grant_owner_access(fd.get());
+  Level level{nullptr, name, path, false};
+  level.directory.reset(::fdopendir(fd.get()));
+  if (level.directory == nullptr) return false;
+  (void)fd.release();
+  levels_.push_back(std::move(level));
+  return true;
+}
+
+// Removes an entry that is not a directory. A directory is entered, and removed when it is left.
+io::Result<void> Removal::remove(int parent, const std::string& name, const std::string& path) {
+  struct stat status {};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return {};
+    return error(path);
+  }
+  if (may_remove_.look && !may_remove_.look(path, status)) return keep();
+  // Before Linux 5.8 only a directory's device tells. A file that is a mount point gives EBUSY.
+  const bool is_directory = S_ISDIR(status.st_mode);
+  if ((is_directory && status.st_dev != device_) ||
+      ((is_directory || dry_run_) && is_mount_point(parent, name))) {
+    return io::plain_error(io::ErrorKind::file, "remove", subject_of(path),
+                           "is on another filesystem or is a mount point, and stays");
+  }
+  if (is_directory) {
+    if (enter(parent, name, path)) return {};
+    return error(path);
+  }
+  if (!may_remove(path, false)) return keep();
+  if (dry_run_ || ::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return error(path);
+}
+
+io::Result<void> Removal::leave() {
+  const Level done = std::move(levels_.back());
+  levels_.pop_back();
+  if (done.keeps || !may_remove(done.path, true)) return keep();
+  const int parent = levels_.empty() ? top_ : ::dirfd(levels_.back().directory.get());
+  if (dry_run_ || ::unlinkat(parent, done.name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return error(done.path);
+}
+
+io::Result<bool> Removal::run() {
+  struct stat above {};
+  if (::fstat(top_, &above) != 0) return error(name_);
+  device_ = above.st_dev;
+  auto done = remove(top_, name_, name_);
+  while (done && !levels_.empty()) {
+    Level& level = levels_.back();
+    errno = 0;
+    const dirent* entry = ::readdir(level.directory.get());
+    if (entry == nullptr && errno != 0) return io::errno_error("list directory", subject_of(level.path));
+    if (entry == nullptr) {
+      done = leave();
+    } else if (!is_dot(entry->d_name)) {
+      const std::string child = entry->d_name;
+      const std::string path = join_path(level.path, child);
+      done = remove(::dirfd(level.directory.get()), child, path);
+    }
+  }
+  if (!done) return done.error();
+  return !keeps_;
+}
+
+}  // namespace
+
+io::Result<bool> remove_tree(int directory, const std::string& name, std::string_view subject,
+                             const MayRemove& may_remove, bool dry_run) {
+  return Removal(directory, name, subject, may_remove, dry_run).run();
+}
+
+}  // namespace rdcp::tree

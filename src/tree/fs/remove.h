@@ -1,0 +1,31 @@
+// Removes whole trees beneath a held directory.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "io/result.h"
+
+namespace rdcp::tree {
+
+// Decides what may be removed. Paths are relative to the directory that `name` is in ("name/a/b").
+struct MayRemove {
+  // Called first. If it returns false, the entry stays with all that is in it, and so do the directories
+  // above it.
+  std::function<bool(const std::string& path, const struct stat& status)> look;
+  // Called just before an entry is removed; what was in a directory is gone by then. False has the same
+  // effect.
+  std::function<bool(const std::string& path, bool is_directory)> remove;
+};
+
+// Removes `name` in directory and, if it is a directory, all that is beneath it. Returns false if something
+// was to stay. Follows no link, and stops with an Error at a mount point, also a bind mount. Directories that
+// we own but may not enter are made accessible. A missing name is not an error. subject stands for `name` in
+// messages. Holds one descriptor for each level. With dry_run it only looks and asks.
+io::Result<bool> remove_tree(int directory, const std::string& name, std::string_view subject,
+                             const MayRemove& may_remove = {}, bool dry_run = false);
+
+}  // namespace rdcp::tree

@@ -1,0 +1,116 @@
+#include "tree/fs/spellings.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <climits>
+#include <clocale>
+#include <cstring>
+#include <cwchar>
+#include <cwctype>
+#include <span>
+
+#include "tree/meta/entry.h"
+
+namespace rdcp::tree {
+namespace {
+
+constexpr decltype(statfs::f_type) kExfatMagic = 0x2011BAB0;
+
+// True for filesystems that never tell upper from lower case, and for directories that were set not to
+// (chattr(1), +F). On all others it is tried whether a name that surely exists is also found in upper case.
+bool takes_cases_for_one(int root, const std::string& own_name) {
+  struct statfs filesystem {};
+  if (::fstatfs(root, &filesystem) == 0 &&
+      (filesystem.f_type == MSDOS_SUPER_MAGIC || filesystem.f_type == kExfatMagic)) {
+    return true;
+  }
+  int flags = 0;
+  if (::ioctl(root, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL) != 0) return true;
+  struct stat status {};
+  return !own_name.empty() && ::fstatat(root, fold_case(own_name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+locale_t utf8() {
+  static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  return locale;
+}
+
+}  // namespace
+
+std::string fold_case(std::string_view name) {
+  std::string folded;
+  const locale_t before = utf8() != nullptr ? ::uselocale(utf8()) : nullptr;
+  for (std::mbstate_t state{}; !name.empty();) {
+    wchar_t letter = 0;
+    const std::size_t length = std::mbrtowc(&letter, name.data(), name.size(), &state);
+    char bytes[MB_LEN_MAX];
+    std::mbstate_t fresh{};
+    const bool whole = length != 0 && length <= name.size();
+    const std::size_t written =
+        whole ? std::wcrtomb(bytes, static_cast<wchar_t>(std::towupper(static_cast<std::wint_t>(letter))),
+                             &fresh)
+              : static_cast<std::size_t>(-1);
+    if (written == static_cast<std::size_t>(-1)) {
+      folded += name.front();
+      name.remove_prefix(1);
+      state = {};
+    } else {
+      folded.append(bytes, written);
+      name.remove_prefix(length);
+    }
+  }
+  if (before != nullptr) ::uselocale(before);
+  return folded;
+}
+
+void Spellings::begin(int root, const std::string& own_name) {
+  watches_ = takes_cases_for_one(root, own_name);
+}
+
+std::size_t Spellings::Hash::operator()(const io::Digest& digest) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, digest.bytes.data(), sizeof hash);
+  return hash;
+}
+
+// Returns true unless another spelling has been claimed.
+bool Spellings::claim_one(std::string_view path) {
+  const std::string folded = fold_case(path);
+  const io::Digest key = io::digest_of(std::as_bytes(std::span(folded)));
+  const io::Digest spelling = io::digest_of(std::as_bytes(std::span(path)));
+  const auto found = claimed_.find(key);
+  const std::size_t mark = Hash{}(spelling);
+  if (found != claimed_.end()) return found->second == mark;
+  if (claimed_.size() < kRemembered) claimed_.emplace(key, mark);
+  return true;
+}
+
+io::Result<void> Spellings::claim(std::string_view path, std::string_view subject) {
+  if (!watches_ || path.empty()) return {};
+  const std::lock_guard lock(mutex_);
+  const std::string_view parent = split_path(path).parent;
+  bool alone = true;
+  for (std::size_t end = 0; alone && parent != parent_ && end < parent.size(); ++end) {
+    end = std::min(parent.find('/', end), parent.size());
+    alone = claim_one(parent.substr(0, end));
+  }
+  if (alone) parent_ = parent;
+  if (alone && claim_one(path)) return {};
+  return io::plain_error(
+      io::ErrorKind::file, "copy", subject,
+      "another name of SRC differs from it in upper and lower case only, and DST takes both "
+      "for one; rename one of them");
+}
+
+bool Spellings::is_full() const {
+  const std::lock_guard lock(mutex_);
+  return claimed_.size() >= kRemembered;
+}
+
+}  // namespace rdcp::tree

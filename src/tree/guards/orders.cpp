@@ -1,0 +1,72 @@
+#include "tree/guards/orders.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tree/protocol/message_name.h"
+
+namespace rdcp::tree {
+namespace {
+
+using enum AgentState;
+using States = unsigned;
+
+template <class... State>
+constexpr States in(State... states) {
+  return ((1u << static_cast<unsigned>(states)) | ...);
+}
+
+constexpr States kAnyState = (1u << kAgentStates) - 1;
+constexpr States kAllButSegment = kAnyState & ~in(segment);
+
+enum class By : std::uint8_t { everybody, no_stranger };
+
+struct OrderRule {
+  MessageType order;
+  States states;
+  By by;
+};
+
+// A message without a rule for a state may not come in it. A job may come again before it begins, once its
+// coordinator has learnt that an earlier run was cut short.
+constexpr std::array kOrderRules = {
+    OrderRule{MessageType::ping, kAllButSegment, By::everybody},
+    OrderRule{MessageType::beat, kAnyState, By::everybody},
+    OrderRule{MessageType::suspend, kAllButSegment, By::everybody},
+    OrderRule{MessageType::abort, kAnyState, By::everybody},
+    OrderRule{MessageType::finish, kAnyState, By::everybody},
+    OrderRule{MessageType::paths_named, in(idle, source_ready), By::no_stranger},
+    OrderRule{MessageType::source_job, in(idle, source_ready), By::no_stranger},
+    OrderRule{MessageType::target_job, in(idle), By::everybody},
+    OrderRule{MessageType::target_job, in(target_ready), By::no_stranger},
+    OrderRule{MessageType::begin, in(source_ready, measure_ready), By::no_stranger},
+    OrderRule{MessageType::begin, in(target_ready), By::everybody},
+    OrderRule{MessageType::stream_lost, in(source_begun), By::no_stranger},
+    OrderRule{MessageType::stream_lost, in(target_begun), By::everybody},
+    OrderRule{MessageType::measure_job, in(idle, measure_ready, measure_begun), By::no_stranger},
+    OrderRule{MessageType::examine, in(idle), By::no_stranger},
+    OrderRule{MessageType::clean_job, in(idle), By::no_stranger},
+    OrderRule{MessageType::list_job, in(idle, checking), By::no_stranger},
+    OrderRule{MessageType::list_more, in(checking), By::no_stranger},
+    OrderRule{MessageType::sum_ask, in(checking), By::no_stranger},
+    OrderRule{MessageType::segment_job, in(idle), By::no_stranger},
+    OrderRule{MessageType::relayed_bytes, in(segment), By::no_stranger},
+};
+
+}  // namespace
+
+bool may_order(MessageType order, AgentState state, bool stranger) {
+  return std::ranges::any_of(kOrderRules, [&](const OrderRule& rule) {
+    return rule.order == order && (rule.states & in(state)) != 0 && (!stranger || rule.by == By::everybody);
+  });
+}
+
+std::string refusal_of(MessageType order, AgentState state, bool stranger) {
+  const std::string what = "'" + name_of(order) + "'";
+  if (stranger && may_order(order, state, false)) {
+    return "asks for more than to send one stream (" + what + ")";
+  }
+  return "sends " + what + ", which an agent does not expect there";
+}
+
+}  // namespace rdcp::tree

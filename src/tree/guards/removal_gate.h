@@ -1,0 +1,81 @@
+// The only place that decides whether a name at the target may be removed.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tree/messages/sync_settings.h"
+#include "tree/select/filter.h"
+
+namespace rdcp::tree {
+
+// Everything that removes a name beneath the target's root asks here first: --delete, and whatever replaces
+// something else. Rules protect names, --max-delete limits their number, and the source is never removed. All
+// workers of a target share one; thread-safe after begin().
+class RemovalGate {
+ public:
+  explicit RemovalGate(const SyncSettings& sync) : sync_(sync) {}
+  // To be called before the workers start. The caller owns root and keeps it open longer than this. landing
+  // is the Entry::path of the source's top, which is DST. device and inode identify the source if it is on
+  // this host; otherwise inode is 0.
+  void begin(int root, Filter filter, std::string landing, std::uint64_t device, std::uint64_t inode);
+
+  const SyncSettings& sync() const { return sync_; }
+  bool has_rules() const { return !filter_.empty(); }
+  // Takes an Entry::path. A protected directory stays with all that is in it.
+  bool protects(std::string_view path, bool is_directory) const {
+    return has_rules() && filter_.protects(below_destination(path), is_directory);
+  }
+  bool is_source(const struct stat& status) const {
+    return inode_ != 0 && status.st_dev == device_ && status.st_ino == inode_;
+  }
+  // True if the directory is the source or lies in it, and if that cannot be found out.
+  bool is_in_source(int directory) const;
+  // True if something with this name that is not a directory may be removed to make way for a directory.
+  // Leaves errno as it is.
+  bool gives_way_to_directory(int parent, const std::string& name) const;
+
+  // Count removals for --max-delete. They return false, and count none as removed, if there would be too
+  // many. reserve() sets removals aside for a later take_reserved(), which may take more if more names have
+  // come and the limit allows it.
+  bool take();
+  bool reserve(std::uint64_t names);
+  bool take_reserved(std::uint64_t names);
+  // How often take() refused a removal.
+  std::uint64_t skipped() const;
+
+  // Decides once, before the first removal of --delete, whether it may begin; later calls get the same
+  // answer. Calls `told` when it decides that it may not.
+  template <class Told>
+  bool decide(bool may, Told told) {
+    const std::lock_guard lock(mutex_);
+    if (!decision_ && !may) told();
+    if (!decision_) decision_ = may;
+    return *decision_;
+  }
+
+  // Converts an Entry::path to the form that rules and lines of changes use; DST itself is ".".
+  std::string below_destination(std::string_view path) const;
+
+ private:
+  bool has_room_for(std::uint64_t names) const { return names <= sync_.max_delete - taken_ - reserved_; }
+
+  const SyncSettings sync_;
+  int root_ = -1;
+  Filter filter_;
+  std::string landing_;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+  mutable std::mutex mutex_;
+  std::uint64_t taken_ = 0;  // taken_ + reserved_ never exceed --max-delete
+  std::uint64_t reserved_ = 0;
+  std::uint64_t skipped_ = 0;
+  std::optional<bool> decision_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,84 @@
+// What the target has, compared with what the source says that it has (sync).
+#pragma once
+
+#include <sys/stat.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/result.h"
+#include "tree/fs/directory_cursor.h"
+#include "tree/guards/removal_gate.h"
+#include "tree/messages/changes.h"
+#include "tree/messages/job.h"
+#include "tree/meta/metadata.h"
+#include "tree/meta/names.h"
+#include "tree/pages/compare.h"
+
+namespace rdcp::tree {
+
+// Looks, and changes nothing. One per worker; not thread-safe. Everything is looked up beneath the root.
+class Comparer {
+ public:
+  // root, gate, names: the caller's, outlive this.
+  Comparer(int root, std::string root_name, RemovalGate& gate, const MetadataPolicy& policy,
+           NameTable& names);
+
+  // What becomes of the item; what there is to tell of it goes into changes. Error: it cannot be replaced, or
+  // what stands there cannot be looked at.
+  io::Result<Verdict> compare(const Question& question, std::vector<Change>& changes);
+
+  // True when something of this type stands there, of whatever size, and has this metadata already.
+  bool has_metadata_of(const Entry& entry);
+
+  // For tests, and for long readings: false ends them.
+  std::function<bool()> going = [] { return true; };
+
+ private:
+  struct Found {
+    int directory = -1;  // that it is in; -1: it is the root
+    std::string name;
+    struct stat status {};
+    io::Fd content;  // where it is to be read
+  };
+  // Which of an item's facts are others here.
+  struct Differences {
+    bool content = false, size = false, mtime = false, mode = false, owner = false, group = false,
+         acl = false, xattrs = false;
+    bool any() const { return content || size || mtime || mode || owner || group || acl || xattrs; }
+  };
+  io::Result<std::optional<Found>> find(std::string_view path);
+  io::Result<Verdict> compare_directory(const Question& question, const std::optional<Found>& found,
+                                        std::vector<Change>& changes);
+  io::Result<Verdict> compare_other(const Question& question, std::optional<Found>& found,
+                                    std::vector<Change>& changes);
+  io::Result<Verdict> compare_hard_link(const Question& question, const Found& found, const Change& change,
+                                        std::vector<Change>& changes);
+  io::Result<Verdict> make_way(const Question& question, const Found& found, std::vector<Change>& changes);
+  bool is_left_alone(const Question& question, const std::optional<Found>& found) const;
+  bool opens_content(const Question& question, const Found& found) const;
+  io::Result<bool> has_content(const Question& question, const Found& found);
+  bool says_the_same(const Question& question, const Found& found) const;
+  io::Result<Differences> metadata_differences(const Question& question, const Found& found);
+  bool same_time(const Timestamp& source, const struct stat& here) const;
+  bool may_give_to(std::uint32_t gid) const;
+  void tell(std::vector<Change>& changes, const Question& question, std::string code) const;
+  Change change_of(const Question& question, std::string code) const;
+
+  const int root_;
+  const std::string root_name_;
+  RemovalGate& gate_;
+  const SyncSettings& sync_;
+  const MetadataPolicy policy_;
+  NameTable& names_;
+  DirectoryCursor held_;
+  const bool is_root_;
+  std::vector<gid_t> our_groups_;
+  bool two_seconds_ = false;  // times are kept no finer
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,179 @@
+#include "tree/mirror/pruner.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "tree/fs/beneath.h"
+#include "tree/fs/directory_cache.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/remove.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Listing = std::unique_ptr<DIR, CloseDirectory>;
+
+Listing open_listing(int root, const std::string& path) {
+  io::Fd fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  Listing listing(fd ? ::fdopendir(fd.get()) : nullptr);
+  if (listing != nullptr) (void)fd.release();
+  return listing;
+}
+
+// What is removed while it is listed may hide others, so a directory is listed anew after so many.
+constexpr std::size_t kAtOnce = 4 << 10;
+
+// Calls use(entry) for each; false with errno when the listing broke off.
+template <class Use>
+bool for_each_entry(DIR* listing, Use use) {
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(listing);
+    if (entry == nullptr) return errno == 0;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") use(*entry);
+  }
+}
+
+// There is nothing to be deleted where there is no directory.
+bool is_missing(int code) {
+  return code == ENOENT || code == ENOTDIR || code == ELOOP;
+}
+
+}  // namespace
+
+Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter)
+    : root_(root), root_name_(std::move(root_name)), sync_(gate.sync()), gate_(gate), reporter_(reporter) {}
+
+// Not after any problem here: what could not be put in place may be what keeps something from being extra.
+bool Pruner::may_delete() {
+  return gate_.decide(reporter_.problems() == 0, [this] {
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", root_name_,
+                                      "nothing was deleted, since not all could be copied"));
+  });
+}
+
+// What is protected is not there for us, nor what runs have left (`rdcp --clean` finds that).
+bool Pruner::counts(const std::string& path, int directory, const dirent& entry) const {
+  if (is_left_by_a_run(entry.d_name)) return false;
+  if (!gate_.has_rules()) return true;
+  struct stat status {};
+  const bool unknown = entry.d_type == DT_UNKNOWN;
+  if (unknown) (void)::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW);
+  const bool is_directory = unknown ? S_ISDIR(status.st_mode) : entry.d_type == DT_DIR;
+  return !gate_.protects(join_path(path, entry.d_name), is_directory);
+}
+
+void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts) {
+  if (!may_delete()) return;
+  for (std::size_t i = 0; i < sums.size() && going(); ++i) {
+    const Listing listing = open_listing(root_, sums[i].path);
+    if (listing == nullptr && is_missing(errno)) continue;
+    NameSum here;
+    const bool listed = listing != nullptr && for_each_entry(listing.get(), [&](const dirent& entry) {
+                          if (counts(sums[i].path, ::dirfd(listing.get()), entry)) here.add(entry.d_name);
+                        });
+    if (!listed) {
+      reporter_.problem(io::errno_error("list directory", join_path(root_name_, sums[i].path)));
+      continue;
+    }
+    const bool same = here.count == sums[i].count && here.digest.value() == sums[i].digest;
+    verdicts.set(i, same ? 0 : 1);
+  }
+}
+
+// The first names in their order behind the last that was looked at, so that what cannot go is looked at
+// once. False with errno: the listing broke off.
+bool Pruner::find_extra(DIR* listing, const ListedNames& names) {
+  const int directory = ::dirfd(listing);
+  extra_.clear();
+  const auto keep_first = [this] {
+    if (extra_.size() <= kAtOnce) return;
+    std::ranges::nth_element(extra_, extra_.begin() + kAtOnce);
+    extra_.resize(kAtOnce);
+  };
+  ::rewinddir(listing);
+  const bool listed = for_each_entry(listing, [&](const dirent& entry) {
+    const std::string_view name = entry.d_name;
+    if (!last_.empty() && name <= last_) return;
+    if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return;
+    if (!counts(names.path, directory, entry)) return;
+    extra_.emplace_back(name);
+    if (extra_.size() == 2 * kAtOnce) keep_first();
+  });
+  keep_first();
+  std::ranges::sort(extra_);
+  if (!extra_.empty()) last_ = extra_.back();
+  return listed;
+}
+
+void Pruner::remove_others(const ListedNames& names, std::vector<Change>& changes) {
+  if (!may_delete()) return;
+  const std::string subject = join_path(root_name_, names.path);
+  const Listing listing = open_listing(root_, names.path);
+  struct stat before {};
+  if (listing == nullptr || ::fstat(::dirfd(listing.get()), &before) != 0) {
+    if (!is_missing(errno)) reporter_.problem(io::errno_error("list directory", subject));
+    return;
+  }
+  const int directory = ::dirfd(listing.get());
+  kept_ = names.names;
+  std::ranges::sort(kept_);
+  last_.clear();
+  while (going() && gate_.skipped() == 0) {
+    if (!find_extra(listing.get(), names)) {
+      reporter_.problem(io::errno_error("list directory", subject));
+      break;
+    }
+    if (extra_.empty()) break;
+    if (gate_.is_in_source(directory)) {
+      reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", subject,
+                                        "it is what is being copied, and stays as it is"));
+      break;
+    }
+    const bool granted = !sync_.dry_run && grant_owner_access(directory);
+    for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
+    if (granted) (void)::fchmod(directory, before.st_mode & 07777);
+    if (extra_.size() < kAtOnce) break;
+  }
+  // It was right before, or is none of ours.
+  const timespec times[2] = {{0, UTIME_OMIT}, before.st_mtim};
+  if (!sync_.dry_run) (void)::futimens(directory, times);
+}
+
+void Pruner::remove(int directory, const std::string& name, const std::string& path,
+                    std::vector<Change>& changes) {
+  const auto entry_path = [&](const std::string& below) { return path + below.substr(name.size()); };
+  MayRemove may_remove;
+  may_remove.look = [&](const std::string& below, const struct stat& status) {
+    if (!gate_.is_source(status)) {
+      return !gate_.has_rules() || !gate_.protects(entry_path(below), S_ISDIR(status.st_mode));
+    }
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete", join_path(root_name_, path),
+                                      "it is what is being copied, and stays"));
+    return false;
+  };
+  may_remove.remove = [&](const std::string& below, bool is_directory) {
+    if (!going() || !gate_.take()) return false;
+    if (sync_.tells()) {
+      const std::string told = gate_.below_destination(entry_path(below));
+      changes.push_back({"*deleting  ", told + (is_directory ? "/" : ""), ""});
+    }
+    return true;
+  };
+  const auto removed = remove_tree(directory, name, join_path(root_name_, path), may_remove, sync_.dry_run);
+  if (!removed) reporter_.problem(removed.error());
+}
+
+}  // namespace rdcp::tree

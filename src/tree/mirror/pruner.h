@@ -1,0 +1,49 @@
+// Removes at the target what the source does not have (--delete).
+#pragma once
+
+#include <dirent.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+#include "net/stream/frame.h"
+#include "tree/guards/removal_gate.h"
+#include "tree/messages/changes.h"
+#include "tree/pages/names_page.h"
+#include "tree/protocol/reporter.h"
+
+namespace rdcp::tree {
+
+// One per worker; not thread-safe. All look-ups are beneath the root, and nothing on another filesystem is
+// touched. The source's pages name directories and names that stay: it cannot name what goes.
+class Pruner {
+ public:
+  // root, gate: the caller's, outlive this.
+  Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter);
+
+  // Verdict 1: the directory has other names here.
+  void compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts);
+  // Removes what is not among the names, of their part. What goes, or would go, is told in changes.
+  void remove_others(const ListedNames& names, std::vector<Change>& changes);
+
+  std::function<bool()> going = [] { return true; };
+
+ private:
+  bool may_delete();
+  bool counts(const std::string& path, int directory, const dirent& entry) const;
+  bool find_extra(DIR* listing, const ListedNames& names);
+  void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
+
+  const int root_;
+  const std::string root_name_;
+  const SyncSettings& sync_;
+  RemovalGate& gate_;
+  Reporter& reporter_;
+  std::vector<std::string_view> kept_;  // sorted
+  std::vector<std::string> extra_;      // sorted; none of it has been looked at before
+  std::string last_;                    // that was
+};
+
+}  // namespace rdcp::tree

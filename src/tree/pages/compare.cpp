@@ -1,0 +1,338 @@
+#include "tree/pages/compare.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "net/crypto/little_endian.h"
+#include "net/stream/frame.h"
+
+namespace rdcp::tree {
+
+using net::load_le;
+using net::store_le;
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4;
+constexpr std::size_t kAclLinesMax = 4096;
+constexpr std::size_t kShortMax = 255;
+
+enum : std::uint8_t {
+  kSameOwner = 1,
+  kHasXattrs = 2,
+  kHasContent = 4,
+  kHasAcls = 8,
+  kFirstChanges = 16,
+  kAllFlags = 31,
+};
+
+// Writes into a slot as long as there is room.
+class Sink {
+ public:
+  Sink(std::span<std::byte> slot, std::size_t used) : slot_(slot), used_(used) {}
+  template <class T>
+  void number(T value) {
+    if (!has_room(sizeof value)) return;
+    store_le(slot_.data() + used_, value);
+    used_ += sizeof value;
+  }
+  void bytes(const void* from, std::size_t length) {
+    if (!has_room(length)) return;
+    if (length > 0) std::memcpy(slot_.data() + used_, from, length);
+    used_ += length;
+  }
+  void digest(const io::Digest& digest) { bytes(digest.bytes.data(), digest.bytes.size()); }
+  // A name that is too long is left out, as if it were unknown.
+  void short_text(const std::string& text) {
+    const std::size_t length = text.size() > kShortMax ? 0 : text.size();
+    number(static_cast<std::uint8_t>(length));
+    bytes(text.data(), length);
+  }
+  void acl(const std::vector<AclLine>& lines) {
+    number(static_cast<std::uint16_t>(lines.size()));
+    for (const AclLine& line : lines) {
+      number(static_cast<std::uint8_t>(line.tag));
+      number(line.permissions);
+      number(line.id);
+      short_text(line.name);
+    }
+  }
+  bool full() const { return full_; }
+  std::size_t used() const { return used_; }
+
+ private:
+  bool has_room(std::size_t length) {
+    full_ = full_ || slot_.size() - used_ < length;
+    return !full_;
+  }
+  std::span<std::byte> slot_;
+  std::size_t used_;
+  bool full_ = false;
+};
+
+bool same_owner(const Entry& a, const Entry& b) {
+  return a.uid == b.uid && a.gid == b.gid && a.user == b.user && a.group == b.group;
+}
+
+std::uint8_t flags_of(const Question& question, bool same_owner) {
+  const Entry& entry = question.entry;
+  unsigned flags = same_owner ? kSameOwner : 0;
+  if (question.xattrs != io::Digest{}) flags |= kHasXattrs;
+  if (question.content) flags |= kHasContent;
+  if (!entry.access_acl.empty() || !entry.default_acl.empty()) flags |= kHasAcls;
+  if (question.first_changes) flags |= kFirstChanges;
+  return static_cast<std::uint8_t>(flags);
+}
+
+void put_type(Sink& sink, const Question& question) {
+  const Entry& entry = question.entry;
+  switch (entry.type) {
+    case EntryType::file:
+      return sink.number(entry.size);
+    case EntryType::hard_link:
+      sink.number(static_cast<std::uint8_t>(question.linked));
+      [[fallthrough]];
+    case EntryType::symlink:
+      sink.number(static_cast<std::uint32_t>(entry.link_target.size()));
+      return sink.bytes(entry.link_target.data(), entry.link_target.size());
+    case EntryType::char_device:
+    case EntryType::block_device:
+      return sink.number(static_cast<std::uint64_t>(entry.device));
+    default:
+      return;
+  }
+}
+
+bool fits_format(const Entry& entry) {
+  return entry.path.size() <= kQuestionPathMax && entry.link_target.size() <= kQuestionPathMax &&
+         entry.access_acl.size() <= kAclLinesMax && entry.default_acl.size() <= kAclLinesMax;
+}
+
+// Reads what a peer wrote. Once something is missing, all that follows is zero.
+class Origin {
+ public:
+  explicit Origin(std::span<const std::byte> bytes) : rest_(bytes) {}
+  template <class T>
+  T number() {
+    if (!has(sizeof(T))) return 0;
+    const T value = load_le<T>(rest_.data());
+    rest_ = rest_.subspan(sizeof(T));
+    return value;
+  }
+  void append(std::string& to, std::size_t length) {
+    if (!has(length)) return;
+    to.append(reinterpret_cast<const char*>(rest_.data()), length);
+    rest_ = rest_.subspan(length);
+  }
+  io::Digest digest() {
+    io::Digest digest;
+    if (!has(digest.bytes.size())) return digest;
+    std::copy_n(rest_.begin(), digest.bytes.size(), digest.bytes.begin());
+    rest_ = rest_.subspan(digest.bytes.size());
+    return digest;
+  }
+  void short_text(std::string& to) {
+    to.clear();
+    append(to, number<std::uint8_t>());
+  }
+  bool cut() const { return cut_; }
+  std::span<const std::byte> rest() const { return rest_; }
+
+ private:
+  bool has(std::size_t length) {
+    cut_ = cut_ || rest_.size() < length;
+    return !cut_;
+  }
+  std::span<const std::byte> rest_;
+  bool cut_ = false;
+};
+
+const char* take_path(Origin& from, const AdmittedNames& names, std::string& path) {
+  const auto shared = from.number<std::uint32_t>();
+  const auto further = from.number<std::uint32_t>();
+  if (shared > path.size()) return "a path that shares what is not there";
+  if (further > kQuestionPathMax - shared) return "a path that is too long";
+  path.resize(shared);
+  from.append(path, further);
+  return names.fault_of(path);
+}
+
+const char* take_owner(Origin& from, Entry& entry) {
+  entry.uid = from.number<std::uint32_t>();
+  entry.gid = from.number<std::uint32_t>();
+  from.short_text(entry.user);
+  from.short_text(entry.group);
+  constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();  // chown(2): leave it
+  return entry.uid == kNobody || entry.gid == kNobody ? "impossible owner" : nullptr;
+}
+
+const char* take_link(Origin& from, const AdmittedNames& names, Question& question) {
+  Entry& entry = question.entry;
+  if (entry.type == EntryType::hard_link) {
+    question.linked = static_cast<EntryType>(from.number<std::uint8_t>());
+    if (question.linked > EntryType::block_device || question.linked == EntryType::directory ||
+        question.linked == EntryType::hard_link) {
+      return "a hard link to nothing that can be linked";
+    }
+  }
+  const auto length = from.number<std::uint32_t>();
+  if (length == 0 || length > kQuestionPathMax) return "a link target of impossible length";
+  from.append(entry.link_target, length);
+  if (entry.link_target.find('\0') != std::string::npos) return "NUL in a link target";
+  const bool is_name = entry.type == EntryType::hard_link;
+  return is_name && names.fault_of(entry.link_target) != nullptr ? "unsafe hard link" : nullptr;
+}
+
+const char* take_acl(Origin& from, std::vector<AclLine>& lines) {
+  const auto count = from.number<std::uint16_t>();
+  if (count > kAclLinesMax) return "too long an ACL";
+  for (std::size_t i = 0; i < count && !from.cut(); ++i) {
+    AclLine& line = lines.emplace_back();
+    line.tag = static_cast<AclLine::Tag>(from.number<std::uint8_t>());
+    line.permissions = from.number<std::uint8_t>();
+    line.id = from.number<std::uint32_t>();
+    from.short_text(line.name);
+    if (line.tag > AclLine::Tag::other || line.permissions > 7) return "impossible line in an ACL";
+  }
+  return nullptr;
+}
+
+io::Error bad_page(const char* fault) {
+  return io::plain_error(io::ErrorKind::protocol, "compare", "a page of entries", fault);
+}
+
+}  // namespace
+
+void QuestionWriter::begin(std::span<std::byte> slot) {
+  assert(slot.size() > kHeaderBytes);
+  slot_ = slot;
+  used_ = kHeaderBytes;
+  count_ = 0;
+  path_.clear();
+  owner_ = {};
+}
+
+bool QuestionWriter::add(const Question& question) {
+  const Entry& entry = question.entry;
+  if (count_ == net::Verdicts::kCount || !fits_format(entry)) return false;
+  const bool owner_known = count_ > 0 && same_owner(entry, owner_);
+  const std::uint8_t flags = flags_of(question, owner_known);
+  const auto differs = std::ranges::mismatch(entry.path, path_).in1;
+  const auto shared = static_cast<std::size_t>(differs - entry.path.begin());
+  Sink sink(slot_, used_);
+  sink.number(static_cast<std::uint8_t>(entry.type));
+  sink.number(flags);
+  sink.number(static_cast<std::uint32_t>(shared));
+  sink.number(static_cast<std::uint32_t>(entry.path.size() - shared));
+  sink.bytes(entry.path.data() + shared, entry.path.size() - shared);
+  sink.number(static_cast<std::uint16_t>(entry.mode));
+  if (!owner_known) {
+    sink.number(entry.uid);
+    sink.number(entry.gid);
+    sink.short_text(entry.user);
+    sink.short_text(entry.group);
+  }
+  sink.number(static_cast<std::uint64_t>(entry.mtime.seconds));
+  sink.number(entry.mtime.nanoseconds);
+  put_type(sink, question);
+  if ((flags & kHasXattrs) != 0) sink.digest(question.xattrs);
+  if ((flags & kHasContent) != 0) sink.digest(*question.content);
+  if ((flags & kHasAcls) != 0) {
+    sink.acl(entry.access_acl);
+    sink.acl(entry.default_acl);
+  }
+  if (sink.full()) return false;
+  used_ = sink.used();
+  path_ = entry.path;
+  if (!owner_known) {
+    owner_.uid = entry.uid;
+    owner_.gid = entry.gid;
+    owner_.user = entry.user;
+    owner_.group = entry.group;
+  }
+  ++count_;
+  return true;
+}
+
+std::size_t QuestionWriter::finish() {
+  store_le(slot_.data(), static_cast<std::uint32_t>(count_));
+  return used_;
+}
+
+io::Result<void> QuestionReader::open(std::span<const std::byte> page) {
+  if (page.size() < kHeaderBytes) return bad_page("too short");
+  left_ = load_le<std::uint32_t>(page.data());
+  rest_ = page.subspan(kHeaderBytes);
+  if (left_ == 0 || left_ > net::Verdicts::kCount) return bad_page("impossible number of entries");
+  return {};
+}
+
+io::Result<bool> QuestionReader::next(Question& question) {
+  if (left_ == 0) {
+    if (!rest_.empty()) return bad_page("more behind its end");
+    return false;
+  }
+  --left_;
+  if (const char* fault = take(question)) return bad_page(fault);
+  return true;
+}
+
+const char* QuestionReader::take(Question& question) {
+  Origin from(rest_);
+  Entry& entry = question.entry;
+  const auto type = from.number<std::uint8_t>();
+  const auto flags = from.number<std::uint8_t>();
+  if (type > static_cast<std::uint8_t>(EntryType::block_device)) return "unknown type";
+  if ((flags & ~kAllFlags) != 0) return "undefined flags";
+  entry.type = static_cast<EntryType>(type);
+  if (const char* fault = take_path(from, names_, entry.path)) return fault;
+  if (entry.path.empty() && entry.type != EntryType::directory) return "no path";
+  entry.mode = from.number<std::uint16_t>();
+  if (entry.mode > 07777) return "impossible mode";
+  if ((flags & kSameOwner) == 0) {
+    if (const char* fault = take_owner(from, entry)) return fault;
+  }
+  entry.mtime.seconds = static_cast<std::int64_t>(from.number<std::uint64_t>());
+  entry.mtime.nanoseconds = from.number<std::uint32_t>();
+  if (entry.mtime.nanoseconds >= 1'000'000'000) return "impossible time";
+  entry.size = entry.type == EntryType::file ? from.number<std::uint64_t>() : 0;
+  entry.link_target.clear();
+  const bool link = entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
+  if (const char* fault = link ? take_link(from, names_, question) : nullptr) return fault;
+  const bool node = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
+  entry.device = node ? from.number<std::uint64_t>() : 0;
+  question.first_changes = (flags & kFirstChanges) != 0;
+  if (question.first_changes && entry.type != EntryType::hard_link) return "a link that is none";
+  question.xattrs = (flags & kHasXattrs) != 0 ? from.digest() : io::Digest{};
+  question.content.reset();
+  if ((flags & kHasContent) != 0) {
+    if (entry.type != EntryType::file) return "content where none can be";
+    question.content = from.digest();
+  }
+  entry.access_acl.clear();
+  entry.default_acl.clear();
+  if ((flags & kHasAcls) != 0) {
+    if (const char* fault = take_acl(from, entry.access_acl)) return fault;
+    if (const char* fault = take_acl(from, entry.default_acl)) return fault;
+  }
+  if (from.cut()) return "it breaks off";
+  rest_ = from.rest();
+  return nullptr;
+}
+
+io::Digest digest_of_xattrs(const Entry& entry) {
+  if (entry.xattrs.empty()) return {};
+  std::vector<const Xattr*> sorted;
+  for (const Xattr& xattr : entry.xattrs) sorted.push_back(&xattr);
+  std::ranges::sort(sorted, {}, [](const Xattr* xattr) -> const std::string& { return xattr->name; });
+  std::string text;
+  for (const Xattr* xattr : sorted) {
+    text += xattr->name + '\0' + std::to_string(xattr->value.size()) + ':' + xattr->value;
+  }
+  return io::digest_of(std::as_bytes(std::span(text)));
+}
+
+}  // namespace rdcp::tree

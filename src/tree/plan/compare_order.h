@@ -1,0 +1,65 @@
+// In which order a sync's batches may be sent: nothing changes at the target beneath a directory before that
+// has been compared itself, and a directory comes before what is in it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "tree/plan/work.h"
+
+namespace rdcp::tree {
+
+// Not thread-safe: the plan's.
+class CompareOrder {
+ public:
+  void number(Batch& batch) { batch.serial = next_serial_++; }
+  void begin(const Batch& batch) { begin(batch.serial); }
+  // Names come behind all batches.
+  void begin(NamesBatch& names) {
+    names.serial = next_serial_++;
+    begin(names.serial);
+  }
+  void end(const NamesBatch& names) { std::erase(comparing_, names.serial); }
+  // The lowest serial of what may still be asked about.
+  std::uint64_t first() const { return comparing_.empty() ? begun_ + 1 : std::ranges::min(comparing_); }
+  // The batch has been compared. False: it is kept here, because an earlier one has not.
+  bool end(Batch& batch) {
+    std::erase(comparing_, batch.serial);
+    if (may_be_sent(batch)) return true;
+    waiting_items_ += batch.items.size();
+    waiting_.push_back(std::move(batch));
+    return false;
+  }
+  // One that was kept and need not wait any more.
+  bool take(Batch& batch) {
+    const auto at = std::ranges::find_if(waiting_, [this](const Batch& one) { return may_be_sent(one); });
+    if (at == waiting_.end()) return false;
+    batch = std::move(*at);
+    waiting_.erase(at);
+    waiting_items_ -= batch.items.size();
+    return true;
+  }
+  bool empty() const { return waiting_.empty(); }
+  std::size_t waiting_items() const { return waiting_items_; }
+
+ private:
+  bool may_be_sent(const Batch& batch) const {
+    return std::ranges::none_of(comparing_, [&](std::uint64_t serial) { return serial < batch.serial; });
+  }
+
+  void begin(std::uint64_t serial) {
+    comparing_.push_back(serial);
+    begun_ = serial;
+  }
+
+  std::uint64_t next_serial_ = 1;
+  std::uint64_t begun_ = 0;               // they begin in their order
+  std::vector<std::uint64_t> comparing_;  // taken and not compared yet
+  std::deque<Batch> waiting_;
+  std::size_t waiting_items_ = 0;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,54 @@
+// Files with several names at the source: which name the others are linked to at the target.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "tree/plan/work.h"
+
+namespace rdcp::tree {
+
+// Thread-safe; bounded by the number of such files. A file's first name is copied, and the others are linked
+// to it when all else is settled. A first name that the target left alone, or that could not be copied, is no
+// name to link to: the next one is copied in its place.
+class LinkedFiles {
+ public:
+  // True: the item is the first of its file's names that the walk meets.
+  bool is_first(const Item& item);
+
+  // The name is not what the source has there: another one is to take its place.
+  void pass_on(const Item& item);
+
+  // When all that was handed out before is settled.
+  void begin_round() { ++round_; }
+  // What is to become of a further name in this round: `copy` makes it the first one; `link` fills its
+  // link_root and link_target; `wait`: the first one is being copied in this very round.
+  enum class Turn : std::uint8_t { copy, link, wait };
+  Turn turn_of(Item& item);
+
+  // The first name gets a new inode at the target.
+  void replace(const Item& item);
+  bool is_replaced(const Item& item);
+
+ private:
+  struct File {
+    const Root* root = nullptr;
+    std::string path;  // of the first name, beneath root
+    std::uint64_t round = 0;
+    bool vacant = false;
+    bool replaced = false;
+  };
+  using Key = std::pair<dev_t, ino_t>;
+  static Key key_of(const Item& item) { return {item.status.st_dev, item.status.st_ino}; }
+
+  std::mutex mutex_;
+  std::map<Key, File> files_;
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace rdcp::tree

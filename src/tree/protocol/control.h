@@ -1,0 +1,94 @@
+// The control channel carries messages over a pair of descriptors (ssh's pipes, or a socket pair to an agent
+// in this process).
+//
+// The first bytes in each direction are a fixed greeting, which tells an agent from the noise of a login
+// shell. Each message follows as type (u8), length (u32) and fields. Integers are little-endian; strings and
+// lists begin with a u32 count.
+//
+// A sealed channel (rdsend and rdrecv with --encrypt) sends what is written at once, the greeting with the
+// first message or a message alone, as its length (u32, which is authenticated with it), its sealed bytes and
+// a tag of 16 bytes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "io/secret.h"
+#include "net/crypto/seal.h"
+#include "tree/messages/message.h"
+#include "tree/protocol/codec.h"
+
+namespace rdcp::tree {
+
+inline constexpr std::string_view kGreeting{"\0rdcp control\n", 14};
+inline constexpr std::uint32_t kMessageBytesMax = 4u << 20;
+
+struct RawMessage {
+  MessageType type{};
+  io::SecretText body;  // some messages contain keys
+};
+
+// Any thread may send; only one thread may receive.
+class ControlChannel {
+ public:
+  // peer names the other side in errors.
+  ControlChannel(io::Fd in, io::Fd out, std::string peer, const std::optional<net::SealKeys>& seal = {});
+
+  template <class Message>
+  io::Result<void> send(Message message) {
+    return send_raw(Message::kType, encode_fields(message));
+  }
+
+  // The descriptor that poll(2) must watch before receive() is called.
+  int fd() const { return in_.get(); }
+  // Reads what is there and returns a message, or nothing if none is complete yet. It calls read(2) at most
+  // once, so it does not block after poll(2). Errors: the channel is closed, noise came instead of the
+  // greeting (the error quotes its beginning), or a message is too long.
+  io::Result<std::optional<RawMessage>> receive();
+  // Waits for one message until the deadline. The error is unreachable if none came in time ("no answer"),
+  // else that of receive().
+  io::Result<RawMessage> wait(std::chrono::steady_clock::time_point deadline);
+  // True if a whole message is buffered already: do not poll then.
+  bool buffered() const;
+  // Closes the sending side, so that the other side sees the end.
+  void close_out();
+  bool greeted() const { return greeted_; }
+  const std::string& received_noise() const { return input_; }
+
+  template <class Message>
+  io::Result<Message> decode(const RawMessage& raw) const {
+    Message message;
+    if (raw.type != Message::kType || !decode_fields(raw.body, message)) return garbled();
+    return message;
+  }
+
+ private:
+  io::Result<void> send_raw(MessageType type, const io::SecretText& body);
+  io::Result<io::SecretText> sealed(std::string bytes);
+  io::Result<void> open_arrived();
+  io::Error garbled() const;
+  io::Result<std::optional<RawMessage>> take();
+  void drop_consumed();
+
+  io::Fd in_;
+  io::Fd out_;
+  std::string peer_;
+  std::mutex send_mutex_;
+  bool greeting_sent_ = false;
+  bool greeted_ = false;
+  std::string input_;
+  std::size_t consumed_ = 0;
+  // These are used only if the channel is sealed.
+  std::optional<io::Error> no_seal_;
+  std::optional<net::Sealer> sealer_;
+  std::optional<net::Opener> opener_;
+  std::string arrived_;  // received, but not opened yet
+};
+
+}  // namespace rdcp::tree

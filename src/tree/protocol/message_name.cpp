@@ -1,0 +1,27 @@
+#include "tree/protocol/message_name.h"
+
+#include <array>
+#include <string_view>
+
+namespace rdcp::tree {
+namespace {
+
+// The names are in the order of MessageType, starting with hello.
+constexpr std::array<std::string_view, 34> kNames = {
+    "hello",        "ping",      "pong",        "source_job",  "target_job",    "source_ready",
+    "target_ready", "begin",     "progress",    "problem",     "done",          "beat",
+    "suspend",      "abort",     "finish",      "measure_job", "measure_ready", "measured",
+    "examine",      "findings",  "segment_job", "segment_end", "relayed_bytes", "paths_named",
+    "changes",      "clean_job", "leftovers",   "sums",        "list_job",      "list_more",
+    "listed",       "sum_ask",   "sum_told",    "stream_lost"};
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::stream_lost));
+
+}  // namespace
+
+std::string name_of(MessageType type) {
+  const auto number = static_cast<std::size_t>(type);
+  if (number == 0 || number > kNames.size()) return "message " + std::to_string(number);
+  return std::string(kNames[number - 1]);
+}
+
+}  // namespace rdcp::tree

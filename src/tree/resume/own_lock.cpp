@@ -1,0 +1,29 @@
+#include "tree/resume/own_lock.h"
+
+#include <sys/file.h>
+
+#include <chrono>
+#include <ctime>
+
+namespace rdcp::tree {
+namespace {
+
+constexpr std::chrono::seconds kPatience{3};
+constexpr timespec kBetweenTries{0, 10'000'000};
+
+}  // namespace
+
+bool LockPatience::lock(int fd, const std::function<bool()>& may_wait) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return false;
+    if (!until_) until_ = io::Clock::now() + kPatience;
+    if (io::Clock::now() >= *until_ || !may_wait()) {
+      errno = EWOULDBLOCK;
+      return false;
+    }
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kBetweenTries, nullptr);
+  }
+  return true;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,36 @@
+// The lock (flock(2)) that tells runs which files another one is using.
+#pragma once
+
+#include <cerrno>
+#include <functional>
+#include <optional>
+
+#include "io/ring.h"
+
+namespace rdcp::tree {
+
+// True for the errors of flock(2) if the kernel or the filesystem has no such locks (Lustre without -o flock,
+// NFS without its lock service). Then nobody can tell whether a run is using a file.
+inline bool lacks_locks(int code) {
+  return code == ENOSYS || code == EOPNOTSUPP || code == ENOLCK;
+}
+
+// The warning to the user about a target without locks.
+inline constexpr const char* kNoLocks =
+    "the filesystem has no file locks (flock): two runs that write the same files are not kept apart, and "
+    "one that is cut short leaves nothing to go on with";
+
+// Locks files that another run may be using. A run that has just ended may hold its locks for a moment
+// longer: the kernel closes what io_uring has open only after the process is gone (io_ring_exit_work()).
+class LockPatience {
+ public:
+  // Returns true once fd's file is locked; false, with errno, if it cannot be. errno is EWOULDBLOCK if
+  // another run still holds the lock and may_wait() is false, or three seconds in all have been spent on
+  // waiting for locks.
+  bool lock(int fd, const std::function<bool()>& may_wait);
+
+ private:
+  std::optional<io::Clock::time_point> until_;  // set when a lock is first waited for
+};
+
+}  // namespace rdcp::tree

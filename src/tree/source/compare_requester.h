@@ -1,0 +1,59 @@
+// Asks the target about the items of a batch, and takes its answers (sync).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "net/stream/frame.h"
+#include "tree/fs/directory_cursor.h"
+#include "tree/messages/job.h"
+#include "tree/meta/metadata.h"
+#include "tree/pages/compare.h"
+#include "tree/plan/plan.h"
+#include "tree/plan/work.h"
+
+namespace rdcp::tree {
+
+// One per worker; not thread-safe.
+class CompareRequester {
+ public:
+  // digest_max: larger files are asked about without their content (--checksum); it is compared when they are
+  // open, by both sides at once.
+  CompareRequester(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy,
+                   Plan& plan, NameTable& names);
+  // Another name of such a file must not be changed with it.
+  static bool is_compared_open(const struct stat& status, std::uint64_t digest_max) {
+    return static_cast<std::uint64_t>(status.st_size) > digest_max && status.st_nlink == 1;
+  }
+
+  // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until. 0:
+  // none of them is a question.
+  std::size_t ask(Batch& batch, std::span<std::byte> slot);
+  // The answers to the last page of this batch; moves batch.compared. What need not be copied is discounted.
+  void take(Batch& batch, const net::Verdicts& verdicts);
+  // True when something of the batch is to be sent.
+  static bool has_work(const Batch& batch);
+
+ private:
+  bool make_question(const Item& item);
+  void take_one(Item& item, Verdict verdict);
+  io::Fd open(const Item& item, int flags);
+  bool add_xattrs(int fd, bool is_path_fd);
+  DirectoryCursor& held(const Root& root);
+
+  const SyncSettings sync_;
+  const std::uint64_t digest_max_;
+  const MetadataPolicy policy_;
+  Plan& plan_;
+  NameTable& names_;
+  QuestionWriter writer_;
+  Question question_;
+  const Root* held_root_ = nullptr;
+  std::unique_ptr<DirectoryCursor> held_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,283 @@
+#include "tree/source/packer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/source/stability.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+// libarchive loses the directory of a sparse entry whose path does not fit into a ustar header, to which it
+// adds a component of its own. Such a file goes alone.
+constexpr std::size_t kSparsePathMax = 80;
+
+// Up to `wanted` bytes from the start; -1 with errno on failure.
+ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
+  std::size_t done = 0;
+  while (done < wanted) {
+    const ssize_t n = ::pread(fd, to + done, wanted - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+}  // namespace
+
+Packer::Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync,
+               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
+    : plan_(plan),
+      sync_(sync),
+      policy_(policy),
+      names_(names),
+      reporter_(reporter),
+      scratch_(small_file_max + 1) {}
+
+std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
+  packed_ = {};
+  writer_.begin(slot);
+  while (batch.next < batch.items.size()) {
+    Item& item = batch.items[batch.next];
+    if (item.kind == Item::Kind::finish && item.directory->outgrown) postpone(item);
+    // It was found to be equal, or could not be packed before, for a stream that was lost.
+    const bool finished = item.kind == Item::Kind::finish && !item.directory->to_finish;
+    if (item.skipped || finished) {
+      ++batch.next;
+      continue;
+    }
+    next_is_neighbour_ =
+        batch.next + 1 < batch.items.size() && batch.items[batch.next + 1].directory == item.directory;
+    const Outcome outcome = add(item);
+    if (outcome == Outcome::full && writer_.entries() > 0) break;
+    if (outcome == Outcome::full) {
+      reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
+                                        "its metadata does not fit into a chunk; try a larger --chunk-size"));
+    }
+    item.skipped = outcome != Outcome::added;
+    if (outcome == Outcome::full || outcome == Outcome::skipped) plan_.linked().pass_on(item);
+    ++batch.next;
+  }
+  held_directory_ = nullptr;
+  held_fd_.reset();
+  if (writer_.entries() == 0) return 0;
+  const auto length = writer_.finish();
+  if (length) return *length;
+  reporter_.problem(length.error());
+  return 0;
+}
+
+Packer::Outcome Packer::add(const Item& item) {
+  if (item.kind == Item::Kind::finish) {
+    entry_ = item.directory->entry;
+    entry_.type = EntryType::directory;
+    entry_.path = item.entry_path();
+    if (item.directory->passed_through && entry_.path.empty()) return Outcome::skipped;
+    return add_entry({});
+  }
+  const bool is_file = S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry;
+  if (is_file && item.verdict == Verdict::metadata) return add_attributes(item);
+  if (is_file && travels_alone(item.status, scratch_.size() - 1)) return hand_back(item);
+  if (is_file) return add_file(item);
+  entry_ = {};
+  fill_from_stat(item.status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = 0;
+  if (item.kind == Item::Kind::hard_link) {
+    entry_.type = EntryType::hard_link;
+    entry_.link_target = Item::landing_path(*item.link_root, item.link_target);
+    return add_entry({});
+  }
+  entry_.link_target = item.link_target;
+  entry_.attributes_only = item.verdict == Verdict::metadata;
+  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  if (fd) {
+    const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
+    if (!read) reporter_.problem(read.error());
+  }
+  const Outcome outcome = add_entry({});
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
+  return outcome;
+}
+
+// A file whose content the target has; as it is now, unless it has changed since it was compared.
+Packer::Outcome Packer::add_attributes(const Item& item) {
+  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    reporter_.problem(io::errno_error("open", item.subject()));
+    return Outcome::skipped;
+  }
+  if (!unchanged(item.status, status)) return hand_back(item);
+  entry_ = {};
+  fill_from_stat(status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = 0;
+  entry_.attributes_only = true;
+  const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
+  if (!read) reporter_.problem(read.error());
+  return add_entry({});
+}
+
+Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
+  const auto added = writer_.add(entry_, content);
+  if (!added) {
+    reporter_.problem(added.error());
+    return Outcome::skipped;
+  }
+  if (!*added) return Outcome::full;
+  switch (entry_.type) {
+    case EntryType::file:
+      ++packed_.files;
+      break;
+    case EntryType::directory:
+      ++packed_.directories;
+      break;
+    default:
+      ++packed_.others;
+      break;
+  }
+  packed_.content_bytes += content.size();
+  if (wants_sums_) packed_.sums.push_back(line_of(entry_, content));
+  return Outcome::added;
+}
+
+// Reads the whole of a file into scratch_.
+Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes) {
+  struct stat before = item.status;
+  for (unsigned tries = 0; tries < kReadTries; ++tries) {
+    wait_for_next_tick(before);
+    const auto size = static_cast<std::size_t>(before.st_size);
+    if (size >= scratch_.size()) return Read::too_large;
+    const std::size_t wanted = size == 0 ? scratch_.size() : size + 1;
+    const ssize_t n = read_from_start(fd, scratch_.data(), wanted);
+    if (n < 0 || ::fstat(fd, &status) != 0) return Read::failed;
+    bytes = static_cast<std::size_t>(n);
+    const bool same = unchanged(before, status);
+    // It has more than it says, as files of /proc do: all of it is here, or nobody knows how much there is.
+    if (same && bytes > size) return bytes < wanted ? Read::whole : Read::endless;
+    bytes = std::min(bytes, size);
+    if (same) return Read::whole;
+    before = status;
+  }
+  if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return Read::too_large;
+  reporter_.problem(changed_error(item.subject(), true));
+  status.st_mtim = torn_mtime(item.status, status, sync_);
+  return Read::whole;
+}
+
+// The directory is finished when all else is settled, and those above it after that.
+void Packer::postpone(Item& item) {
+  item.kind = Item::Kind::listed;
+  item.skipped = true;
+  if (item.directory->parent != nullptr) item.directory->parent->outgrown = true;
+}
+
+// The file is not small, or not any more: it goes alone, and its directory waits for that too.
+Packer::Outcome Packer::hand_back(const Item& item, bool endless) {
+  item.directory->outgrown = true;
+  item.directory->to_finish = true;
+  auto file = std::make_shared<LargeFile>();
+  file->item = item;
+  file->byte_stream = endless;
+  item.directory->pending.fetch_add(1);
+  plan_.add_grown(std::move(file));
+  return Outcome::handed_back;
+}
+
+// Where a small file that takes less room than its size has its data.
+void Packer::note_holes(int fd, const struct stat& status) {
+  if (status.st_blocks * 512 >= status.st_size || static_cast<std::size_t>(status.st_size) < io::kPageBytes)
+    return;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  io::DataExtents extents(fd, size, true);
+  std::uint64_t covered = 0;
+  while (const auto extent = extents.next(io::round_up(size, io::kPageBytes))) {
+    entry_.data.push_back(*extent);
+    covered += extent->length;
+  }
+  if (covered == size) {
+    entry_.data.clear();
+  } else if (entry_.data.empty()) {
+    entry_.data.push_back({size, 0});  // nothing but a hole
+  }
+}
+
+io::Fd Packer::open_file(const Item& item) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const int root = item.directory->root->fd.get();
+  if (held_directory_ != item.directory && next_is_neighbour_) {
+    held_directory_ = item.directory;
+    held_fd_ = open_beneath(root, item.directory->local_path, O_PATH | O_DIRECTORY);
+  }
+  if (held_directory_ != item.directory || !held_fd_) return open_beneath(root, item.local_path(), kFlags);
+  return io::Fd(::openat(held_fd_.get(), item.name.c_str(), kFlags));
+}
+
+Packer::Outcome Packer::add_file(const Item& item) {
+  const io::Fd fd = open_file(item);
+  if (!fd) {
+    reporter_.problem(io::errno_error("open", item.subject()));
+    return Outcome::skipped;
+  }
+  struct stat status {};
+  std::size_t bytes = 0;
+  const Read read = read_content(item, fd.get(), status, bytes);
+  if (read == Read::failed) reporter_.problem(io::errno_error("read", item.subject()));
+  if (read == Read::too_large || read == Read::endless) return hand_back(item, read == Read::endless);
+  if (read != Read::whole) return Outcome::skipped;
+  if (!S_ISREG(status.st_mode)) {
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
+    return Outcome::skipped;
+  }
+  entry_.xattrs.clear();
+  entry_.access_acl.clear();
+  entry_.default_acl.clear();
+  entry_.data.clear();
+  entry_.link_target.clear();
+  entry_.attributes_only = false;
+  fill_from_stat(status, policy_, names_, entry_);
+  entry_.path = item.entry_path();
+  entry_.size = bytes;
+  note_holes(fd.get(), status);
+  if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) return hand_back(item);
+  const auto attributes = read_xattrs(fd.get(), false, policy_, names_, entry_);
+  if (!attributes) reporter_.problem(attributes.error());
+  const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
+  if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
+  if (outcome == Outcome::full && writer_.entries() == 0) return hand_back(item);
+  return outcome;
+}
+
+std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot) {
+  packed_ = {};
+  Entry entry;
+  fill_from_stat(file.status, policy_, names_, entry);
+  entry.type = EntryType::file;
+  entry.path = file.item.entry_path();
+  entry.size = 0;
+  const bool opened = file.byte_stream && file.item.directory->root->opened;
+  const auto read = opened ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
+  if (!read) reporter_.problem(read.error());
+  writer_.begin(slot);
+  const auto added = writer_.add(entry, {});
+  if (added && *added) {
+    const auto length = writer_.finish();
+    if (length) return *length;
+  }
+  reporter_.problem(
+      added && !*added
+          ? io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+                            "its metadata does not fit into a chunk; try a larger --chunk-size")
+          : io::plain_error(io::ErrorKind::file, "copy", file.item.subject(), "cannot be archived"));
+  return 0;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,90 @@
+// Fills slots with archive chunks: batches of small files, and the headers of large ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/arena.h"
+#include "io/fd.h"
+#include "tree/archive/archive.h"
+#include "tree/meta/metadata.h"
+#include "tree/plan/plan.h"
+#include "tree/plan/work.h"
+#include "tree/protocol/reporter.h"
+#include "tree/source/sum_teller.h"
+
+namespace rdcp::tree {
+
+// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
+// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
+// filesystems that pack or compress small files would make every file look sparse.
+inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
+  constexpr off_t kSparseMin = 64 << 10;
+  const bool sparse =
+      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
+  return S_ISREG(status.st_mode) && (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
+}
+
+// One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are
+// cached, and then open, read, stat and close cost less than handing them to anyone.
+class Packer {
+ public:
+  // Of a sync the walk has not told large files from small ones, so the former go back to the plan.
+  Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const MetadataPolicy& policy,
+         NameTable& names, Reporter& reporter);
+
+  // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
+  // last one dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been
+  // reported).
+  std::size_t pack(Batch& batch, std::span<std::byte> slot);
+
+  // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and
+  // reported.
+  std::size_t pack_header(const LargeFile& file, std::span<std::byte> slot);
+
+  // Of the last pack(): what to count when it is settled.
+  struct Packed {
+    std::uint64_t files = 0;
+    std::uint64_t directories = 0;
+    std::uint64_t others = 0;
+    std::uint64_t content_bytes = 0;
+    std::vector<SumLine> sums;  // if they are wanted
+  };
+  const Packed& packed() const { return packed_; }
+  void want_sums() { wants_sums_ = true; }
+
+ private:
+  enum class Outcome : std::uint8_t { added, full, skipped, handed_back };
+  Outcome add(const Item& item);
+  io::Fd open_file(const Item& item);
+  Outcome add_file(const Item& item);
+  Outcome add_attributes(const Item& item);
+  Outcome add_entry(std::span<const std::byte> content);
+  // endless: there is more than the file says, and than there is room for.
+  enum class Read : std::uint8_t { whole, failed, too_large, endless };
+  Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
+  Outcome hand_back(const Item& item, bool endless = false);
+  static void postpone(Item& item);
+  void note_holes(int fd, const struct stat& status);
+
+  Plan& plan_;
+  const SyncSettings sync_;
+  const MetadataPolicy policy_;
+  NameTable& names_;
+  Reporter& reporter_;
+  ArchiveWriter writer_;
+  std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
+  Entry entry_;
+  Packed packed_;
+  // The directory of the last items, held while several of them in a row are in it: one component is resolved
+  // in a third of the time that a whole path takes.
+  DirectoryRef held_directory_;
+  io::Fd held_fd_;
+  bool next_is_neighbour_ = false;
+  bool wants_sums_ = false;
+};
+
+}  // namespace rdcp::tree

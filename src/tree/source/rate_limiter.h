@@ -1,0 +1,33 @@
+// The brake of --bwlimit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+
+#include "io/ring.h"
+
+namespace rdcp::tree {
+
+// Thread-safe: all workers of a source share one. Chunks are spaced so that the sum keeps to the rate.
+class RateLimiter {
+ public:
+  explicit RateLimiter(std::uint64_t bytes_per_second) : bytes_per_second_(bytes_per_second) {}
+
+  // When the caller may send `bytes`; now or earlier where there is no limit.
+  io::Clock::time_point reserve(std::uint64_t bytes) {
+    if (bytes_per_second_ == 0) return {};
+    std::lock_guard lock(mutex_);
+    const auto turn = std::max(next_, io::Clock::now());
+    const double seconds = static_cast<double>(bytes) / static_cast<double>(bytes_per_second_);
+    next_ = turn + std::chrono::duration_cast<io::Clock::duration>(std::chrono::duration<double>(seconds));
+    return turn;
+  }
+
+ private:
+  const std::uint64_t bytes_per_second_;
+  std::mutex mutex_;
+  io::Clock::time_point next_{};
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,360 @@
+#include "tree/source/walker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstring>
+#include <memory>
+
+#include "tree/archive/archive.h"
+#include "tree/fs/own_names.h"
+#include "tree/source/compare_requester.h"
+#include "tree/source/packer.h"
+#include "tree/source/walker_thread.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+bool is_dot(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+}  // namespace
+
+void Walker::Thread::flush() {
+  if (batch_.items.empty()) return;
+  walker_.plan_.add(std::exchange(batch_, {}));
+  batch_bytes_ = 0;
+  ++batch_serial_;
+}
+
+void Walker::Thread::append(Item item) {
+  const DirectoryRef& waits = item.waits();
+  if (waits != nullptr && !(item.kind == Item::Kind::finish && item.directory->offered)) {
+    if (waits->batch_serial != batch_serial_) {
+      waits->batch_serial = batch_serial_;
+      waits->in_batch = 0;
+    }
+    ++waits->in_batch;
+  }
+  constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
+  batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
+                  (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
+  if (walker_.limits_.compares) batch_bytes_ = 0;  // most of it will not be sent
+  batch_.items.push_back(std::move(item));
+  if (batch_bytes_ >= walker_.limits_.batch_bytes || batch_.items.size() >= walker_.limits_.batch_items)
+    flush();
+}
+
+// A non-directory: into the batch, alone, or to the links.
+void Walker::Thread::add_item(Item item) {
+  item.directory->pending.fetch_add(1);
+  const bool regular = S_ISREG(item.status.st_mode);
+  if (item.status.st_nlink > 1 && !walker_.plan_.linked().is_first(item)) {
+    item.kind = Item::Kind::hard_link;
+    walker_.plan_.count(1, 0);
+    walker_.plan_.add_link(std::move(item));
+    return;
+  }
+  const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
+  walker_.plan_.count(1, size);
+  if (!walker_.limits_.compares && travels_alone(item.status, walker_.limits_.small_file_max)) {
+    auto file = std::make_shared<LargeFile>();
+    file->item = std::move(item);
+    walker_.plan_.add(std::move(file));
+  } else {
+    append(std::move(item));
+  }
+}
+
+bool Walker::Thread::open_level(Level& level) {
+  const Directory& directory = *level.directory;
+  level.fd =
+      open_beneath(directory.root->fd.get(), directory.local_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!level.fd) return false;
+  return level.position == 0 || ::lseek(level.fd.get(), level.position, SEEK_SET) >= 0;
+}
+
+void Walker::Thread::walk(DirectoryRef top) {
+  levels_.clear();
+  levels_.emplace_back(std::move(top));
+  while (!levels_.empty() && going()) {
+    Level& level = levels_.back();
+    if (!level.subdirectories.empty()) {
+      DirectoryRef next = std::move(level.subdirectories.back());
+      level.subdirectories.pop_back();
+      // The other thread's batches must not come before the one that the parent is entered in.
+      const bool may_offer = walker_.wants_offer();
+      if (may_offer && walker_.limits_.compares) flush();
+      if (may_offer && walker_.offer(next)) continue;
+      if (levels_.size() >= kHeldOpen) {
+        level.position = ::lseek(level.fd.get(), 0, SEEK_CUR);
+        level.fd.reset();  // where the position is not known, going on there fails, which is told
+      }
+      levels_.emplace_back(std::move(next));
+      continue;
+    }
+    if (level.at_end) {
+      finish_level(level);
+      levels_.pop_back();
+      continue;
+    }
+    read_buffer(level);
+  }
+}
+
+void Walker::Thread::read_buffer(Level& level) {
+  Directory& directory = *level.directory;
+  const bool first = !std::exchange(level.started, true);
+  if ((!level.fd && !open_level(level)) || (first && !note_directory(level))) {
+    walker_.reporter_.problem(io::errno_error("open directory", subject(directory)));
+    level.at_end = true;
+    directory.readable = !first;  // what could never be opened has no metadata to be finished with
+    return;
+  }
+  if (!level.names.empty()) {
+    name_some(level);
+  } else if (directory.whole) {
+    list_some(level);
+  } else {
+    level.at_end = true;
+  }
+}
+
+// False, and errno: nothing is known of it, and nothing of it is copied.
+bool Walker::Thread::note_directory(Level& level) {
+  Directory& directory = *level.directory;
+  struct stat status {};
+  if (::fstat(level.fd.get(), &status) != 0) return false;
+  level.names = directory.names;
+  fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
+  directory.entry.size = 0;
+  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
+  if (!read) walker_.reporter_.problem(read.error());
+  if (walker_.limits_.compares) enter(level.directory);
+  return true;
+}
+
+void Walker::Thread::list_some(Level& level) {
+  const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
+  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(*level.directory)));
+  if (bytes <= 0) level.at_end = true;
+  for (long at = 0; at < bytes;) {
+    const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
+    at += raw->length;
+    if (is_dot(raw->name) || is_left_by_a_run(raw->name) || is_named(level, raw->name)) continue;
+    add_entry(level, raw->name, raw->type);
+  }
+}
+
+bool Walker::Thread::hides(const Item& item) const {
+  const Choice& choice = walker_.choice_;
+  if (S_ISREG(item.status.st_mode) &&
+      !choice.selection.sends_size(static_cast<std::uint64_t>(item.status.st_size))) {
+    return true;
+  }
+  return !choice.filter.empty() && choice.filter.hides(item.filter_path(), S_ISDIR(item.status.st_mode));
+}
+
+void Walker::Thread::enter(const DirectoryRef& directory) {
+  directory->pending.fetch_add(1);
+  directory->to_finish = false;
+  Item item;
+  item.kind = Item::Kind::enter;
+  item.directory = directory;
+  append(std::move(item));
+}
+
+// type: as getdents64(2) tells it. Of a directory no more is needed here, it is looked at when it is open.
+void Walker::Thread::add_entry(Level& level, const char* name, unsigned char type) {
+  Item item;
+  item.directory = level.directory;
+  item.name = name;
+  if (type == DT_DIR && !walker_.choice_.selection.one_file_system) {
+    item.status.st_mode = S_IFDIR;
+  } else if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
+    walker_.reporter_.problem(io::errno_error("stat", item.subject()));
+    return;
+  }
+  if (hides(item)) return;
+  // A mount point is copied as the empty directory that unmounting would leave.
+  const dev_t device = level.directory->device;
+  const bool whole = walker_.choice_.recursive &&
+                     (!walker_.choice_.selection.one_file_system || item.status.st_dev == device);
+  add_found(level, std::move(item), whole, {}, device);
+}
+
+// whole, names, device: of a directory.
+void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device) {
+  if (S_ISDIR(item.status.st_mode)) {
+    auto child = std::make_shared<Directory>();
+    child->root = level.directory->root;
+    child->parent = level.directory;
+    child->local_path = item.local_path();
+    child->whole = whole;
+    child->names = names;
+    child->device = device;
+    level.directory->pending.fetch_add(1);
+    level.subdirectories.push_back(std::move(child));
+    return;
+  }
+  if (S_ISLNK(item.status.st_mode)) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(level.fd.get(), item.name.c_str(), target, sizeof target);
+    if (length < 0) {
+      walker_.reporter_.problem(io::errno_error("read link", item.subject()));
+      return;
+    }
+    item.link_target.assign(target, static_cast<std::size_t>(length));
+  }
+  // Here and not where it is compared: the directory is open, and the kernel has just looked the name up.
+  const auto& digest_max = walker_.limits_.digest_max;
+  const bool is_opened = digest_max && S_ISREG(item.status.st_mode) && item.status.st_nlink == 1 &&
+                         !CompareRequester::is_compared_open(item.status, *digest_max);
+  if (walker_.limits_.compares && !is_opened) {
+    item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.policy_);
+  }
+  add_item(std::move(item));
+}
+
+// When all that is in a directory lies in the batch being filled, its own metadata follows in the same
+// archive.
+void Walker::Thread::finish_level(Level& level) {
+  const DirectoryRef& directory = level.directory;
+  const std::int64_t in_batch = directory->batch_serial == batch_serial_ ? directory->in_batch : 0;
+  if (directory->readable && directory->pending.load() == in_batch + 1) {
+    Item item;
+    item.kind = Item::Kind::finish;
+    item.directory = directory;
+    append(std::move(item));
+  } else {
+    walker_.plan_.listed(directory);
+  }
+}
+
+void Walker::Thread::add_single(const Root& root) {
+  Level level(std::make_shared<Directory>());
+  level.directory->root = &root;
+  level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!level.fd) return walker_.reporter_.problem(io::errno_error("open", root.given));
+  add_entry(level, root.name.c_str(), DT_UNKNOWN);
+}
+
+Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
+               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
+    : plan_(plan),
+      roots_(roots),
+      choice_(choice),
+      limits_(limits),
+      policy_(policy),
+      names_(names),
+      reporter_(reporter) {}
+
+Walker::~Walker() {
+  plan_.stop();
+  {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    offered_changed_.notify_all();
+  }
+  for (io::Thread& thread : threads_) thread.join();
+}
+
+io::Result<void> Walker::start(unsigned threads) {
+  for (const Root& root : roots_) {
+    if (!root.single && !choice_.filter.hides(root.filter_path, true)) add_top(root);
+  }
+  // They begin when it is known how many there are.
+  const std::lock_guard lock(mutex_);
+  while (threads_.size() < threads) {
+    auto thread = io::Thread::start("a thread that walks the tree", [this, first = threads_.empty()] {
+      { const std::lock_guard begin(mutex_); }
+      if (first) walk_singles();
+      run_thread();
+    });
+    if (!thread && threads_.empty()) return thread.error();
+    if (!thread) break;
+    threads_.push_back(std::move(*thread));
+  }
+  thread_count_ = running_threads_ = static_cast<unsigned>(threads_.size());
+  return {};
+}
+
+void Walker::walk_singles() {
+  Thread singles(*this);
+  for (const Root& root : roots_) {
+    if (root.single && !root.opened) singles.add_single(root);
+  }
+  singles.flush();
+}
+
+void Walker::add_top(const Root& root) {
+  auto top = std::make_shared<Directory>();
+  top->root = &root;
+  top->offered = true;
+  struct stat status {};
+  if (::fstat(root.fd.get(), &status) != 0) return reporter_.problem(io::errno_error("stat", root.given));
+  top->device = status.st_dev;
+  if (choice_.selection.named_only) {
+    top->names = choice_.names.all();
+    top->whole = choice_.names.take_content(top->names);
+    top->passed_through = !top->whole;
+  }
+  offered_.push_back(std::move(top));
+}
+
+void Walker::run_thread() {
+  auto thread = std::make_unique<Thread>(*this);
+  DirectoryRef directory;
+  while (take_offered(directory)) {
+    thread->walk(std::move(directory));
+    std::unique_lock lock(mutex_);
+    const bool more = !offered_.empty();
+    lock.unlock();
+    if (!more) thread->flush();
+  }
+  thread->flush();
+  std::lock_guard lock(mutex_);
+  if (--running_threads_ == 0) plan_.walk_finished();
+}
+
+// Waits for a directory; false when all threads wait, so that none can come any more.
+bool Walker::take_offered(DirectoryRef& directory) {
+  std::unique_lock lock(mutex_);
+  ++idle_threads_;
+  if (idle_threads_ == thread_count_ && offered_.empty() && !over_) {
+    over_ = true;
+    offered_changed_.notify_all();
+    lock.unlock();
+    return false;
+  }
+  offered_changed_.wait(lock, [this] { return over_ || !offered_.empty(); });
+  if (offered_.empty()) return false;
+  --idle_threads_;
+  directory = std::move(offered_.front());
+  offered_.pop_front();
+  return true;
+}
+
+bool Walker::wants_offer() {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  return idle_threads_ > 0 && offered_.size() < kOffered;
+}
+
+// Gives a directory to the other threads while they have little to do.
+bool Walker::offer(DirectoryRef& directory) {
+  if (thread_count_ < 2) return false;
+  std::lock_guard lock(mutex_);
+  if (idle_threads_ == 0 || offered_.size() >= kOffered) return false;
+  directory->offered = true;
+  offered_.push_back(std::move(directory));
+  offered_changed_.notify_one();
+  return true;
+}
+
+}  // namespace rdcp::tree

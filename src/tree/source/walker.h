@@ -1,0 +1,75 @@
+// Lists the sources, in parallel, and hands what it finds to the plan while it goes on.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "io/thread.h"
+#include "tree/meta/metadata.h"
+#include "tree/plan/plan.h"
+#include "tree/plan/work.h"
+#include "tree/protocol/reporter.h"
+#include "tree/select/choice.h"
+
+namespace rdcp::tree {
+
+// What goes into batches and what goes alone.
+struct WalkLimits {
+  std::uint64_t small_file_max = 0;  // larger files go alone, as chunks
+  std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
+  std::size_t batch_items = 512;
+  bool compares = false;  // sync: all goes into batches, and a directory's own metadata before what is in it
+  // --checksum: files up to this size are opened to be asked about, and looked at for xattrs then.
+  std::optional<std::uint64_t> digest_max;
+};
+
+// Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
+// opened through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads
+// nowhere. What the filter hides is not even entered. Memory is bounded by the depth and one buffer of names
+// at each level, plus what the plan holds. DirectoryCache deeper than kHeldOpen keep their position, not
+// their descriptor.
+class Walker {
+ public:
+  Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
+         const MetadataPolicy& policy, NameTable& names, Reporter& reporter);
+  ~Walker();  // stops the plan if the walk is not over, and joins
+
+  // By as many threads as are to be had of these. Error: there is none.
+  io::Result<void> start(unsigned threads);
+
+ private:
+  class Thread;
+  static constexpr std::size_t kHeldOpen = 64;
+  static constexpr std::size_t kOffered = 64;
+
+  void add_top(const Root& root);
+  bool take_offered(DirectoryRef& directory);
+  bool wants_offer();
+  bool offer(DirectoryRef& directory);
+  void run_thread();
+  void walk_singles();
+
+  Plan& plan_;
+  const std::vector<Root>& roots_;
+  const Choice& choice_;
+  const WalkLimits limits_;
+  const MetadataPolicy policy_;
+  NameTable& names_;
+  Reporter& reporter_;
+
+  std::mutex mutex_;
+  std::condition_variable offered_changed_;
+  std::deque<DirectoryRef> offered_;
+  unsigned idle_threads_ = 0;
+  unsigned thread_count_ = 0;
+  unsigned running_threads_ = 0;
+  bool over_ = false;
+
+  std::vector<io::Thread> threads_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,21 @@
+// The descriptors of a job's standard input and output.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+
+namespace rdcp::tree {
+
+// The caller owns the descriptors; they are never closed here.
+struct StandardStreams {
+  int input = STDIN_FILENO;
+  int output = STDOUT_FILENO;
+  // If true, an input that is a regular file is read by extents from its current position. Any other input is
+  // read like a pipe.
+  bool input_by_extents = false;
+  std::string input_name = "standard input";  // for messages
+  std::string output_name = "standard output";
+};
+
+}  // namespace rdcp::tree

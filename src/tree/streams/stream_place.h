@@ -1,0 +1,38 @@
+// The settings of an agent's streams that are fixed where the agent runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "net/crypto/handshake.h"
+#include "net/stream/memory_stream.h"
+#include "net/tcp/tcp_connect.h"
+
+namespace rdcp::tree {
+
+// The in-process connections of a copy from local to local. Both agents look them up by stream index.
+class LocalStreams {
+ public:
+  std::shared_ptr<net::MemoryChannel> channel(std::uint16_t index) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<net::MemoryChannel>& channel = channels_[index];
+    if (channel == nullptr) channel = net::make_memory_channel();
+    return channel;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint16_t, std::shared_ptr<net::MemoryChannel>> channels_;
+};
+
+struct StreamPlace {
+  LocalStreams* local = nullptr;            // only in the coordinator's process
+  std::optional<net::SessionKey> key = {};  // replaces the job's key
+  // The job takes this listener over. If it is null, the job opens one of its own.
+  net::TcpListener* listener = nullptr;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,133 @@
+#include "tree/streams/stream_supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "net/stream/stream.h"
+#include "tree/messages/job.h"
+
+namespace rdcp::tree {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// How often to check if the run was stopped or a stream lost.
+constexpr milliseconds kLookUp{50};
+constexpr milliseconds kFirstPause{100};
+constexpr milliseconds kPauseMax{5000};
+// The side that waits may notice a loss this much earlier than the side that connects.
+constexpr std::chrono::seconds kGrace = net::kUnreachableMax;
+
+}  // namespace
+
+void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
+                           std::chrono::seconds patience) {
+  if (further == nullptr) patience = std::chrono::seconds(0);
+  table_.begin(streams.size(), patience > std::chrono::seconds(0));
+  next_stream_ = streams.size();
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < streams.size(); ++i) start(i, streams[i]);
+  }
+  io::Thread fetching;
+  if (patience > std::chrono::seconds(0)) {
+    auto started = io::Thread::start("a thread for lost streams", [&] { fetch(*further, patience); });
+    if (!started) fail_(started.error());
+    if (started) fetching = std::move(*started);
+  }
+  const std::chrono::seconds until_gone =
+      fetching.joinable() && !further->connects() ? patience + kGrace : patience;
+  {
+    std::unique_lock lock(mutex_);
+    while (!finished(until_gone)) changed_.wait_for(lock, kLookUp);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  if (fetching.joinable()) {
+    further->stop();
+    fetching.join();
+  }
+  for (io::Thread& thread : threads_) thread.join();
+  const bool hopeless = !table_.any_ended() && !over_();
+  const auto lost = hopeless ? table_.last_loss() : std::nullopt;
+  if (lost) fail_(*lost);
+}
+
+// To be called with the mutex held.
+bool StreamSupervisor::finished(std::chrono::seconds patience) const {
+  if (running_ > 0) return false;
+  return over_() || table_.any_ended() || table_.gone_for(patience);
+}
+
+// To be called with the mutex held.
+void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
+  ++running_;
+  auto thread = io::Thread::start("a thread for a stream", [this, stream, maker] {
+    work_(stream, maker);
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  });
+  if (thread) {
+    threads_.push_back(std::move(*thread));
+  } else {
+    --running_;
+    fail_(thread.error());
+  }
+}
+
+// The tries of the side that connects to replace what is missing. They start anew with each loss, except that
+// of a failed try.
+struct StreamSupervisor::Tries {
+  SteadyClock::time_point since;     // when the tries began
+  milliseconds pause = kFirstPause;  // before the next one, once there were as many as are missing
+  std::size_t made = 0;
+  std::size_t losses = 0;  // the losses that these are for
+};
+
+// Waits until a stream is missing and worth another try: while others are left, it is tried for no longer
+// than `patience`. Returns false if the run is over.
+bool StreamSupervisor::wait_for_need(Tries& tries, std::chrono::seconds patience) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (closing_ || over_()) return false;
+    const bool needed = table_.missing() > 0;
+    if (const std::size_t losses = table_.losses(); needed && losses != tries.losses) {
+      tries = {.since = SteadyClock::now(), .losses = losses};
+    }
+    if (needed && SteadyClock::now() - tries.since <= patience) return true;
+    if (table_.gone_for(std::chrono::seconds(0))) tries.since = SteadyClock::now();
+    if (!needed || SteadyClock::now() - tries.since > patience) changed_.wait_for(lock, kLookUp);
+  }
+}
+
+// Waits before the next try. Returns false if the run is over.
+bool StreamSupervisor::pause(Tries& tries) {
+  if (tries.made++ < table_.missing()) return true;
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, tries.pause, [this] { return closing_; })) return false;
+  tries.pause = std::min(tries.pause * 2, kPauseMax);
+  return true;
+}
+
+// The main function of the thread that brings further streams.
+void StreamSupervisor::fetch(FurtherStreams& further, std::chrono::seconds patience) {
+  Tries tries;
+  for (;;) {
+    if (further.connects()) {
+      if (!wait_for_need(tries, patience) || !pause(tries)) return;
+    }
+    // A number is never used twice, even after a failed try, because the other side may know it.
+    auto stream = next_stream_ < kStreamNumbersMax ? further.next(next_stream_++) : std::nullopt;
+    const std::lock_guard lock(mutex_);
+    if (closing_ || next_stream_ >= kStreamNumbersMax) return;
+    if (stream && table_.add(stream->stream)) {
+      start(stream->stream, stream->maker);
+    } else if (!stream && !further.connects()) {
+      return;
+    }
+  }
+}
+
+}  // namespace rdcp::tree

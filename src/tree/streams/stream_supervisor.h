@@ -1,0 +1,77 @@
+// Runs the worker threads of one side of a job, one for each stream, including streams that replace lost
+// ones.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "io/result.h"
+#include "io/thread.h"
+#include "tree/streams/stream_table.h"
+#include "tree/streams/worker.h"
+
+namespace rdcp::tree {
+
+// A stream that comes later. No other stream of the job has or had its number.
+struct FurtherStream {
+  std::size_t stream = 0;
+  StreamMaker maker;
+};
+
+// The source of such streams. Only stop() may be called by any thread, the others by one.
+class FurtherStreams {
+ public:
+  virtual ~FurtherStreams() = default;
+  // True if this side connects, so that next() tries once. False if the other side does; next() then waits
+  // for it.
+  virtual bool connects() const = 0;
+  // stream is the number to give to it, on the side that connects. Returns nothing after a failure or stop().
+  virtual std::optional<FurtherStream> next(std::size_t stream) = 0;
+  // Any thread may call this. next() then ends soon, and every later call at once.
+  virtual void stop() = 0;
+};
+
+class StreamSupervisor {
+ public:
+  using Work = std::function<void(std::size_t stream, const StreamMaker& maker)>;
+
+  using Fail = std::function<void(const io::Error& why)>;
+
+  // work runs one worker from start to end. over returns true once the run is over and needs no more streams.
+  // fail ends the run, so that over() becomes true; any thread may call it. All of them must outlive this.
+  StreamSupervisor(StreamTable& table, Work work, std::function<bool()> over, Fail fail)
+      : table_(table), work_(std::move(work)), over_(std::move(over)), fail_(std::move(fail)) {}
+
+  // Runs until every worker has ended, and a stream has ended well or no more can be had. In the latter case
+  // the run fails with the cause of the last loss. It also fails if a thread cannot be started. further is
+  // null if there are no further streams; patience is how long to wait for them.
+  void run(const std::vector<StreamMaker>& streams, FurtherStreams* further, std::chrono::seconds patience);
+
+ private:
+  void start(std::size_t stream, const StreamMaker& maker);
+  void fetch(FurtherStreams& further, std::chrono::seconds patience);
+  struct Tries;
+  bool wait_for_need(Tries& tries, std::chrono::seconds patience);
+  bool pause(Tries& tries);
+  bool finished(std::chrono::seconds patience) const;
+
+  StreamTable& table_;
+  const Work work_;
+  const std::function<bool()> over_;
+  const Fail fail_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<io::Thread> threads_;
+  std::size_t running_ = 0;
+  bool closing_ = false;
+  std::size_t next_stream_ = 0;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,43 @@
+// The target's large files by their size, to find one that was moved or renamed at the source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tree/meta/entry.h"
+
+namespace rdcp::tree {
+
+// Thread-safe. Walks the tree once, when it is first asked, beneath the root and on its filesystem only.
+// Bounded: files beyond kFilesMax are not known.
+class BasisCandidates {
+ public:
+  static constexpr std::uint64_t kBytesMin = 1 << 20;
+  static constexpr std::size_t kFilesMax = 1 << 17;
+  static constexpr std::size_t kDirectoriesMax = 1 << 16;  // that wait to be listed
+
+  // The path of a file of this size: the one with the same mtime before the one of the same name before any.
+  std::optional<std::string> find(int root, std::string_view path, std::uint64_t size,
+                                  const Timestamp& mtime);
+
+ private:
+  struct File {
+    std::string path;
+    Timestamp mtime;
+  };
+  void walk(int root);
+  void list(int directory, const std::string& path, std::uint64_t device, std::vector<std::string>& waiting);
+
+  std::mutex mutex_;
+  bool walked_ = false;
+  std::size_t count_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<File>> by_size_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,76 @@
+// Reads back what a target has written, and compares it with what came: from the disk, wherever it can.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "io/arena.h"
+#include "io/file.h"
+#include "io/ring.h"
+#include "tree/archive/archive.h"
+
+namespace rdcp::tree {
+
+// A file as it is read back. `opened` is a second descriptor, where one is needed.
+struct ReadBackFile {
+  io::RingFile file;
+  io::Fd opened = {};
+  bool from_disk = true;  // false: out of the page cache, because the filesystem knows nothing else
+};
+
+// Of a file under way that is written by other descriptors than it is read by: fd stays as it is.
+ReadBackFile open_read_back(int fd);
+// Of a file that is written: fd itself is switched to O_DIRECT where that is possible, else its pages are
+// dropped.
+ReadBackFile turn_to_read_back(int fd);
+
+// What several files that are read back are waiting for together.
+struct ReadBackGroup {
+  std::size_t pending = 0;
+};
+
+// A small file's content as it came, and how it was found.
+struct ReadBackCheck {
+  ReadBackFile from;
+  std::uint64_t size = 0;
+  std::vector<ArchiveReader::Block> blocks;  // in order; between them are holes
+  bool equal = true;
+  int error = 0;  // errno of a read
+  ReadBackGroup* group = nullptr;
+};
+
+// One per worker: coroutines that read many small files at a time through its ring. Dies after the ring, when
+// no group is pending or the ring broke.
+class ReadBack {
+ public:
+  explicit ReadBack(io::Ring& ring) : ring_(ring), idle_(ring), waiting_(ring) {}
+  io::Result<void> start();
+
+  // Read when its turn comes; check and group outlive that.
+  void add(ReadBackCheck& check, ReadBackGroup& group);
+  // Until a group is not pending any more; look which.
+  io::WaitList::Awaiter wait() { return waiting_.wait(); }
+
+  static constexpr std::size_t kReaders = 32;
+  static constexpr std::size_t kBufferBytes = 128 << 10;
+
+ private:
+  io::Task reader(std::span<std::byte> buffer);
+
+  io::Ring& ring_;
+  std::optional<io::Arena> buffers_;
+  std::deque<ReadBackCheck*> queue_;
+  io::WaitList idle_;
+  io::WaitList waiting_;
+  std::vector<io::Task> readers_;
+};
+
+// True when `found`, read at offset, is what the blocks say, with zeros between them.
+bool matches(std::span<const ArchiveReader::Block> blocks, std::uint64_t offset,
+             std::span<const std::byte> found);
+
+}  // namespace rdcp::tree

@@ -1,0 +1,107 @@
+#include "cli/agents/agent_command.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/cli/shell.h"
+
+namespace rdcp::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Location kHost{Location::Kind::remote, "me", "::1", "x"};
+
+// The command without the fixed options that keep ssh_config's login settings away.
+Words without_fixed_options(Words command) {
+  const auto fixed = [](const std::string& word) {
+    return word == "-x" || word == "-oClearAllForwardings=yes" || word == "-oRemoteCommand=none" ||
+           word == "-oRequestTTY=no" || word == "-oPermitLocalCommand=no";
+  };
+  EXPECT_EQ(std::count_if(command.begin(), command.end(), fixed), 5);
+  std::erase_if(command, fixed);
+  return command;
+}
+
+TEST(AgentCommand, SshGetsOneCommandStringBehindTwoDashes) {
+  EXPECT_EQ(without_fixed_options(agent_command(Options{}, kHost)),
+            (Words{"ssh", "--", "me@::1", "rdcp --agent"}));
+}
+
+TEST(AgentCommand, SshOptionsAreHandedOn) {
+  Options options;
+  options.ssh_port = 2222;
+  options.identity_files = {"k1", "k 2"};
+  options.ssh_config = "conf";
+  options.ssh_options = {"A=1", "B=2"};
+  EXPECT_EQ(without_fixed_options(agent_command(options, kHost)),
+            (Words{"ssh", "-p", "2222", "-i", "k1", "-i", "k 2", "-F", "conf", "-o", "A=1", "-o", "B=2", "--",
+                   "me@::1", "rdcp --agent"}));
+}
+
+TEST(AgentCommand, FixedOptionsComeFirstSinceSshTakesTheFirst) {
+  Options options;
+  options.rsh = {"/usr/bin/ssh", "-oRequestTTY=force"};
+  const Words command = agent_command(options, kHost);
+  EXPECT_EQ(command.front(), "/usr/bin/ssh");
+  EXPECT_LT(std::find(command.begin(), command.end(), "-oRequestTTY=no"),
+            std::find(command.begin(), command.end(), "-oRequestTTY=force"));
+}
+
+// Asks the real ssh how it reads the words; -G prints the configuration and connects nowhere.
+TEST(AgentCommand, RealSshUnderstandsIt) {
+  if (run_shell("command -v ssh").wait_status != 0) GTEST_SKIP() << "no ssh here";
+  Options options;
+  options.ssh_port = 2222;
+  options.ssh_options = {"ConnectTimeout=7"};
+  options.rsh = {"ssh", "-G", "-F", "none"};
+  std::string line;
+  for (const std::string& word : agent_command(options, kHost)) line += "'" + word + "' ";
+  const auto result = run_shell(line + "2>&1");
+  EXPECT_EQ(result.wait_status, 0) << result.output;
+  for (const char* setting : {"\nhostname ::1\n", "user me\n", "\nport 2222\n", "\nrequesttty false\n",
+                              "\nclearallforwardings yes\n", "\nconnecttimeout 7\n"}) {
+    EXPECT_NE(result.output.find(setting), std::string::npos) << setting << result.output;
+  }
+}
+
+TEST(AgentCommand, AnotherCommandGetsHostAndWords) {
+  Options options;
+  options.rsh = {"kubectl-exec", "-n", "jobs"};
+  EXPECT_EQ(agent_command(options, kHost),
+            (Words{"kubectl-exec", "-n", "jobs", "me@::1", "rdcp", "--agent"}));
+}
+
+TEST(AgentCommand, RdcpPathIsQuotedForTheRemoteShell) {
+  Options options;
+  options.rdcp_path = "/opt/my tools/rd'cp; id";
+  const std::string remote = agent_command(options, kHost).back();
+  EXPECT_EQ(run_shell("printf '<%s>' " + remote).output, "</opt/my tools/rd'cp; id><--agent>");
+}
+
+TEST(AgentCommand, TildeInRdcpPathIsLeftToTheRemoteShell) {
+  const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
+  if (home.empty()) GTEST_SKIP() << "HOME is not set";
+  const auto expanded = [](std::string_view path) {
+    return run_shell("printf %s " + quote_rdcp_path(path)).output;
+  };
+  EXPECT_EQ(expanded("~/bin/rdcp"), home + "/bin/rdcp");
+  EXPECT_EQ(expanded("~/my bin/$rdcp"), home + "/my bin/$rdcp");
+  EXPECT_EQ(expanded("~root/rdcp"), run_shell("printf %s ~root/rdcp").output);
+}
+
+TEST(AgentCommand, OnlyATildePrefixEscapesQuoting) {
+  const auto expanded = [](std::string_view path) {
+    return run_shell("printf %s " + quote_rdcp_path(path)).output;
+  };
+  for (const char* path : {"a~/b", "~", "~$(id)/x", "~a b/x", "~;id/x", "$HOME/~/x", "~\n/x"}) {
+    EXPECT_EQ(expanded(path), path);
+  }
+}
+
+}  // namespace
+}  // namespace rdcp::cli

@@ -1,0 +1,134 @@
+#include "cli/options/location.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace rdcp::cli {
+namespace {
+
+using Kind = Location::Kind;
+
+Location parsed(std::string_view word) {
+  auto location = parse_location(word);
+  EXPECT_TRUE(location.ok()) << word << ": " << (location.ok() ? "" : location.error().message());
+  return location.ok() ? *location : Location{};
+}
+
+void expect_refused(std::string_view word, std::string_view reason) {
+  const auto location = parse_location(word);
+  ASSERT_FALSE(location.ok()) << word;
+  EXPECT_EQ(location.error().kind, io::ErrorKind::usage);
+  EXPECT_NE(location.error().message().find(reason), std::string::npos) << location.error().message();
+}
+
+Location local(std::string path) {
+  return {Kind::local, "", "", std::move(path)};
+}
+Location remote(std::string user, std::string host, std::string path) {
+  return {Kind::remote, std::move(user), std::move(host), std::move(path)};
+}
+
+TEST(Location, WordWithoutColonIsLocal) {
+  for (const char* word : {"a", "a/b", "/a", ".", "..", "a/", "user@host", "[x", "-a", "~", "~/a", "a\nb"}) {
+    EXPECT_EQ(parsed(word), local(word));
+  }
+}
+
+TEST(Location, ColonAfterASlashIsLocal) {
+  for (const char* word : {"./a:b", "/a:b", "a/b:c", "/:", "./[::1]:x", "/me@[::1]:x"}) {
+    EXPECT_EQ(parsed(word), local(word));
+  }
+}
+
+TEST(Location, ColonBeforeASlashIsRemote) {
+  EXPECT_EQ(parsed("host:a/b"), remote("", "host", "a/b"));
+  EXPECT_EQ(parsed("host:/a:b"), remote("", "host", "/a:b"));
+  EXPECT_EQ(parsed("host::a"), remote("", "host", ":a"));
+  EXPECT_EQ(parsed("C:\\x"), remote("", "C", "\\x"));
+  EXPECT_EQ(parsed("me@host.example:a b\n"), remote("me", "host.example", "a b\n"));
+}
+
+TEST(Location, UserEndsAtTheLastAt) {
+  EXPECT_EQ(parsed("me@mail.example@host:a"), remote("me@mail.example", "host", "a"));
+  EXPECT_EQ(parsed("host:me@a"), remote("", "host", "me@a"));
+}
+
+TEST(Location, BracketsHoldAnIpv6Address) {
+  EXPECT_EQ(parsed("[::1]:a"), remote("", "::1", "a"));
+  EXPECT_EQ(parsed("me@[fe80::1%eth0]:/a:b"), remote("me", "fe80::1%eth0", "/a:b"));
+  EXPECT_EQ(parsed("[host]:"), remote("", "host", "."));
+}
+
+TEST(Location, BracketsWithoutPathAreALocalNameAsInScp) {
+  EXPECT_EQ(parsed("[2001:db8::1]"), local("[2001:db8::1]"));
+}
+
+TEST(Location, HomeDirectoryIsDotOnTheHost) {
+  EXPECT_EQ(parsed("host:").path, ".");
+  EXPECT_EQ(parsed("host:~").path, ".");
+  EXPECT_EQ(parsed("host:~/a").path, "a");
+  EXPECT_EQ(parsed("host:a~").path, "a~");
+}
+
+TEST(Location, SlashAfterTheHomeDirectoryStillMeansItsContents) {
+  EXPECT_EQ(parsed("host:~/").path, "./");
+}
+
+TEST(Location, TildeNeverYieldsAnAbsolutePath) {
+  EXPECT_EQ(parsed("host:~//etc").path, "etc");
+}
+
+TEST(Location, AnotherUsersHomeIsRefusedButAFileOfThatNameIsNot) {
+  expect_refused("host:~bob/a", "full path");
+  EXPECT_EQ(parsed("host:./~bob").path, "./~bob");
+}
+
+TEST(Location, DashIsStandardInputOrOutput) {
+  EXPECT_EQ(parsed("-").kind, Kind::standard_stream);
+  EXPECT_EQ(parsed("./-"), local("./-"));
+}
+
+TEST(Location, EmptyWordsAndHostsAreRefused) {
+  expect_refused("", "is empty");
+  for (const char* word : {":a", ":", "me@:a", "[]:a", "me@[]:a"})
+    expect_refused(word, "host before ':' is empty");
+  expect_refused("@host:a", "user is empty");
+}
+
+TEST(Location, OptionsForSshAreRefused) {
+  expect_refused("-oProxyCommand=x:a", "begins with a dash");
+  expect_refused("me@-oProxyCommand=x:a", "begins with a dash");
+  expect_refused("[-oProxyCommand=x]:a", "begins with a dash");
+  expect_refused("-l@host:a", "begins with a dash");
+}
+
+TEST(Location, ControlAndShellCharactersInHostAndUserAreRefused) {
+  for (const char* host : {"a\nb", "a\x1b[31m", "a b", "a\tb", "a\x7f"}) {
+    expect_refused(std::string(host) + ":x", "blank or control character");
+    expect_refused(std::string(host) + "@host:x", "blank or control character");
+  }
+  for (const char* host : {"a;b", "$(id)", "`id`", "a|b", "a&b", "a'b", "a\"b", "a\\b"}) {
+    expect_refused(std::string(host) + ":x", "shell character");
+    expect_refused(std::string(host) + "@host:x", "shell character");
+  }
+}
+
+TEST(Location, RefusalIsOneLineSafeOnATerminal) {
+  EXPECT_EQ(parse_location("a\x1b\n:x").error().message().find_first_of("\x1b\n"), std::string::npos);
+}
+
+TEST(Location, TextIsWhatTheUserWrote) {
+  for (const char* word : {"a", "./a:b", "-", "host:a", "me@host:/a", "me@[::1]:a", "[::1]:a"}) {
+    EXPECT_EQ(parsed(word).text(), word);
+  }
+}
+
+TEST(Location, SshDestinationHasNoBrackets) {
+  EXPECT_EQ(parsed("host:a").ssh_destination(), "host");
+  EXPECT_EQ(parsed("me@[::1]:a").ssh_destination(), "me@::1");
+}
+
+}  // namespace
+}  // namespace rdcp::cli

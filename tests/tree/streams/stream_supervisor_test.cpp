@@ -1,0 +1,237 @@
+// Worker threads and the streams that take the place of lost ones, without any stream.
+#include "tree/streams/stream_supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+namespace rdcp::tree {
+namespace {
+
+using std::chrono::seconds;
+
+io::Error loss(const char* why) {
+  return io::plain_error(io::ErrorKind::connection, "receive from", "peer", why);
+}
+
+// Gives a stream each time it is asked, from the second time on.
+class Given : public FurtherStreams {
+ public:
+  explicit Given(bool connects, bool any = true) : connects_(connects), any_(any) {}
+  bool connects() const override { return connects_; }
+  std::optional<FurtherStream> next(std::size_t stream) override {
+    std::unique_lock lock(mutex_);
+    if (connects_) {
+      const bool first_try = tried_.empty();
+      EXPECT_TRUE(tried_.insert(stream).second) << "a number was used twice";
+      changed_.notify_all();
+      return any_ && !first_try ? std::optional(FurtherStream{stream, {}}) : std::nullopt;
+    }
+    changed_.wait(lock, [this] { return stopped_ || offered_ > 0; });
+    if (stopped_) return std::nullopt;
+    --offered_;
+    return FurtherStream{numbers_++, {}};
+  }
+  void stop() override {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  // What the other side does when it has lost one.
+  void offer() {
+    const std::lock_guard lock(mutex_);
+    ++offered_;
+    changed_.notify_all();
+  }
+  // Whether a try was made for a later number than this one, within that time.
+  bool tried_beyond(std::size_t stream, seconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return !tried_.empty() && *tried_.rbegin() > stream; });
+  }
+  std::size_t tries() {
+    const std::lock_guard lock(mutex_);
+    return tried_.size();
+  }
+
+ private:
+  const bool connects_;
+  const bool any_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::size_t> tried_;
+  int offered_ = 0;
+  std::size_t numbers_ = 10;
+  bool stopped_ = false;
+};
+
+// A worker that loses its stream if it is one of the first two, and ends it well otherwise.
+class Worker {
+ public:
+  explicit Worker(StreamTable& table) : table_(table) {}
+  void operator()(std::size_t stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      seen_.insert(stream);
+    }
+    if (stream < 2) {
+      kept_going_ = table_.lose(stream, "tcp", loss("it was cut"), true);
+      if (lost_) lost_();
+    } else if (stream < good_from_) {
+      if (before_vain_) before_vain_(stream);
+      EXPECT_TRUE(table_.lose(stream, "tcp", loss("no memory may be locked"), false));
+    } else {
+      table_.end(stream);
+    }
+    table_.leave(stream);
+  }
+  // Streams from number 2 up to this one are lost before anything went over them.
+  std::size_t good_from_ = 2;
+  std::function<void(std::size_t)> before_vain_;
+  std::function<void()> lost_;
+  std::atomic<bool> kept_going_{false};
+  std::set<std::size_t> seen_;
+
+ private:
+  StreamTable& table_;
+  std::mutex mutex_;
+};
+
+class StreamSupervisorTest : public ::testing::Test {
+ protected:
+  std::optional<io::Error> run(std::size_t streams, FurtherStreams* further, seconds patience) {
+    std::optional<io::Error> failed;
+    StreamSupervisor crew(
+        table_, [this](std::size_t stream, const StreamMaker&) { worker_(stream); },
+        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; });
+    crew.run(std::vector<StreamMaker>(streams), further, patience);
+    return failed;
+  }
+  StreamTable table_;
+  Worker worker_{table_};
+  std::atomic<bool> over_{false};
+};
+
+TEST_F(StreamSupervisorTest, OneThatEndsWellIsEnough) {
+  EXPECT_FALSE(run(3, nullptr, seconds(9)));
+  EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 1, 2}));
+}
+
+TEST_F(StreamSupervisorTest, WithoutOthersTheLastLossEndsTheRun) {
+  const auto error = run(2, nullptr, seconds(9));
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("it was cut"), std::string::npos);
+}
+
+TEST_F(StreamSupervisorTest, TheSideThatConnectsTriesUntilOneIsThere) {
+  Given further(true);
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 2}));
+  EXPECT_TRUE(worker_.kept_going_);
+  ASSERT_EQ(table_.lost().size(), 1u);
+  EXPECT_NE(table_.lost()[0].find("another one took its place"), std::string::npos);
+}
+
+TEST_F(StreamSupervisorTest, TheSideThatListensTakesWhatComes) {
+  Given further(false);
+  worker_.lost_ = [&] { further.offer(); };
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 10}));
+}
+
+TEST_F(StreamSupervisorTest, PatienceEnds) {
+  Given further(true, false);
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_TRUE(run(1, &further, seconds(1)));
+  EXPECT_GE(std::chrono::steady_clock::now() - before, seconds(1));
+  EXPECT_GE(further.tries(), 2u);
+}
+
+// One that lives when the next one is tried for is not yet known to be in vain.
+TEST_F(StreamSupervisorTest, TwoThatAreTriedForInTurnRenewNoPatience) {
+  Given further(true);
+  worker_.good_from_ = kStreamNumbersMax;
+  worker_.before_vain_ = [&](std::size_t stream) { further.tried_beyond(stream, seconds(3)); };
+  EXPECT_TRUE(run(2, &further, seconds(1)));
+  EXPECT_LT(further.tries(), 20u);
+}
+
+TEST_F(StreamSupervisorTest, OneThatCarriesNothingIsAFailedTry) {
+  worker_.good_from_ = 5;
+  Given further(true);
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_TRUE(worker_.seen_.contains(5));
+  ASSERT_EQ(table_.lost().size(), 1u) << "failed tries are told";
+  EXPECT_NE(table_.lost()[0].find("it was cut; another one took its place"), std::string::npos);
+}
+
+TEST_F(StreamSupervisorTest, PatienceEndsWithThoseThatCarryNothing) {
+  worker_.good_from_ = kStreamNumbersMax;
+  Given further(true);
+  const auto before = std::chrono::steady_clock::now();
+  const auto error = run(1, &further, seconds(2));
+  const auto took = std::chrono::steady_clock::now() - before;
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("it was cut"), std::string::npos) << "of the stream that was there";
+  EXPECT_GE(took, seconds(2));
+  EXPECT_LT(took, seconds(10));
+  EXPECT_LE(further.tries(), 6u) << "each pause is longer than the one before";
+}
+
+TEST_F(StreamSupervisorTest, NobodyIsWaitedForWhenTheRunIsStopped) {
+  Given further(false);
+  worker_.lost_ = [&] { over_ = true; };
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(run(1, &further, seconds(60)));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(30));
+}
+
+TEST(StreamTableTest, ANumberIsGoodForOneStreamOnly) {
+  StreamTable table;
+  table.begin(2, true);
+  EXPECT_FALSE(table.add(0));
+  EXPECT_FALSE(table.add(kStreamNumbersMax));
+  EXPECT_TRUE(table.add(5));
+  EXPECT_FALSE(table.add(5));
+  EXPECT_TRUE(table.give_up(3));
+  EXPECT_FALSE(table.add(3)) << "it was given up before it came";
+  EXPECT_TRUE(table.has_left(3)) << "so nobody has to be waited for";
+  EXPECT_FALSE(table.give_up(kStreamNumbersMax));
+}
+
+TEST(StreamTableTest, NoMoreThanTwiceAsManyLive) {
+  StreamTable table;
+  table.begin(1, true);
+  EXPECT_TRUE(table.add(1));
+  EXPECT_FALSE(table.add(2));
+  EXPECT_TRUE(table.lose(0, "tcp", loss("gone"), true));
+  EXPECT_TRUE(table.add(3));
+}
+
+TEST(StreamTableTest, WhoCarriedNothingCameInVain) {
+  StreamTable table;
+  table.begin(1, true);
+  EXPECT_TRUE(table.in_vain(1)) << "it did not come";
+  EXPECT_TRUE(table.add(1));
+  EXPECT_FALSE(table.in_vain(1));
+  EXPECT_TRUE(table.lose(0, "tcp", loss("gone"), false));
+  EXPECT_FALSE(table.in_vain(0)) << "it was there at first";
+  EXPECT_TRUE(table.lose(1, "tcp", loss("gone"), false));
+  EXPECT_TRUE(table.in_vain(1));
+  ASSERT_EQ(table.lost().size(), 1u);
+  EXPECT_NE(table.lost()[0].find("its chunks went over the others"), std::string::npos);
+  EXPECT_TRUE(table.add(2));
+  EXPECT_TRUE(table.lose(2, "tcp", loss("gone"), true));
+  EXPECT_EQ(table.lost().size(), 2u);
+}
+
+TEST(StreamTableTest, WithoutFurtherOnesUnknownNumbersAreNone) {
+  StreamTable table;
+  table.begin(2);
+  EXPECT_FALSE(table.give_up(2));
+  EXPECT_TRUE(table.give_up(1));
+}
+
+}  // namespace
+}  // namespace rdcp::tree
