@@ -2,18 +2,23 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
 
+#include "io/frame_pool.h"
+
 namespace rdcp::io {
 
-// A coroutine that is awaited once, by the task (or step) that made it, and gives a T. Unlike a task's awaits
-// it allocates, its frame: for what is done once in many chunks.
+// A coroutine that is awaited once, by the task (or step) that made it, and gives a T. Its frame comes from
+// the thread's frame pool, and is given back on the same thread.
 template <class T>
 class [[nodiscard]] Step {
  public:
   struct promise_type {
+    static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept { give_back_frame(frame, bytes); }
     Step get_return_object() { return Step(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     struct Last {

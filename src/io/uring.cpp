@@ -50,7 +50,7 @@ bool is_transient(int result) {
   return result == -ETIME || result == -EINTR || result == -EAGAIN || result == -EBUSY;
 }
 
-__kernel_timespec to_timespec(Clock::duration duration) {
+__kernel_timespec to_kernel_timespec(Clock::duration duration) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
   return {.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(duration - seconds).count()};
 }
@@ -154,7 +154,7 @@ Result<void> Uring::wait(Clock::duration max_wait) {
   int result = 0;
   if (max_wait > Clock::duration::zero()) {
     io_uring_cqe* unused = nullptr;
-    __kernel_timespec timeout = to_timespec(max_wait);
+    __kernel_timespec timeout = to_kernel_timespec(max_wait);
     result = io_uring_submit_and_wait_timeout(&ring_, &unused, 1, &timeout, nullptr);
   } else if (io_uring_sq_ready(&ring_) > 0) {
     result = io_uring_submit_and_get_events(&ring_);

@@ -6,7 +6,7 @@
 namespace rdcp::cli {
 namespace {
 
-io::Error refuse(std::string_view option, std::string_view why) {
+io::Error refuse_word(std::string_view option, std::string_view why) {
   return io::plain_error(io::ErrorKind::usage, option, "", why);
 }
 
@@ -46,8 +46,8 @@ io::Result<void> CommandLine::check_attached_values(int argc, const char* const*
     if (!word.starts_with("--") || sign == word.npos) continue;
     const std::string name(word.substr(0, sign));
     const auto is_named = [&](const auto& flag) { return flag.first->check_name(name); };
-    if (std::any_of(flags_.begin(), flags_.end(), is_named)) return refuse(name, "takes no value");
-    if (sign + 1 == word.size()) return refuse(name, "needs a value");
+    if (std::any_of(flags_.begin(), flags_.end(), is_named)) return refuse_word(name, "takes no value");
+    if (sign + 1 == word.size()) return refuse_word(name, "needs a value");
   }
   return {};
 }
@@ -58,9 +58,9 @@ io::Result<void> CommandLine::parse(int argc, const char* const* argv) {
     if (argc > 0) app_.parse(argc, argv);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();  // "--port: 1 required ... missing"
-    return refuse(text.substr(0, text.find(':')), "needs a value");
+    return refuse_word(text.substr(0, text.find(':')), "needs a value");
   } catch (const CLI::Error& error) {
-    return refuse("options", error.what());
+    return refuse_word("options", error.what());
   }
   for (const auto& [option, set] : flags_) {
     if (option->count() > 0) set();
@@ -78,7 +78,7 @@ io::Result<void> CommandLine::parse(int argc, const char* const* argv) {
 }
 
 io::Result<void> CommandLine::take_word(const Value& value, const std::string& word) {
-  return word.empty() ? refuse(value.option->get_name(), "needs a value") : value.take(word);
+  return word.empty() ? refuse_word(value.option->get_name(), "needs a value") : value.take(word);
 }
 
 io::Result<std::vector<std::string>> CommandLine::operands() const {

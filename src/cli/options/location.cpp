@@ -7,7 +7,7 @@
 namespace rdcp::cli {
 namespace {
 
-io::Error refuse(std::string_view word, std::string_view why) {
+io::Error refuse_location(std::string_view word, std::string_view why) {
   return io::plain_error(io::ErrorKind::usage, "location", word, why);
 }
 
@@ -49,8 +49,8 @@ io::Result<std::string> remote_path(std::string_view word, std::string_view path
   if (path.empty() || path == "~") return std::string(".");
   if (!path.starts_with('~')) return std::string(path);
   if (!path.starts_with("~/")) {
-    return refuse(word,
-                  "another user's home must be written as a full path (./~NAME is a file of that name)");
+    return refuse_location(
+        word, "another user's home must be written as a full path (./~NAME is a file of that name)");
   }
   const std::size_t rest = path.find_first_not_of('/', 1);
   if (rest == path.npos) return std::string("./");
@@ -63,13 +63,15 @@ io::Result<Location> parse_remote(std::string_view word, std::size_t end) {
   std::string_view host = word.substr(0, end);
   if (const std::size_t at = host.rfind('@'); at != host.npos) {
     const std::string_view user = host.substr(0, at);
-    if (const auto fault = fault_of_name(user)) return refuse(word, "the user " + std::string(*fault));
+    if (const auto fault = fault_of_name(user))
+      return refuse_location(word, "the user " + std::string(*fault));
     location.user = user;
     host.remove_prefix(at + 1);
   }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (const auto fault = fault_of_name(host)) {
-    return refuse(word, "the host before ':' " + std::string(*fault) + " (a local name is written ./NAME)");
+    return refuse_location(
+        word, "the host before ':' " + std::string(*fault) + " (a local name is written ./NAME)");
   }
   location.host = host;
 
@@ -93,7 +95,7 @@ std::string Location::ssh_destination() const {
 }
 
 io::Result<Location> parse_location(std::string_view word) {
-  if (word.empty()) return refuse("''", "is empty");
+  if (word.empty()) return refuse_location("''", "is empty");
   if (word == "-")
     return Location{.kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = {}};
   if (const auto end = host_end(word)) return parse_remote(word, *end);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n";
 
-io::Error refuse(std::string_view word, std::string_view why) {
+io::Error refuse_segment(std::string_view word, std::string_view why) {
   return io::plain_error(io::ErrorKind::usage, "segment", word, why);
 }
 
@@ -86,10 +86,10 @@ io::Result<PipeSegment> parse_segment(std::string_view word) {
     text.remove_prefix(*end + 1);
   }
   text = trim(text);
-  if (text.empty()) return refuse(word, "has no command");
+  if (text.empty()) return refuse_segment(word, "has no command");
   segment.kind = take_operator(text);
   segment.text = trim(text);
-  if (segment.text.empty()) return refuse(word, "has no file behind its operator");
+  if (segment.text.empty()) return refuse_segment(word, "has no file behind its operator");
   return segment;
 }
 

@@ -31,7 +31,7 @@ void say(const std::string& text) {
   write_to_stderr("rdrecv: " + text + "\n");
 }
 
-int fail(const io::Error& error) {
+int receive_failed(const io::Error& error) {
   say(error.message());
   return exit_status(error.kind);
 }
@@ -136,21 +136,22 @@ void print_summary(const tree::AgentEnd& end) {
 
 int run_receive(PipeOptions options) {
   auto secret = read_key(std::move(options.key));
-  if (!secret) return fail(secret.error());
-  if (auto checked = check_file(options.file); !checked) return fail(checked.error());
-  if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
+  if (!secret) return receive_failed(secret.error());
+  if (auto checked = check_file(options.file); !checked) return receive_failed(checked.error());
+  if (auto usable = net::check_congestion(options.copy.congestion); !usable)
+    return receive_failed(usable.error());
   const auto salt = net::make_salt();
-  if (!salt) return fail(salt.error());
+  if (!salt) return receive_failed(salt.error());
   const auto keys = net::derive_pipe_keys(*secret, *salt);
   *secret = {};
-  if (!keys) return fail(keys.error());
+  if (!keys) return receive_failed(keys.error());
   net::HandshakeTerms terms(keys->control, options.copy.encrypt);
   terms.salt = *salt;
   auto listener = listen(options);
-  if (!listener) return fail(listener.error());
+  if (!listener) return receive_failed(listener.error());
   // Until a sender is there a signal just ends the process.
   auto socket = wait_for_sender(*listener, terms, options.copy.congestion);
-  if (!socket) return fail(socket.error());
+  if (!socket) return receive_failed(socket.error());
 
   std::atomic<int> worst{kExitOk};
   tree::AgentConfig place;
@@ -166,14 +167,14 @@ int run_receive(PipeOptions options) {
   };
   raise_limits();
   auto out = io::duplicate(socket->get(), "the sender's connection");
-  if (!out) return fail(out.error());
+  if (!out) return receive_failed(out.error());
   const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(*out), place);
   int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
   if (options.copy.verbose && end.done) print_summary(end);
   // Closing may report what writing could not yet, such as the full disk of a network filesystem.
   if (::close(STDOUT_FILENO) != 0 && options.file.empty() && status == kExitOk) {
-    status = fail(io::errno_error("write", "standard output"));
+    status = receive_failed(io::errno_error("write", "standard output"));
   }
   if (!end.complete) ::_exit(status);  // something hangs in the kernel
   return status;

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTryAgain{100};
 
-int fail(const io::Error& error) {
+int send_failed(const io::Error& error) {
   write_to_stderr(error_line(error, "rdsend"));
   return exit_status(error.kind);
 }
@@ -115,16 +115,17 @@ Options copy_options(const PipeOptions& options) {
 
 int run_send(PipeOptions options) {
   auto secret = read_key(std::move(options.key));
-  if (!secret) return fail(secret.error());
-  if (auto usable = net::check_congestion(options.copy.congestion); !usable) return fail(usable.error());
+  if (!secret) return send_failed(secret.error());
+  if (auto usable = net::check_congestion(options.copy.congestion); !usable)
+    return send_failed(usable.error());
   auto input = open_input(options.file);
-  if (!input) return fail(input.error());
+  if (!input) return send_failed(input.error());
   SaltedKeys keys(std::move(*secret));
   net::HandshakeTerms terms;
   terms.seals = options.copy.encrypt;
   terms.key_of = [&keys](const net::Salt& salt) { return keys.control(salt); };
   auto socket = reach_receiver(options, terms);
-  if (!socket) return fail(socket.error());
+  if (!socket) return send_failed(socket.error());
   keys.forget_all_but_data();
 
   // Until here a signal just ends the process, because no agent needs to be told of it.

@@ -9,7 +9,7 @@
 namespace rdcp::net {
 namespace {
 
-constexpr std::string_view kLabel = "rdcp pipe";
+constexpr std::string_view kPipeLabel = "rdcp pipe";
 constexpr std::uint64_t kCost = 16384;
 constexpr std::uint64_t kBlocks = 8;
 constexpr std::uint64_t kParallel = 1;
@@ -37,7 +37,7 @@ io::Result<SessionKey> labelled(const SessionKey& master, std::string_view label
 
 io::Result<PipeKeys> derive_pipe_keys(std::string_view secret, const Salt& salt) {
   if (secret.empty()) return io::plain_error(io::ErrorKind::usage, "KEY", "", "is empty");
-  std::string salted(kLabel);
+  std::string salted(kPipeLabel);
   salted.append(reinterpret_cast<const char*>(salt.data()), salt.size());
   SessionKey master{};
   const int derived = EVP_PBE_scrypt(secret.data(), secret.size(), bytes_of(salted), salted.size(), kCost,

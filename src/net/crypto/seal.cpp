@@ -15,7 +15,7 @@
 namespace rdcp::net {
 namespace {
 
-constexpr std::string_view kLabel = "rdcp seal";
+constexpr std::string_view kSealLabel = "rdcp seal";
 
 io::Error refused(std::string_view what) {
   return io::plain_error(io::ErrorKind::connection, "seal", "connection",
@@ -48,9 +48,9 @@ io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, co
   assert(context.connector_nonce.size() + context.listener_nonce.size() == salt.size());
   std::ranges::copy(context.listener_nonce, std::ranges::copy(context.connector_nonce, salt.begin()).out);
 
-  std::array<std::byte, kLabel.size() + 6> info{};
-  const auto* label = reinterpret_cast<const std::byte*>(kLabel.data());
-  std::byte* at = std::copy(label, label + kLabel.size(), info.data());
+  std::array<std::byte, kSealLabel.size() + 6> info{};
+  const auto* label = reinterpret_cast<const std::byte*>(kSealLabel.data());
+  std::byte* at = std::copy(label, label + kSealLabel.size(), info.data());
   store_le(at, context.version);
   store_le(at + 2, context.stream_index);
   at[4] = static_cast<std::byte>(context.cipher);

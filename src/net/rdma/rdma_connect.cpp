@@ -17,7 +17,6 @@ namespace {
 using io::Clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookUp{100};    // how often `stop` is looked at
 constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
 // A rail on which nobody answers at all is given up sooner than one that refuses.
@@ -235,7 +234,7 @@ io::Error all_failed(const std::vector<Rail>& rails, const std::vector<std::stri
 void wait_for(const std::vector<std::unique_ptr<RdmaConnectAttempt>>& dials) {
   std::vector<pollfd> polls;
   for (const auto& dial : dials) dial->append_polls(polls);
-  ::poll(polls.data(), polls.size(), static_cast<int>(kLookUp.count()));
+  ::poll(polls.data(), polls.size(), static_cast<int>(kStopLook.count()));
 }
 
 // All streams of one connect_rails().

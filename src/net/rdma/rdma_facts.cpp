@@ -17,23 +17,14 @@
 #include <memory>
 
 #include "io/fd.h"
+#include "net/rdma/verbs.h"
 #include "net/sockets/sockets.h"
 
 namespace rdcp::net {
 namespace {
 
-template <auto kRelease>
-struct Release {
-  template <class T>
-  void operator()(T* object) const {
-    kRelease(object);
-  }
-};
-using DeviceList = std::unique_ptr<ibv_device*, Release<&::ibv_free_device_list>>;
-using DeviceContext = std::unique_ptr<ibv_context, Release<&::ibv_close_device>>;
-using InterfaceList = std::unique_ptr<ifaddrs, Release<&::freeifaddrs>>;
-using EventChannel = std::unique_ptr<rdma_event_channel, Release<&::rdma_destroy_event_channel>>;
-using ConnectionId = std::unique_ptr<rdma_cm_id, Release<&::rdma_destroy_id>>;
+using DeviceList = std::unique_ptr<ibv_device*, DestroyWith<::ibv_free_device_list>>;
+using InterfaceList = std::unique_ptr<ifaddrs, DestroyWith<::freeifaddrs>>;
 
 constexpr const char* kClass = "/sys/class/infiniband";
 
@@ -217,7 +208,7 @@ std::string host_of(const sockaddr& address) {
 void add_address(RdmaFacts& facts, rdma_event_channel& channel, const ifaddrs& each) {
   rdma_cm_id* raw = nullptr;
   if (::rdma_create_id(&channel, &raw, nullptr, RDMA_PS_TCP) != 0) return;
-  const ConnectionId id(raw);
+  const CmId id(raw);
   if (::rdma_bind_addr(raw, each.ifa_addr) != 0 || raw->verbs == nullptr) return;
   RdmaAddressFacts address;
   address.interface = each.ifa_name;

@@ -19,8 +19,7 @@ namespace {
 using io::Clock;
 
 constexpr int kBacklog = 16;
-constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
-constexpr std::chrono::seconds kListenAgain{1};    // after a device was removed
+constexpr std::chrono::seconds kListenAgain{1};  // after a device was removed
 
 // A connection whose peer has not yet proven itself.
 class PendingRdma {
@@ -307,7 +306,7 @@ io::Result<void> receive_all(RdmaAcceptor& reception, const std::optional<Clock:
     }
     const auto now = Clock::now();
     if (until && now >= *until) return gave_up(reception.last_refusal());
-    reception.wait(until ? std::min<Clock::duration>(kLookUp, *until - now) : Clock::duration(kLookUp));
+    reception.wait(until ? std::min<Clock::duration>(kStopLook, *until - now) : Clock::duration(kStopLook));
     reception.serve();
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@
 #include "net/sockets/address.h"
 
 namespace rdcp::net {
+
+// How often a call that connects or listens looks whether it is to stop.
+inline constexpr std::chrono::milliseconds kStopLook{100};
 
 struct SocketAddress {
   sockaddr_storage storage{};

@@ -16,7 +16,6 @@ namespace {
 
 using io::Clock;
 
-constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
 constexpr std::chrono::milliseconds kNextAddress{
     500};  // how long an address is waited for before the next is tried
 constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
@@ -166,7 +165,8 @@ io::Error all_failed(std::span<const ConnectAttempt> dials) {
 void poll_and_step(std::span<ConnectAttempt> dials, const Call& call, bool only_one) {
   std::vector<pollfd> polls;
   for (const ConnectAttempt& dial : dials) polls.push_back(dial.poll());
-  const auto wait = std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kLookUp);
+  const auto wait =
+      std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kStopLook);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
   const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(milliseconds.count()));
   for (std::size_t i = 0; ready > 0 && i < dials.size(); ++i) {

@@ -17,7 +17,6 @@ namespace {
 using io::Clock;
 
 constexpr int kBacklog = 128;
-constexpr std::chrono::milliseconds kLookUp{100};  // how often `stop` is looked at
 
 io::Error listen_error(const std::string& subject, int code = errno) {
   return io::errno_error("listen on", subject, code, io::ErrorKind::connection);
@@ -222,7 +221,7 @@ io::Result<Sockets> receive_all(int listening, std::uint16_t port, Acceptor& rec
     }
     const auto now = Clock::now();
     if (until && now >= *until) return gave_up(port, reception.last_refusal());
-    const auto wait = until ? std::min<Clock::duration>(kLookUp, *until - now) : Clock::duration(kLookUp);
+    const auto wait = until ? std::min<Clock::duration>(kStopLook, *until - now) : Clock::duration(kStopLook);
     const bool knock = reception.serve(listening, wait);
     reception.drop_overdue();
     if (!knock) continue;

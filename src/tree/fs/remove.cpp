@@ -11,6 +11,7 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_cache.h"
+#include "tree/fs/own_names.h"
 
 namespace rdcp::tree {
 
@@ -26,10 +27,6 @@ struct Level {
   std::string path;
   bool keeps = false;  // something in it stays
 };
-
-bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
 
 // A bind mount has the same device as its surroundings, so only the kernel can tell (Linux 5.8).
 bool is_mount_point(int parent, const std::string& name) {

@@ -45,7 +45,7 @@ io::Fd hold(int directory, const std::string& name) {
 // Finishes what was just made under `name`. This is an error if somebody has put another inode there since:
 // one of another kind, or one that has other names elsewhere and is none of our business.
 io::Result<void> finish_new(const Place& place, const std::string& name, const Entry& entry,
-                            const Finish& finish) {
+                            const FinishInode& finish) {
   const io::Fd fd = hold(place.directory, name);
   struct stat status;
   if (!fd || ::fstat(fd.get(), &status) < 0) return io::errno_error("open", place.subject);
@@ -71,7 +71,7 @@ io::Result<void> rename_over(const Place& place, const std::string& temporary) {
   return {};
 }
 
-io::Result<void> replace(const Place& place, const Entry& entry, const Finish& finish) {
+io::Result<void> replace(const Place& place, const Entry& entry, const FinishInode& finish) {
   const std::string temporary = take_temporary_name(
       place.name, [&](const char* free) { return make_inode(place.directory, free, entry); });
   if (temporary.empty()) return io::errno_error("create", place.subject);
@@ -91,7 +91,7 @@ bool is_one_inode(const Place& place, int target_directory, const std::string& t
 
 }  // namespace
 
-io::Result<void> make_special(const Place& place, const Entry& entry, const Finish& finish) {
+io::Result<void> make_special(const Place& place, const Entry& entry, const FinishInode& finish) {
   if (make_inode(place.directory, place.name.c_str(), entry) == 0) {
     return finish_new(place, place.name, entry, finish);
   }

@@ -18,13 +18,13 @@ struct Place {
 };
 
 // Sets the metadata of a new inode that is held by an O_PATH descriptor.
-using Finish = std::function<io::Result<void>(int fd)>;
+using FinishInode = std::function<io::Result<void>(int fd)>;
 
 // Makes the symlink, FIFO, socket or device node that entry describes. If the name is taken, it is made and
 // finished under a temporary name and renamed over what is there; a symlink with the same target is only
 // finished. Errors: EISDIR if a directory has the name, EPERM for a device node without CAP_MKNOD. No
 // temporary name is left after an error.
-io::Result<void> make_special(const Place& place, const Entry& entry, const Finish& finish);
+io::Result<void> make_special(const Place& place, const Entry& entry, const FinishInode& finish);
 
 // Makes another name for `target_name` in target_directory (if that is a symlink, for the symlink itself), in
 // place of what has the name. Does nothing if both are one inode already. The error is EISDIR if a directory

@@ -8,7 +8,7 @@
 namespace rdcp::tree {
 namespace {
 
-using enum AgentState;
+using S = AgentState;
 using States = unsigned;
 
 template <class... State>
@@ -17,7 +17,7 @@ constexpr States in(State... states) {
 }
 
 constexpr States kAnyState = (1u << kAgentStates) - 1;
-constexpr States kAllButSegment = kAnyState & ~in(segment);
+constexpr States kAllButSegment = kAnyState & ~in(S::segment);
 
 enum class By : std::uint8_t { everybody, no_stranger };
 
@@ -35,22 +35,22 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::suspend, kAllButSegment, By::everybody},
     OrderRule{MessageType::abort, kAnyState, By::everybody},
     OrderRule{MessageType::finish, kAnyState, By::everybody},
-    OrderRule{MessageType::paths_named, in(idle, source_ready), By::no_stranger},
-    OrderRule{MessageType::source_job, in(idle, source_ready), By::no_stranger},
-    OrderRule{MessageType::target_job, in(idle), By::everybody},
-    OrderRule{MessageType::target_job, in(target_ready), By::no_stranger},
-    OrderRule{MessageType::begin, in(source_ready, measure_ready), By::no_stranger},
-    OrderRule{MessageType::begin, in(target_ready), By::everybody},
-    OrderRule{MessageType::stream_lost, in(source_begun), By::no_stranger},
-    OrderRule{MessageType::stream_lost, in(target_begun), By::everybody},
-    OrderRule{MessageType::measure_job, in(idle, measure_ready, measure_begun), By::no_stranger},
-    OrderRule{MessageType::examine, in(idle), By::no_stranger},
-    OrderRule{MessageType::clean_job, in(idle), By::no_stranger},
-    OrderRule{MessageType::list_job, in(idle, checking), By::no_stranger},
-    OrderRule{MessageType::list_more, in(checking), By::no_stranger},
-    OrderRule{MessageType::sum_ask, in(checking), By::no_stranger},
-    OrderRule{MessageType::segment_job, in(idle), By::no_stranger},
-    OrderRule{MessageType::relayed_bytes, in(segment), By::no_stranger},
+    OrderRule{MessageType::paths_named, in(S::idle, S::source_ready), By::no_stranger},
+    OrderRule{MessageType::source_job, in(S::idle, S::source_ready), By::no_stranger},
+    OrderRule{MessageType::target_job, in(S::idle), By::everybody},
+    OrderRule{MessageType::target_job, in(S::target_ready), By::no_stranger},
+    OrderRule{MessageType::begin, in(S::source_ready, S::measure_ready), By::no_stranger},
+    OrderRule{MessageType::begin, in(S::target_ready), By::everybody},
+    OrderRule{MessageType::stream_lost, in(S::source_begun), By::no_stranger},
+    OrderRule{MessageType::stream_lost, in(S::target_begun), By::everybody},
+    OrderRule{MessageType::measure_job, in(S::idle, S::measure_ready, S::measure_begun), By::no_stranger},
+    OrderRule{MessageType::examine, in(S::idle), By::no_stranger},
+    OrderRule{MessageType::clean_job, in(S::idle), By::no_stranger},
+    OrderRule{MessageType::list_job, in(S::idle, S::checking), By::no_stranger},
+    OrderRule{MessageType::list_more, in(S::checking), By::no_stranger},
+    OrderRule{MessageType::sum_ask, in(S::checking), By::no_stranger},
+    OrderRule{MessageType::segment_job, in(S::idle), By::no_stranger},
+    OrderRule{MessageType::relayed_bytes, in(S::segment), By::no_stranger},
 };
 
 }  // namespace

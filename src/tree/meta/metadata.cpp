@@ -45,9 +45,8 @@ struct Current {
 // loss.
 class Applier {
  public:
-  Applier(Inode inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names, Losses& losses,
-          std::string_view subject)
-      : inode_(inode), entry_(entry), policy_(policy), names_(names), losses_(losses), subject_(subject) {}
+  Applier(Inode inode, const Entry& entry, const MetadataContext& context, std::string_view subject)
+      : inode_(inode), entry_(entry), context_(context), subject_(subject) {}
 
   io::Result<void> apply(std::uint32_t created_mode);
 
@@ -58,14 +57,12 @@ class Applier {
   io::Result<void> narrow_group_bits();
   void set_mtime();
   void check_set_id_bits();
-  void note(LossKind kind, std::string_view cause) { losses_.note(kind, subject_, cause); }
-  void note(LossKind kind, int cause) { losses_.note(kind, subject_, cause); }
+  void note(LossKind kind, std::string_view cause) { context_.losses.note(kind, subject_, cause); }
+  void note(LossKind kind, int cause) { context_.losses.note(kind, subject_, cause); }
 
   const Inode inode_;
   const Entry& entry_;
-  const MetadataPolicy& policy_;
-  NameTable& names_;
-  Losses& losses_;
+  const MetadataContext& context_;
   std::string_view subject_;
   std::uint32_t mode_set_ = 0;
 };
@@ -82,13 +79,15 @@ io::Result<void> Applier::apply(std::uint32_t created_mode) {
   }
 
   const bool owner_kept = set_owner(current);
-  if (policy_.xattrs) {
-    apply_xattrs(inode_, entry_, losses_, subject_, born_plain, [&] { return let_owner_write(current); });
+  if (context_.policy.xattrs) {
+    const auto let_write = [&] { return let_owner_write(current); };
+    if (!born_plain) remove_other_xattrs(inode_, entry_, context_.losses, subject_, let_write);
+    set_xattrs(inode_, entry_, context_.losses, subject_, let_write);
   }
   if (entry_.type != EntryType::symlink) {
     if (auto set = set_mode(current, owner_kept); !set) return set;
   }
-  if (policy_.xattrs && !apply_acls(inode_, entry_, policy_, names_, losses_, subject_)) {
+  if (context_.policy.xattrs && !apply_acls(inode_, entry_, context_, subject_)) {
     if (auto narrowed = narrow_group_bits(); !narrowed) return narrowed;
   }
   if ((mode_set_ & kSetIdBits) != 0) check_set_id_bits();
@@ -100,12 +99,12 @@ io::Result<void> Applier::apply(std::uint32_t created_mode) {
 bool Applier::set_owner(const Current& current) {
   std::uint32_t uid = entry_.uid;
   std::uint32_t gid = entry_.gid;
-  if (!policy_.numeric_ids) {
-    uid = names_.user_id(entry_.user).value_or(uid);
-    gid = names_.group_id(entry_.group).value_or(gid);
+  if (!context_.policy.numeric_ids) {
+    uid = context_.names.user_id(entry_.user).value_or(uid);
+    gid = context_.names.group_id(entry_.group).value_or(gid);
   }
   if (uid == current.uid && gid == current.gid) return true;
-  if (!policy_.owner) return false;
+  if (!context_.policy.owner) return false;
 
   if (inode_.set_owner(uid, gid) == 0) return true;
   const int cause = errno;
@@ -260,14 +259,13 @@ bool files_are_born_plain(int directory, int file) {
 }
 
 io::Result<void> apply_metadata(int fd, const Entry& entry, std::uint32_t created_mode,
-                                const MetadataPolicy& policy, NameTable& names, Losses& losses,
-                                std::string_view subject) {
-  return Applier(Inode(fd, false), entry, policy, names, losses, subject).apply(created_mode);
+                                const MetadataContext& context, std::string_view subject) {
+  return Applier(Inode(fd, false), entry, context, subject).apply(created_mode);
 }
 
-io::Result<void> apply_metadata_path_fd(int fd, const Entry& entry, const MetadataPolicy& policy,
-                                        NameTable& names, Losses& losses, std::string_view subject) {
-  return Applier(Inode(fd, true), entry, policy, names, losses, subject).apply(~0u);
+io::Result<void> apply_metadata_path_fd(int fd, const Entry& entry, const MetadataContext& context,
+                                        std::string_view subject) {
+  return Applier(Inode(fd, true), entry, context, subject).apply(~0u);
 }
 
 }  // namespace rdcp::tree

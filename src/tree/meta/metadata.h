@@ -66,6 +66,13 @@ class Losses {
   std::array<Item, static_cast<std::size_t>(LossKind::kCount)> items_;
 };
 
+// How metadata is set: what is kept, how names become ids, and who hears of what could not be kept.
+struct MetadataContext {
+  MetadataPolicy policy;
+  NameTable& names;
+  Losses& losses;
+};
+
 EntryType type_of(mode_t mode);  // of an st_mode; an unknown type counts as a regular file
 
 // Fills type, mode, ids, names, mtime, size and device from a stat. The caller fills path and link_target.
@@ -100,11 +107,10 @@ bool files_are_born_plain(int directory, int file);
 // and must be looked up. The owner is set only if it differs. What cannot be kept goes into losses; only a
 // failed stat or a mode that cannot be set is an Error. subject names the file in messages.
 io::Result<void> apply_metadata(int fd, const Entry& entry, std::uint32_t created_mode,
-                                const MetadataPolicy& policy, NameTable& names, Losses& losses,
-                                std::string_view subject);
+                                const MetadataContext& context, std::string_view subject);
 // The same for what cannot be opened for reading (symlink, FIFO, socket, node). fd is an O_PATH descriptor:
 // owner and mtime are set with AT_EMPTY_PATH, mode and xattrs through /proc/self/fd. Symlinks have no mode.
-io::Result<void> apply_metadata_path_fd(int fd, const Entry& entry, const MetadataPolicy& policy,
-                                        NameTable& names, Losses& losses, std::string_view subject);
+io::Result<void> apply_metadata_path_fd(int fd, const Entry& entry, const MetadataContext& context,
+                                        std::string_view subject);
 
 }  // namespace rdcp::tree

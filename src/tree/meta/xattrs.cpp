@@ -247,20 +247,23 @@ bool may_have_xattrs(int fd, const MetadataPolicy& policy) {
   return any_is_copied(list, ::flistxattr(fd, list.data(), list.size()));
 }
 
-void apply_xattrs(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject,
-                  bool born_plain, const std::function<bool()>& let_owner_write) {
-  XattrApplier applier(inode, entry, losses, subject);
-  if (!born_plain) applier.remove_others(let_owner_write);
-  applier.set_xattrs(let_owner_write);
+void remove_other_xattrs(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject,
+                         const std::function<bool()>& let_owner_write) {
+  XattrApplier(inode, entry, losses, subject).remove_others(let_owner_write);
 }
 
-bool apply_acls(const Inode& inode, const Entry& entry, const MetadataPolicy& policy, NameTable& names,
-                Losses& losses, std::string_view subject) {
-  XattrApplier applier(inode, entry, losses, subject);
+void set_xattrs(const Inode& inode, const Entry& entry, Losses& losses, std::string_view subject,
+                const std::function<bool()>& let_owner_write) {
+  XattrApplier(inode, entry, losses, subject).set_xattrs(let_owner_write);
+}
+
+bool apply_acls(const Inode& inode, const Entry& entry, const MetadataContext& context,
+                std::string_view subject) {
+  XattrApplier applier(inode, entry, context.losses, subject);
   if (entry.type == EntryType::directory) {
-    (void)applier.set_acl(kDefaultAclXattr, entry.default_acl, policy, names);
+    (void)applier.set_acl(kDefaultAclXattr, entry.default_acl, context.policy, context.names);
   }
-  return applier.set_acl(kAccessAclXattr, entry.access_acl, policy, names);
+  return applier.set_acl(kAccessAclXattr, entry.access_acl, context.policy, context.names);
 }
 
 }  // namespace rdcp::tree

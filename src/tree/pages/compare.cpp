@@ -8,6 +8,7 @@
 
 #include "net/crypto/little_endian.h"
 #include "net/stream/frame.h"
+#include "tree/pages/page_reader.h"
 
 namespace rdcp::tree {
 
@@ -111,65 +112,31 @@ bool fits_format(const Entry& entry) {
          entry.access_acl.size() <= kAclLinesMax && entry.default_acl.size() <= kAclLinesMax;
 }
 
-// Reads what a peer wrote. Once something is missing, all that follows is zero.
-class Origin {
- public:
-  explicit Origin(std::span<const std::byte> bytes) : rest_(bytes) {}
-  template <class T>
-  T number() {
-    if (!has(sizeof(T))) return 0;
-    const T value = load_le<T>(rest_.data());
-    rest_ = rest_.subspan(sizeof(T));
-    return value;
-  }
-  void append(std::string& to, std::size_t length) {
-    if (!has(length)) return;
-    to.append(reinterpret_cast<const char*>(rest_.data()), length);
-    rest_ = rest_.subspan(length);
-  }
-  io::Digest digest() {
-    io::Digest digest;
-    if (!has(digest.bytes.size())) return digest;
-    std::copy_n(rest_.begin(), digest.bytes.size(), digest.bytes.begin());
-    rest_ = rest_.subspan(digest.bytes.size());
-    return digest;
-  }
-  void short_text(std::string& to) {
-    to.clear();
-    append(to, number<std::uint8_t>());
-  }
-  bool cut() const { return cut_; }
-  std::span<const std::byte> rest() const { return rest_; }
+// A short text has its length before it, in one byte.
+void take_short(PageReader& from, std::string& to) {
+  to = from.text(from.number<std::uint8_t>());
+}
 
- private:
-  bool has(std::size_t length) {
-    cut_ = cut_ || rest_.size() < length;
-    return !cut_;
-  }
-  std::span<const std::byte> rest_;
-  bool cut_ = false;
-};
-
-const char* take_path(Origin& from, const AdmittedNames& names, std::string& path) {
+const char* take_path(PageReader& from, const AdmittedNames& names, std::string& path) {
   const auto shared = from.number<std::uint32_t>();
   const auto further = from.number<std::uint32_t>();
   if (shared > path.size()) return "a path that shares what is not there";
   if (further > kQuestionPathMax - shared) return "a path that is too long";
   path.resize(shared);
-  from.append(path, further);
+  path.append(from.text(further));
   return names.fault_of(path);
 }
 
-const char* take_owner(Origin& from, Entry& entry) {
+const char* take_owner(PageReader& from, Entry& entry) {
   entry.uid = from.number<std::uint32_t>();
   entry.gid = from.number<std::uint32_t>();
-  from.short_text(entry.user);
-  from.short_text(entry.group);
+  take_short(from, entry.user);
+  take_short(from, entry.group);
   constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();  // chown(2): leave it
   return entry.uid == kNobody || entry.gid == kNobody ? "impossible owner" : nullptr;
 }
 
-const char* take_link(Origin& from, const AdmittedNames& names, Question& question) {
+const char* take_link(PageReader& from, const AdmittedNames& names, Question& question) {
   Entry& entry = question.entry;
   if (entry.type == EntryType::hard_link) {
     question.linked = static_cast<EntryType>(from.number<std::uint8_t>());
@@ -180,13 +147,13 @@ const char* take_link(Origin& from, const AdmittedNames& names, Question& questi
   }
   const auto length = from.number<std::uint32_t>();
   if (length == 0 || length > kQuestionPathMax) return "a link target of impossible length";
-  from.append(entry.link_target, length);
+  entry.link_target.append(from.text(length));
   if (entry.link_target.find('\0') != std::string::npos) return "NUL in a link target";
   const bool is_name = entry.type == EntryType::hard_link;
   return is_name && names.fault_of(entry.link_target) != nullptr ? "unsafe hard link" : nullptr;
 }
 
-const char* take_acl(Origin& from, std::vector<AclLine>& lines) {
+const char* take_acl(PageReader& from, std::vector<AclLine>& lines) {
   const auto count = from.number<std::uint16_t>();
   if (count > kAclLinesMax) return "too long an ACL";
   for (std::size_t i = 0; i < count && !from.cut(); ++i) {
@@ -194,7 +161,7 @@ const char* take_acl(Origin& from, std::vector<AclLine>& lines) {
     line.tag = static_cast<AclLine::Tag>(from.number<std::uint8_t>());
     line.permissions = from.number<std::uint8_t>();
     line.id = from.number<std::uint32_t>();
-    from.short_text(line.name);
+    take_short(from, line.name);
     if (line.tag > AclLine::Tag::other || line.permissions > 7) return "impossible line in an ACL";
   }
   return nullptr;
@@ -281,7 +248,7 @@ io::Result<bool> QuestionReader::next(Question& question) {
 }
 
 const char* QuestionReader::take(Question& question) {
-  Origin from(rest_);
+  PageReader from(rest_);
   Entry& entry = question.entry;
   const auto type = from.number<std::uint8_t>();
   const auto flags = from.number<std::uint8_t>();

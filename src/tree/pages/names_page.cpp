@@ -7,6 +7,7 @@
 #include "net/stream/frame.h"
 #include "tree/meta/entry.h"
 #include "tree/pages/compare.h"
+#include "tree/pages/page_reader.h"
 
 namespace rdcp::tree {
 
@@ -24,56 +25,23 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// Reads a page. Once something is missing, all that follows is empty.
-class Origin {
- public:
-  explicit Origin(std::span<const std::byte> bytes) : rest_(bytes) {}
-  template <class T>
-  T number() {
-    const auto bytes = take(sizeof(T));
-    return cut_ ? 0 : load_le<T>(bytes.data());
-  }
-  std::string_view text(std::size_t length) {
-    const auto bytes = take(length);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  io::Digest digest() {
-    io::Digest digest;
-    std::ranges::copy(take(digest.bytes.size()), digest.bytes.begin());
-    return digest;
-  }
-  bool cut() const { return cut_; }
-  bool at_end() const { return rest_.empty(); }
-
- private:
-  std::span<const std::byte> take(std::size_t length) {
-    cut_ = cut_ || rest_.size() < length;
-    if (cut_) return {};
-    const auto taken = rest_.first(length);
-    rest_ = rest_.subspan(length);
-    return taken;
-  }
-  std::span<const std::byte> rest_;
-  bool cut_ = false;
-};
-
 // The functions below return what is wrong with a page, or null.
 using Fault = const char*;
 constexpr Fault kSenseless = "it makes no sense";
 
-Fault take_path(Origin& from, const AdmittedNames& admitted, std::string& path) {
+Fault take_directory(PageReader& from, const AdmittedNames& admitted, std::string& path) {
   const auto length = from.number<std::uint32_t>();
   if (length > kQuestionPathMax) return kSenseless;
   path = from.text(length);
   return from.cut() ? kSenseless : admitted.fault_of(path);
 }
 
-Fault take_sums(Origin& from, const AdmittedNames& admitted, std::vector<SummedDirectory>& sums) {
+Fault take_sums(PageReader& from, const AdmittedNames& admitted, std::vector<SummedDirectory>& sums) {
   const auto count = from.number<std::uint32_t>();
   if (count == 0 || count > net::Verdicts::kCount) return kSenseless;
   for (std::uint32_t i = 0; i < count; ++i) {
     SummedDirectory& sum = sums.emplace_back();
-    if (Fault fault = take_path(from, admitted, sum.path)) return fault;
+    if (Fault fault = take_directory(from, admitted, sum.path)) return fault;
     sum.count = from.number<std::uint64_t>();
     sum.digest = from.digest();
   }
@@ -85,8 +53,8 @@ bool is_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-Fault take_names(Origin& from, const AdmittedNames& admitted, ListedNames& names) {
-  if (Fault fault = take_path(from, admitted, names.path)) return fault;
+Fault take_names(PageReader& from, const AdmittedNames& admitted, ListedNames& names) {
+  if (Fault fault = take_directory(from, admitted, names.path)) return fault;
   names.parts = from.number<std::uint32_t>();
   names.part = from.number<std::uint32_t>();
   if (names.parts == 0 || names.parts > kPartsMax || names.part >= names.parts) return kSenseless;
@@ -172,7 +140,7 @@ io::Result<NamesPage> read_names_page(std::span<const std::byte> page, const Adm
   NamesPage read;
   Fault fault = kSenseless;
   if (!page.empty()) {
-    Origin from(page.subspan(1));
+    PageReader from(page.subspan(1));
     if (page[0] == kSums) fault = take_sums(from, admitted, read.sums);
     if (page[0] == kNames) fault = take_names(from, admitted, read.names);
   }

@@ -20,6 +20,12 @@ inline constexpr std::uint64_t kBlockBytesMax = 128 << 10;
 // The target's verdict on a piece. `moved`: missing here, but the file's size differs from that of its basis
 // file, which may have the piece elsewhere.
 enum class PieceVerdict : std::uint8_t { missing = 0, present = 1, moved = 2 };
+inline void set_verdict(net::Verdicts& verdicts, std::size_t piece, PieceVerdict verdict) {
+  verdicts.set(piece, static_cast<std::uint8_t>(verdict));
+}
+inline bool piece_is_present(const net::Verdicts& verdicts, std::size_t piece) {
+  return verdicts.at(piece) == static_cast<std::uint8_t>(PieceVerdict::present);
+}
 
 // The probe is in the first page of a slot. The rest is room to read the pieces into.
 inline constexpr std::size_t kProbeBytesMax = io::kPageBytes;

@@ -14,10 +14,6 @@ namespace rdcp::tree {
 
 namespace {
 
-bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
 DIR* open_listing(const Root& root, const std::string& path) {
   io::Fd fd = open_beneath(root.fd.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   DIR* directory = fd ? ::fdopendir(fd.get()) : nullptr;

@@ -17,13 +17,7 @@
 
 namespace rdcp::tree {
 
-namespace {
-
-bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void Walker::Thread::flush() {
   if (batch_.items.empty()) return;

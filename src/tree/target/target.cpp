@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctime>
+#include <cerrno>
+#include <utility>
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
@@ -45,50 +46,53 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 
 TargetReady Target::open() {
   TargetReady ready = look_at_destination();
-  if (own_name(job_.marker) == OwnName::run) look_for_marker(ready);
+  if (own_name(session_.job.marker) == OwnName::run) look_for_marker(ready);
   kind_ = ready.kind;
   return ready;
 }
 
 // A run that made DST has its marker beside it, since DST's parent was its root; else it is in DST.
 void Target::look_for_marker(TargetReady& ready) {
+  const std::string& path = session_.job.path;
   const auto is_in = [&](const std::string& directory) {
     const io::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const auto found = fd ? RunMarker::look(fd.get(), job_.marker) : RunMarker::Found::none;
+    const auto found = fd ? RunMarker::look(fd.get(), session_.job.marker) : RunMarker::Found::none;
     ready.doubtful |= found == RunMarker::Found::doubtful;
     return found != RunMarker::Found::none;
   };
   if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
-  if (is_in(parent_of(job_.path))) {
+  if (is_in(parent_of(path))) {
     ready.interrupted = true;
     ready.kind = PathKind::missing;
-    ready.ancestors = chain_to_root(parent_of(job_.path));
-  } else if (ready.kind == PathKind::directory && is_in(job_.path)) {
+    ready.ancestors = chain_to_root(parent_of(path));
+  } else if (ready.kind == PathKind::directory && is_in(path)) {
     ready.interrupted = true;
   }
 }
 
 TargetReady Target::look_at_destination() {
+  const std::string& path = session_.job.path;
+  io::Fd& in_place = session_.place.in_place;
   TargetReady ready;
   ready.new_mode = 0666 & ~umask_;
-  if (job_.standard_output) {
+  if (session_.job.standard_output) {
     ready.kind = PathKind::byte_stream;
     return ready;
   }
   struct stat status {};
-  if (::stat(job_.path.c_str(), &status) != 0) {
+  if (::stat(path.c_str(), &status) != 0) {
     // A dangling symlink is a name to be replaced, like a file.
-    const bool dangling = ::lstat(job_.path.c_str(), &status) == 0;
+    const bool dangling = ::lstat(path.c_str(), &status) == 0;
     ready.kind = dangling ? PathKind::file : PathKind::missing;
-    ready.ancestors = chain_to_root(parent_of(job_.path));
+    ready.ancestors = chain_to_root(parent_of(path));
     return ready;
   }
   if (S_ISDIR(status.st_mode)) {
     ready.kind = PathKind::directory;
-    ready.ancestors = chain_to_root(job_.path);
+    ready.ancestors = chain_to_root(path);
     return ready;
   }
-  ready.ancestors = chain_to_root(parent_of(job_.path));
+  ready.ancestors = chain_to_root(parent_of(path));
   if (S_ISREG(status.st_mode)) {
     ready.kind = PathKind::file;
     // As a shell's ">" does, which makes no file either.
@@ -98,104 +102,101 @@ TargetReady Target::look_at_destination() {
     ready.kind = PathKind::unusable;
   } else {
     // Kept open: a FIFO's reader would take it for the end of all if its only writer went.
-    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    const bool seekable = in_place_ && ::lseek(in_place_.get(), 0, SEEK_CUR) >= 0;
+    in_place.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const bool seekable = in_place && ::lseek(in_place.get(), 0, SEEK_CUR) >= 0;
     ready.kind = seekable ? PathKind::special : PathKind::byte_stream;
   }
   return ready;
 }
 
 Result<void> Target::open_in_place() {
-  if (job_.standard_output) {
-    in_place_.reset(::fcntl(standard_.output, F_DUPFD_CLOEXEC, 3));
-    if (!in_place_) return io::errno_error("write", standard_.output_name);
-    io::enlarge_pipe(in_place_.get());
-    ordered_ = true;
-    root_name_ = standard_.output_name;
+  const std::string& path = session_.job.path;
+  TargetPlace& place = session_.place;
+  if (session_.job.standard_output) {
+    place.in_place.reset(::fcntl(standard_.output, F_DUPFD_CLOEXEC, 3));
+    if (!place.in_place) return io::errno_error("write", standard_.output_name);
+    io::enlarge_pipe(place.in_place.get());
+    place.ordered = true;
+    place.name = standard_.output_name;
     return {};
   }
-  root_name_ = job_.path;
+  place.name = path;
   // Not blocking, or a FIFO without a reader would hold the agent up for ever.
-  if (!in_place_) {
-    in_place_.reset(::open(job_.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!place.in_place) {
+    place.in_place.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
-  if (!in_place_) return io::errno_error("open", job_.path);
-  if (::fcntl(in_place_.get(), F_SETFL, ::fcntl(in_place_.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
-    return io::errno_error("open", job_.path);
+  if (!place.in_place) return io::errno_error("open", path);
+  if (::fcntl(place.in_place.get(), F_SETFL, ::fcntl(place.in_place.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
+    return io::errno_error("open", path);
   }
-  ordered_ = ::lseek(in_place_.get(), 0, SEEK_CUR) < 0;
+  place.ordered = ::lseek(place.in_place.get(), 0, SEEK_CUR) < 0;
   return {};
 }
 
 Result<void> Target::begin(const Begin& begin) {
+  TargetGuards& guards = session_.guards;
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   // The name of a file that is fixed here is not the source's to say, so it may say any.
-  io::Result<AdmittedNames> admitted =
-      one_file ? AdmittedNames::all() : AdmittedNames::create(begin.landings);
+  Result<AdmittedNames> admitted = one_file ? AdmittedNames::all() : AdmittedNames::create(begin.landings);
   if (!admitted) return std::move(admitted).error();
-  admitted_ = std::move(*admitted);
+  guards.admitted = std::move(*admitted);
+  if (one_file) guards.only = only_file();
   const bool in_place = one_file ? has_place : begin.in_place;
-  terms_ = terms_of(job_, begin.streams, one_file, in_place);
-  if (in_place) return open_in_place();
-  auto filter = Filter::create(job_.selection.rules, job_.selection.delete_excluded);
+  guards.terms = terms_of(session_.job, begin.streams, one_file, in_place);
+  session_.place.is_directory = kind_ == PathKind::directory;
+  return in_place ? open_in_place() : open_root(begin);
+}
+
+Result<void> Target::open_root(const Begin& begin) {
+  const TargetJob& job = session_.job;
+  TargetPlace& place = session_.place;
+  auto filter = Filter::create(job.selection.rules, job.selection.delete_excluded);
   if (!filter) return std::move(filter).error();
-  in_place_.reset();
-  root_name_ = one_file || begin.beneath_parent ? parent_of(job_.path) : job_.path;
-  root_.reset(::open(root_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root_) return io::errno_error("open directory", root_name_);
-  gate_.begin(root_.get(), std::move(*filter), begin.landings.empty() ? "" : begin.landings.front(),
-              begin.source_device, begin.source_inode);
-  if (root_name_ == ".") root_name_.clear();
-  if (own_name(job_.marker) == OwnName::run) {
-    makes_ = begin.beneath_parent ? last_name(job_.path) : std::string();
-    marker_ = RunMarker::make(root_.get(), job_.marker, makes_);
-    if (!marker_ && lacks_locks(errno)) no_locks_ = true;
+  place.in_place.reset();
+  place.name = only_file_mode_ || begin.beneath_parent ? parent_of(job.path) : job.path;
+  place.root.reset(::open(place.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.root) return io::errno_error("open directory", place.name);
+  session_.guards.removals.begin(place.root.get(), std::move(*filter),
+                                 begin.landings.empty() ? "" : begin.landings.front(), begin.source_device,
+                                 begin.source_inode);
+  if (place.name == ".") place.name.clear();
+  if (own_name(job.marker) == OwnName::run) {
+    makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
+    marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
+    if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
   }
-  spellings_.begin(root_.get(), marker_ ? job_.marker : "");
+  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "");
   return {};
 }
 
-// What takes the place of any entry that the source sends.
+// Takes the place of each entry that the source sends.
 Entry Target::only_file() const {
   Entry entry;
-  entry.path = job_.path.substr(job_.path.find_last_of('/') + 1);
+  entry.path = session_.job.path.substr(session_.job.path.find_last_of('/') + 1);
   entry.mode = *only_file_mode_;
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  entry.mtime = {now.tv_sec, static_cast<std::uint32_t>(now.tv_nsec)};
   return entry;
-}
-
-void Target::run_worker(std::size_t index, const StreamMaker& make_stream, const net::StreamShape& shape) {
-  TargetWorker worker(*this, index, shape);
-  worker.run(make_stream);
-  if (worker.has_put()) put_ = true;
-  if (worker.met_no_locks()) no_locks_ = true;
 }
 
 void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
                   FurtherStreams* further) {
-  done_.streams.resize(streams.size());
-  StreamSupervisor crew(
-      streams_, [&](std::size_t i, const StreamMaker& make_stream) { run_worker(i, make_stream, shape); },
-      [this] { return stopped_ || refusing_; },
-      [this](const io::Error& error) {
-        reporter_.fatal(error);
-        refuse_all();
-      });
-  crew.run(streams, further, std::chrono::seconds(job_.settings.retry_seconds));
-  files_.clear();
-  changes_.finish();
-  if (gate_.skipped() > 0) {
-    reporter_.problem(io::plain_error(ErrorKind::file, "delete in", root_name_,
-                                      "more than --max-delete is extra; the rest of it was left"));
+  if (!streams.empty()) session_.tally.describe_stream(streams.size() - 1, "");
+  const auto work = [&](std::size_t index, const StreamMaker& make_stream) {
+    TargetWorker(session_, index, shape).run(make_stream);
+  };
+  StreamSupervisor supervisor(
+      session_.streams, work, [this] { return session_.giving_up(); },
+      [this](const io::Error& error) { session_.fail(error); });
+  supervisor.run(streams, further, std::chrono::seconds(session_.job.settings.retry_seconds));
+  session_.files.open.clear();
+  session_.changes.finish();
+  if (session_.guards.removals.skipped() > 0) {
+    session_.reporter().problem(io::plain_error(ErrorKind::file, "delete in", session_.place.name,
+                                                "more than --max-delete is extra; the rest of it was left"));
   }
-  bool complete = streams_.any_ended() && !stopped_ && !refusing_;
-  if (marker_ && (complete || has_left_nothing())) remove_marker();
-  if (complete && job_.settings.fsync && !flush()) complete = false;
-  std::lock_guard lock(mutex_);
-  done_.complete = complete;
+  complete_ = session_.streams.any_ended() && !session_.giving_up();
+  if (marker_ && (complete_ || has_left_nothing())) remove_marker();
+  if (complete_ && session_.job.settings.fsync && !flush()) complete_ = false;
 }
 
 // The run has failed (a full disk, a signal) before anything of it was there that the same command could go
@@ -203,61 +204,52 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
 // again.
 bool Target::has_left_nothing() const {
   struct stat status {};
-  const bool made =
-      !makes_.empty() && ::fstatat(root_.get(), makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  return marker_->is_new() && !put_ && parts_ == 0 && !made;
+  const bool made = !makes_.empty() &&
+                    ::fstatat(session_.place.root.get(), makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return marker_->is_new() && !session_.tally.has_put && session_.tally.parts == 0 && !made;
 }
 
 void Target::remove_marker() {
-  auto removed = marker_->remove(root_.get());
+  auto removed = marker_->remove(session_.place.root.get());
   if (removed) return;
   io::Error error = std::move(removed).error();
-  error.subject = join_path(root_name_, error.subject);
-  reporter_.problem(error);
+  error.subject = join_path(session_.place.name, error.subject);
+  session_.reporter().problem(error);
 }
 
-// Names and directories; files were flushed before they got theirs. What is written in place, too: a device
-// is flushed, a pipe has nothing to flush. False: reported.
+// Flushes names and directories; files were flushed before they got their names. What is written in place,
+// too: a device is flushed, a pipe has nothing to flush. False: reported.
 bool Target::flush() {
-  const int flushed = root_ ? ::syncfs(root_.get()) : ::fsync(in_place_.get());
-  if (flushed == 0 || (!root_ && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
-  reporter_.fatal(io::errno_error("flush", root_name_));
+  const TargetPlace& place = session_.place;
+  const int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  if (flushed == 0 || (!place.root && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
+  session_.reporter().fatal(io::errno_error("flush", place.name));
   return false;
 }
 
 Done Target::result() const {
-  std::lock_guard lock(mutex_);
-  Done done = done_;
-  done.bytes = bytes_;
-  const std::vector<std::string> lost = streams_.lost();
+  const TargetPlace& place = session_.place;
+  Done done = session_.tally.done();
+  done.complete = complete_;
+  const std::vector<std::string> lost = session_.streams.lost();
   if (done.complete) done.lost_streams.assign(lost.begin(), lost.end());
-  for (const Losses::Item& item : losses_.items()) {
+  for (const Losses::Item& item : session_.losses().items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
-  if (no_locks_) done.warnings.push_back(root_name_ + ": " + kNoLocks);
-  if (spellings_.is_full()) {
+  if (session_.tally.lacks_locks) done.warnings.push_back(place.name + ": " + kNoLocks);
+  if (session_.guards.spellings.is_full()) {
     done.warnings.push_back("not compared in upper and lower case: names beyond the first " +
                             std::to_string(Spellings::kRemembered));
   }
-  if (misread_ > 0) {
-    done.warnings.push_back("read back from the disk other than written: " + std::to_string(misread_) +
-                            (misread_ == 1 ? " piece" : " pieces") + ", first of " + first_misread_);
-  }
-  if (job_.settings.verify && in_place_) {
-    done.warnings.push_back("not verified: " + root_name_ + " is written in place, as devices and pipes are");
-  } else if (job_.settings.verify) {
+  if (session_.job.settings.verify && place.in_place) {
+    done.warnings.push_back("not verified: " + place.name + " is written in place, as devices and pipes are");
+  } else if (session_.job.settings.verify) {
     done.notes.push_back(
-        read_from_cache_
+        session_.tally.read_from_cache
             ? "verified: some of it through the page cache, where the filesystem knows nothing else"
             : "verified: all read back from the disk");
   }
   return done;
-}
-
-// The source sends it again, and gives up after some tries.
-void Target::note_misread(const std::string& subject) {
-  std::lock_guard lock(mutex_);
-  if (misread_++ == 0) first_misread_ = subject;
 }
 
 }  // namespace rdcp::tree

@@ -14,40 +14,13 @@
 #include <vector>
 
 #include "net/stream/memory_stream.h"
+#include "tests/tree/heard.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/source/source.h"
 #include "tree/target/target.h"
 
 namespace rdcp::tree {
-
-// Problems as a coordinator would get them.
-class Heard {
- public:
-  Heard() : reporter([this](const Problem& problem) { take(problem); }) {}
-  std::vector<Problem> problems() {
-    std::lock_guard lock(mutex_);
-    return problems_;
-  }
-  void clear() {
-    std::lock_guard lock(mutex_);
-    problems_.clear();
-  }
-  std::string text() {
-    std::string all;
-    for (const Problem& problem : problems()) all += problem.text + "\n";
-    return all;
-  }
-  Reporter reporter;
-
- private:
-  void take(const Problem& problem) {
-    std::lock_guard lock(mutex_);
-    problems_.push_back(problem);
-  }
-  std::mutex mutex_;
-  std::vector<Problem> problems_;
-};
 
 // What is to be damaged by a tap: each frame once, so that no chunk is given up by chance. Thread-safe.
 class EachOnce {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/tree/target/target_tree_fixture.h"
+#include "tests/tree/session/target_tree_fixture.h"
 
 namespace rdcp::tree {
 namespace {

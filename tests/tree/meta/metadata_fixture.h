@@ -80,11 +80,11 @@ class Metadata : public testing::Test {
     return length < 0 ? "(none)" : value.substr(0, static_cast<std::size_t>(length));
   }
   void apply(int fd, std::uint32_t created_mode = ~0u) {
-    const auto applied = apply_metadata(fd, entry_, created_mode, policy_, names_, losses_, "the file");
+    const auto applied = apply_metadata(fd, entry_, created_mode, {policy_, names_, losses_}, "the file");
     EXPECT_TRUE(applied.ok()) << applied.error().message();
   }
   void apply_path_fd(int fd) {
-    const auto applied = apply_metadata_path_fd(fd, entry_, policy_, names_, losses_, "the file");
+    const auto applied = apply_metadata_path_fd(fd, entry_, {policy_, names_, losses_}, "the file");
     EXPECT_TRUE(applied.ok()) << applied.error().message();
   }
   void read(int fd, bool is_path_fd = false) {

@@ -123,7 +123,7 @@ TEST_F(Metadata, SetIdBitsAreSetEvenWhenBornWithThem) {
 }
 
 TEST_F(Metadata, ClosedDescriptorIsAnErrorThatNamesTheFile) {
-  const auto applied = apply_metadata(-1, entry_, ~0u, policy_, names_, losses_, "the file");
+  const auto applied = apply_metadata(-1, entry_, ~0u, {policy_, names_, losses_}, "the file");
   ASSERT_FALSE(applied.ok());
   EXPECT_EQ(applied.error().subject, "the file");
   EXPECT_EQ(applied.error().code, EBADF);
@@ -244,7 +244,7 @@ TEST_F(MetadataAsRoot, OrdinaryUserKeepsTheirOwnFiles) {
 TEST_F(MetadataAsRoot, OrdinaryUserCannotChangeTheModeOfAnothersFile) {
   const io::Fd file = make_file();
   as_ordinary_user([this, &file] {
-    const auto applied = apply_metadata(file.get(), entry_, ~0u, policy_, names_, losses_, "the file");
+    const auto applied = apply_metadata(file.get(), entry_, ~0u, {policy_, names_, losses_}, "the file");
     EXPECT_FALSE(applied.ok());
     EXPECT_EQ(applied.error().code, EPERM);
   });

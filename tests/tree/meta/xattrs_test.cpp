@@ -75,7 +75,7 @@ TEST_F(Metadata, NamespacesThatAreNotCopiedAreALoss) {
   for (const char* name : {kAccessAclXattr, "security.selinux", "system.nfs4_acl", "nonsense", ""}) {
     Losses losses;
     entry_.xattrs = {{name, "x"}};
-    ASSERT_TRUE(apply_metadata(file.get(), entry_, ~0u, policy_, names_, losses, "f").ok());
+    ASSERT_TRUE(apply_metadata(file.get(), entry_, ~0u, {policy_, names_, losses}, "f").ok());
     ASSERT_EQ(losses.items().size(), 1u) << name;
     EXPECT_EQ(losses.items()[0].kind, LossKind::xattr);
   }
@@ -188,7 +188,7 @@ TEST_F(Metadata, WhatThereIsNoRoomForIsAFailureAndNotALoss) {
     Losses losses([&](const io::Error& error) { failed.push_back(error.message()); });
     std::thread([&] {
       ASSERT_TRUE(io::refuse_call(SYS_fsetxattr, static_cast<unsigned>(code)));
-      const auto applied = apply_metadata(file.get(), entry_, ~0u, policy_, names_, losses, "the file");
+      const auto applied = apply_metadata(file.get(), entry_, ~0u, {policy_, names_, losses}, "the file");
       EXPECT_TRUE(applied.ok());
     }).join();
     const bool is_loss = code == EOPNOTSUPP || code == EPERM;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/tree/copy/copy_fixture.h"
-#include "tree/target/chunk_index.h"
+#include "tree/session/chunk_index.h"
 
 namespace rdcp::tree {
 namespace {

@@ -1,0 +1,84 @@
+#include "tree/session/basis_candidates.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "tree/fs/beneath.h"
+#include "tree/meta/entry.h"
+
+namespace rdcp::tree {
+
+namespace {
+
+// Of files of one size; more are not looked at, so that a search stays short.
+constexpr std::size_t kCandidatesMax = 64;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
+
+}  // namespace
+
+std::optional<std::string> BasisCandidates::find(int root, std::string_view path, std::uint64_t size,
+                                                 const Timestamp& mtime) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(walked_, true)) walk(root);
+  const auto at = by_size_.find(size);
+  if (at == by_size_.end()) return std::nullopt;
+  const std::string_view name = split_path(path).name;
+  const auto likeness = [&](const File& file) {
+    return (file.mtime == mtime ? 2 : 0) + (split_path(file.path).name == name ? 1 : 0);
+  };
+  return std::ranges::max_element(at->second, {}, likeness)->path;
+}
+
+void BasisCandidates::walk(int root) {
+  struct stat status {};
+  if (::fstat(root, &status) != 0) return;
+  std::vector<std::string> waiting{""};
+  while (!waiting.empty() && count_ < kFilesMax) {
+    const std::string path = std::move(waiting.back());
+    waiting.pop_back();
+    io::Fd directory = open_beneath(root, path.empty() ? "." : path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (directory) list(directory.release(), path, status.st_dev, waiting);
+  }
+}
+
+// directory: taken over. What cannot be read is not known.
+void BasisCandidates::list(int directory, const std::string& path, std::uint64_t device,
+                           std::vector<std::string>& waiting) {
+  const OpenDirectory listing(::fdopendir(directory));
+  if (!listing) {
+    ::close(directory);
+    return;
+  }
+  while (const dirent* entry = ::readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    const bool of_use = entry->d_type == DT_DIR || entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN;
+    struct stat status {};
+    if (!of_use || name == "." || name == ".." ||
+        ::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_dev != device) {
+      continue;
+    }
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (S_ISDIR(status.st_mode) && waiting.size() < kDirectoriesMax) {
+      waiting.push_back(join_path(path, name));
+    } else if (S_ISREG(status.st_mode) && size >= kBytesMin && count_ < kFilesMax) {
+      std::vector<File>& files = by_size_[size];
+      if (files.size() == kCandidatesMax) continue;
+      ++count_;
+      files.push_back({join_path(path, name),
+                       {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)}});
+    }
+  }
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,39 @@
+#include "tree/session/not_put.h"
+
+#include <cstring>
+#include <span>
+
+namespace rdcp::tree {
+namespace {
+
+io::Digest key_of(std::string_view path) {
+  return io::digest_of(std::as_bytes(std::span(path)));
+}
+
+}  // namespace
+
+std::size_t NotPut::Hash::operator()(const io::Digest& digest) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, digest.bytes.data(), sizeof hash);
+  return hash;
+}
+
+void NotPut::add(std::string_view path) {
+  std::lock_guard lock(mutex_);
+  if (paths_.size() < kRemembered) paths_.insert(key_of(path));
+  any_ = true;
+}
+
+void NotPut::remove(std::string_view path) {
+  if (!any_) return;
+  std::lock_guard lock(mutex_);
+  if (paths_.size() < kRemembered) paths_.erase(key_of(path));
+}
+
+bool NotPut::has(std::string_view path) {
+  if (!any_) return false;
+  std::lock_guard lock(mutex_);
+  return paths_.size() >= kRemembered || paths_.contains(key_of(path));
+}
+
+}  // namespace rdcp::tree

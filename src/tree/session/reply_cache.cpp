@@ -1,0 +1,48 @@
+#include "tree/session/reply_cache.h"
+
+#include <algorithm>
+
+namespace rdcp::tree {
+
+namespace {
+
+bool is_page(net::FrameKind kind) {
+  return kind == net::FrameKind::compare || kind == net::FrameKind::names;
+}
+
+// An archive is nobody's in particular; to unpack it twice does no harm.
+bool is_known_again(const net::Frame& frame) {
+  return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
+         frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::probe || is_page(frame.kind);
+}
+
+// The same chunk: a page is known by its digest; of a file's life there is one opening and one commit, its
+// data are told apart by position; probes are sent again as they were.
+bool is_same(const net::Frame& a, const net::Frame& b) {
+  if (a.kind != b.kind || a.file_id != b.file_id) return false;
+  if (is_page(a.kind)) return a.digest == b.digest;
+  if (a.kind == net::FrameKind::probe) return a.offset == b.offset && a.digest == b.digest;
+  return a.kind != net::FrameKind::data || a.offset == b.offset;
+}
+
+}  // namespace
+
+void ReplyCache::keep(std::span<const std::optional<CachedReply>> answers) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& answer : answers) {
+    if (answer && is_known_again(answer->frame)) answers_.push_back(*answer);
+  }
+}
+
+std::optional<CachedReply> ReplyCache::take(const net::Frame& again) {
+  const std::lock_guard lock(mutex_);
+  const auto at =
+      std::ranges::find_if(answers_, [&](const CachedReply& answer) { return is_same(answer.frame, again); });
+  if (at == answers_.end()) return std::nullopt;
+  const CachedReply answer = *at;
+  *at = answers_.back();
+  answers_.pop_back();
+  return answer;
+}
+
+}  // namespace rdcp::tree

@@ -1,0 +1,63 @@
+#include "tree/session/target_context.h"
+
+#include <ctime>
+
+namespace rdcp::tree {
+
+using io::ErrorKind;
+
+TargetContext::TargetContext(TargetSession& session, std::size_t index, const net::StreamShape& shape)
+    : session(session), index(index), shape(shape) {
+  if (!session.place.root) return;
+  tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata());
+  if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
+  if (settings().fsync) tree->flush_all();
+}
+
+void TargetContext::fail(const io::Error& error) {
+  session.fail(error);
+  turns->wake_all();
+}
+
+void TargetContext::report(const io::Error& error) {
+  session.report(error);
+  if (session.refusing()) turns->wake_all();
+}
+
+void TargetContext::protocol_error(std::string_view what) {
+  fail(io::plain_error(ErrorKind::protocol, "receive from", "the source", what));
+}
+
+void TargetContext::wake_waiting() {
+  turns->wake_all();
+  session.streams.wake_others(index);
+}
+
+io::Result<bool> TargetContext::next_entry(ArchiveReader& reader, Entry& entry) const {
+  auto more = reader.next(entry);
+  const char* fault = more && *more ? fault_of(session.guards.terms, entry) : nullptr;
+  if (fault != nullptr) return io::plain_error(ErrorKind::protocol, "receive from", "the source", fault);
+  return more;
+}
+
+bool TargetContext::read_header(ArchiveReader& reader, std::span<const std::byte> header, Entry& entry) {
+  const auto opened = reader.open(header);
+  const auto more = opened ? next_entry(reader, entry) : io::Result<bool>(opened.error());
+  if (!more) {
+    fail(more.error());
+    return false;
+  }
+  if (!*more || entry.type != EntryType::file || entry.size != 0 || entry.attributes_only) {
+    protocol_error("a file without a header");
+    return false;
+  }
+  if (session.guards.only) {
+    entry = *session.guards.only;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    entry.mtime = {now.tv_sec, static_cast<std::uint32_t>(now.tv_nsec)};
+  }
+  return true;
+}
+
+}  // namespace rdcp::tree

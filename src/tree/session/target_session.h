@@ -1,0 +1,102 @@
+// What the workers of one target share: what the job asks, where things are put, what the source may do, the
+// files under way, and how the run ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "io/fd.h"
+#include "tree/fs/spellings.h"
+#include "tree/guards/admitted_names.h"
+#include "tree/guards/agreed.h"
+#include "tree/guards/removal_gate.h"
+#include "tree/messages/job.h"
+#include "tree/meta/metadata.h"
+#include "tree/mirror/changes_in_turn.h"
+#include "tree/protocol/reporter.h"
+#include "tree/session/basis_candidates.h"
+#include "tree/session/not_put.h"
+#include "tree/session/reply_cache.h"
+#include "tree/session/target_file.h"
+#include "tree/session/target_tally.h"
+#include "tree/streams/stream_table.h"
+
+namespace rdcp::tree {
+
+// Where a target puts things. It is filled in before the workers start and does not change after that.
+struct TargetPlace {
+  io::Fd root;                // DST or its parent directory; none where DST itself is written
+  io::Fd in_place;            // DST itself: a device, a FIFO or standard output
+  std::string name;           // the name of the one or the other, for messages
+  bool ordered = false;       // in_place has no positions, so chunks are written in their order
+  bool is_directory = false;  // DST was a directory before this run
+};
+
+// What the source may do here. Filled in before the workers start; each part is thread-safe after that.
+struct TargetGuards {
+  explicit TargetGuards(const SyncSettings& sync) : removals(sync) {}
+
+  Terms terms = 0;            // the frames, flags and entries that the job agreed on
+  AdmittedNames admitted;     // the names that the source may use
+  RemovalGate removals;       // the names that may be removed
+  Spellings spellings;        // the names that were used, where upper and lower case are one
+  NotPut not_put;             // the names that must not be linked to
+  std::optional<Entry> only;  // takes the place of each entry that the source sends, but for its mtime
+};
+
+// Large files that are open, and what belongs to them across streams. Thread-safe.
+struct FilesUnderWay {
+  TargetFiles open;
+  ReplyCache replies;           // answers that a source may not have heard
+  BasisCandidates candidates;   // files of the target's tree, by size
+  std::atomic<int> indexes{0};  // chunk indexes in memory
+};
+
+// The public members are thread-safe, or do not change once the workers run.
+class TargetSession {
+ public:
+  TargetSession(const TargetJob& job, Reporter& reporter)
+      : job(job),
+        guards(job.settings.sync),
+        names_([this](const io::Error& error) { reporter_.problem(error); }),
+        losses_([this](const io::Error& error) { reporter_.problem(error); }),
+        reporter_(reporter) {}
+
+  const TargetJob job;
+  TargetPlace place;
+  TargetGuards guards;
+  FilesUnderWay files;
+  StreamTable streams;
+  ChangesInTurn changes;
+  TargetTally tally;
+
+  MetadataContext metadata() { return {job.settings.policy(), names_, losses_}; }
+  Losses& losses() { return losses_; }
+  const Losses& losses() const { return losses_; }
+  Reporter& reporter() { return reporter_; }
+
+  // The run is to end at once. Wakes nobody: workers look every 500 ms, and their streams end with the
+  // source's.
+  void stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+  // Tells what ends the run, once. Whatever still comes is refused until the coordinator has heard of it. The
+  // streams stay: if one were cut here, the source would take that for the cause.
+  void fail(const io::Error& error);
+  // Tells what went wrong with one entry or file. What would go wrong for all that follow (a full or
+  // read-only filesystem, a peer that breaks the protocol) ends the run.
+  void report(const io::Error& error);
+  bool refusing() const { return refusing_; }
+  bool giving_up() const { return stopped_ || refusing_; }
+
+ private:
+  NameTable names_;
+  Losses losses_;
+  Reporter& reporter_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> refusing_{false};
+};
+
+}  // namespace rdcp::tree

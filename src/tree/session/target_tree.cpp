@@ -1,0 +1,290 @@
+#include "tree/session/target_tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "tree/fs/beneath.h"
+#include "tree/fs/heard_close.h"
+#include "tree/fs/special.h"
+#include "tree/mirror/make_way.h"
+#include "tree/resume/own_lock.h"
+
+namespace rdcp::tree {
+namespace {
+
+// Every byte at its place. An Error keeps the errno (ENOSPC, EDQUOT, EIO).
+io::Result<void> write_block(int fd, std::span<const std::byte> bytes, std::uint64_t offset,
+                             std::string_view subject) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return io::errno_error("write", subject);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+// The entry's content into an empty file, holes left out. A peer that sends other than it announced is told
+// so.
+io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& content, std::string_view subject,
+                               std::vector<ArchiveReader::Block>* blocks) {
+  std::uint64_t filled = 0;
+  std::uint64_t end = 0;
+  for (;;) {
+    auto block = content.next_block();
+    if (!block) return std::move(block).error();
+    if (!*block) break;
+    const auto [bytes, offset] = **block;
+    if (offset < end || offset > entry.size || bytes.size() > entry.size - offset) {
+      return io::plain_error(io::ErrorKind::protocol, "write", subject, "content outside the announced size");
+    }
+    if (auto written = write_block(fd, bytes, offset, subject); !written) return written;
+    if (blocks != nullptr) blocks->push_back(**block);
+    filled += bytes.size();
+    end = offset + bytes.size();
+  }
+  if (entry.data.empty() && filled < entry.size) {
+    return io::plain_error(io::ErrorKind::protocol, "write", subject, "content ends early");
+  }
+  if (end < entry.size && ::ftruncate(fd, static_cast<off_t>(entry.size)) < 0) {
+    return io::errno_error("truncate", subject);
+  }
+  return {};
+}
+
+}  // namespace
+
+TargetTree::TargetTree(int root, std::string root_name, const MetadataContext& metadata, Naming naming)
+    : root_(root),
+      root_name_(std::move(root_name)),
+      metadata_(metadata),
+      directories_(root),
+      naming_(naming) {}
+
+io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content) {
+  auto written = write_file(entry, content);
+  if (!written) return std::move(written).error();
+  return name_file(entry, *written);
+}
+
+io::Result<TargetTree::WrittenFile> TargetTree::write_file(const Entry& entry, ArchiveReader& content,
+                                                           std::vector<ArchiveReader::Block>* blocks) {
+  assert(entry.type == EntryType::file);
+  const std::string name = subject(entry.path);
+  auto created = create(entry, name);
+  if (!created) return std::move(created).error();
+  auto& [directory, file] = *created;
+  auto written = write_content(file.fd(), entry, content, name, blocks);
+  if (!written) return std::move(written).error();
+  const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
+  if (silent_close_) file.expect_silent_close();
+  return WrittenFile{std::move(file), mode};
+}
+
+io::Result<void> TargetTree::name_file(const Entry& entry, WrittenFile& written) {
+  UnnamedFile& file = written.file;
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(file.fd(), entry, written.known_mode, metadata_, name);
+  if (!set) return set;
+  if (auto flushed = flush(file.fd(), name); !flushed) return flushed;
+
+  // close(2) tells on NFS whether the bytes have arrived: before they are seen, where the file can be named
+  // without its descriptor.
+  const bool close_first = file.naming() == Naming::rename;
+  if (close_first) {
+    if (auto closed = file.close(name); !closed) return closed;
+  }
+  auto named = make_in_parent(entry.path, [&](int parent) {
+    return publish(parent, entry.path,
+                   [&](const std::string& last) { return file.publish(parent, last, name); });
+  });
+  if (!named) return named;
+  return close_first ? io::Result<void>{} : file.close(name);
+}
+
+io::Result<void> TargetTree::put_special(const Entry& entry) {
+  const std::string name = subject(entry.path);
+  if (entry.type == EntryType::hard_link) return put_hard_link(entry, name);
+
+  if (entry.link_target.find('\0') != std::string::npos) {
+    return io::plain_error(io::ErrorKind::protocol, "create", name, "NUL in a symlink");
+  }
+  const FinishInode finish = [&](int fd) { return apply_metadata_path_fd(fd, entry, metadata_, name); };
+  auto made = make_in_parent(entry.path, [&](int directory) {
+    return publish(directory, entry.path, [&](const std::string& last) {
+      return make_special({directory, last, name}, entry, finish);
+    });
+  });
+  const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
+  if (!made && is_device && made.error().code == EPERM) {
+    metadata_.losses.note(LossKind::device_node, name, std::strerror(EPERM));
+    return {};
+  }
+  return made;
+}
+
+io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view name) {
+  if (entry.link_target.empty() || !is_safe_path(entry.link_target)) {
+    return io::plain_error(io::ErrorKind::protocol, "link", name, "unsafe path of the linked file");
+  }
+  const SplitPath target = split_path(entry.link_target);
+  const io::Fd target_directory = open_beneath(root_, target.parent, O_PATH | O_DIRECTORY);
+  if (!target_directory) return io::errno_error("open directory", subject(target.parent));
+  return make_in_parent(entry.path, [&](int directory) {
+    return publish(directory, entry.path, [&](const std::string& last) {
+      return make_hard_link({directory, last, name}, target_directory.get(), std::string(target.name));
+    });
+  });
+}
+
+io::Result<void> TargetTree::publish(
+    int directory, std::string_view path,
+    const std::function<io::Result<void>(const std::string& name)>& publish) {
+  const std::string name(split_path(path).name);
+  auto done = publish(name);
+  has_put_ = has_put_ || done;
+  if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
+  done = replace_directory(*gate_, {directory, name, std::string(path), subject(path)}, publish);
+  has_put_ = has_put_ || done;
+  directories_.clear();  // some of it may be among them
+  return done;
+}
+
+io::Result<void> TargetTree::set_attributes(const Entry& entry) {
+  const std::string name = subject(entry.path);
+  if (entry.path.empty() || !is_safe_path(entry.path)) {
+    return io::plain_error(io::ErrorKind::protocol, "set attributes of", name, "unsafe path");
+  }
+  const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
+  if (type_of(status.st_mode) != entry.type || status.st_nlink > 1) {
+    return io::plain_error(io::ErrorKind::file, "set attributes of", name, "it was replaced meanwhile");
+  }
+  return apply_metadata_path_fd(fd.get(), entry, metadata_, name);
+}
+
+io::Result<void> TargetTree::finish_directory(const Entry& entry) {
+  asked_parent_.reset();  // it may be given a default ACL now
+  auto directory = open_directory(entry.path);
+  if (!directory) return std::move(directory).error();
+  const std::string name = subject(entry.path);
+  auto set = apply_metadata(*directory, entry, ~0u, metadata_, name);
+  struct stat here {};
+  struct stat root {};
+  const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
+                         here.st_dev != root.st_dev;
+  return elsewhere ? flush(*directory, name) : set;
+}
+
+io::Result<void> TargetTree::forget_part(std::string_view path) {
+  const auto directory = open_directory(split_path(path).parent);
+  if (!directory) return {};
+  return beside(path, PartFile::forget(*directory, split_path(path).name));
+}
+
+io::Result<void> TargetTree::beside(std::string_view path, io::Result<void> done) const {
+  if (done) return done;
+  io::Error error = std::move(done).error();
+  error.subject = subject(join_path(split_path(path).parent, error.subject));
+  return error;
+}
+
+io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
+  if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
+  return {};
+}
+
+io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {
+  const std::string name = subject(entry.path);
+  if (wish != nullptr) {
+    auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
+      auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      if (!part) met_no_locks_ = met_no_locks_ || lacks_locks(errno);
+      io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
+      if (!held) return io::errno_error("create", name);
+      UnnamedFile file = part->take_file();
+      return OpenedFile{std::move(held), std::move(file), std::move(part)};
+    });
+    if (opened) return opened;
+  }
+  auto created = create(entry, name);
+  if (!created) return std::move(created).error();
+  OpenedFile opened{io::Fd(::fcntl(created->directory, F_DUPFD_CLOEXEC, 0)), std::move(created->file), {}};
+  if (!opened.directory) return io::errno_error("create", name);
+  return opened;
+}
+
+io::Fd TargetTree::open_old(std::string_view path, int access) {
+  errno = ENOENT;
+  if (path.empty() || !is_safe_path(path)) return {};
+  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
+  errno = ENOENT;
+  return {};
+}
+
+std::string TargetTree::subject(std::string_view path) const {
+  return join_path(root_name_, path);
+}
+
+// Calls make with the descriptor of the parent of `path`; once more where what stood in its way can be
+// mended.
+template <class Make>
+auto TargetTree::make_in_parent(std::string_view path, Make make) -> decltype(make(0)) {
+  if (path.empty() || !is_safe_path(path)) {
+    return io::plain_error(io::ErrorKind::protocol, "create", subject(path), "unsafe path");
+  }
+  for (bool again = false;; again = true) {
+    auto directory = open_directory(split_path(path).parent);
+    if (!directory) return std::move(directory).error();
+    auto made = make(*directory);
+    if (made || again) return made;
+    if (is_mended_by_forgetting(made.error())) {
+      directories_.clear();
+    } else if (made.error().code != EACCES || !grant_owner_access(*directory)) {
+      return made;
+    }
+  }
+}
+
+io::Result<int> TargetTree::open_directory(std::string_view path) {
+  auto directory = directories_.open(path);
+  if (directory) return directory;
+  io::Error error = std::move(directory).error();
+  error.subject = subject(error.subject);
+  return error;
+}
+
+io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::string_view name) {
+  return make_in_parent(entry.path, [&](int directory) -> io::Result<Created> {
+    auto file = UnnamedFile::create(directory, split_path(entry.path).name, entry.mode, name, naming_);
+    if (!file) return std::move(file).error();
+    if (naming_ == Naming::automatic) naming_ = file->naming();
+    return Created{directory, std::move(*file)};
+  });
+}
+
+// What apply_metadata() need not look up, and whether close(2) may tell something. Small files come directory
+// by directory, so the answer for the last one is enough.
+std::uint32_t TargetTree::known_mode(std::string_view parent, int directory, const UnnamedFile& file) {
+  if (asked_parent_ != parent) {
+    asked_parent_ = parent;
+    born_plain_ = files_are_born_plain(directory, file.fd());
+    silent_close_ = close_is_silent(file.fd());
+  }
+  return born_plain_ ? file.created_mode() | kBornPlain : ~0u;
+}
+
+}  // namespace rdcp::tree

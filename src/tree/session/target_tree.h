@@ -1,0 +1,127 @@
+// Puts single entries into the target's tree, everything beneath one directory descriptor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "tree/archive/archive.h"
+#include "tree/fs/directory_cache.h"
+#include "tree/fs/unnamed_file.h"
+#include "tree/guards/removal_gate.h"
+#include "tree/meta/entry.h"
+#include "tree/meta/metadata.h"
+#include "tree/meta/names.h"
+#include "tree/resume/part_file.h"
+
+namespace rdcp::tree {
+
+// One per worker, not thread-safe; shares policy, names and losses with the others, all of which outlive it.
+// Entries are data from the world: an unsafe path is a protocol error. Errors of the system keep their errno
+// in Error::code.
+class TargetTree {
+ public:
+  // root: O_RDONLY | O_DIRECTORY, the caller's, outlives this. naming: other than automatic only to try the
+  // other ways.
+  TargetTree(int root, std::string root_name, const MetadataContext& metadata,
+             Naming naming = Naming::automatic);
+
+  // A small file with all its content (blocks from the reader until none is left; holes stay holes). Nothing
+  // of it is seen under its name before content and metadata are right.
+  io::Result<void> put_file(const Entry& entry, ArchiveReader& content);
+  // The same in two steps, between which the content may be read back. blocks: what was written where, as it
+  // lies in the chunk.
+  struct WrittenFile {
+    UnnamedFile file;
+    std::uint32_t known_mode = 0;
+  };
+  io::Result<WrittenFile> write_file(const Entry& entry, ArchiveReader& content,
+                                     std::vector<ArchiveReader::Block>* blocks = nullptr);
+  io::Result<void> name_file(const Entry& entry, WrittenFile& written);
+  // symlink, hard_link, fifo, socket, device nodes: replaces what stands there unless that is a directory
+  // (EISDIR); put under a temporary name and renamed where a name is taken. A device node without privilege
+  // is a loss, not an error.
+  io::Result<void> put_special(const Entry& entry);
+  // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
+  io::Result<void> finish_directory(const Entry& entry);
+
+  // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
+  io::Result<void> set_attributes(const Entry& entry);
+
+  // Sync: what is no directory gives way to one, and a directory to what is none, where the gate, which
+  // outlives this, lets it.
+  void ask(RemovalGate& gate) {
+    directories_.ask(
+        [&gate](int parent, const std::string& name) { return gate.gives_way_to_directory(parent, name); });
+    gate_ = &gate;
+  }
+
+  // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
+  // metadata is set by apply_metadata() with created_mode ~0u before publish().
+  struct OpenedFile {
+    io::Fd directory;
+    UnnamedFile file;
+    std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
+  };
+  // wish: as a part, where that can be; null: without a name.
+  io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
+  // Gives something that is no directory its place: publish() gives it a name in directory, which is the
+  // last of path, or a temporary one where a directory is in the way and may be removed. After EISDIR it is
+  // called again.
+  io::Result<void> publish(int directory, std::string_view path,
+                           const std::function<io::Result<void>(const std::string& name)>& publish);
+
+  // The file is there, so what a run may have left of it is of no use; not where another run is at it.
+  io::Result<void> forget_part(std::string_view path);
+  // An error about a name beside path (PartFile's) as the user is told of it.
+  io::Result<void> beside(std::string_view path, io::Result<void> done) const;
+  // Whether anything but directories has been given its name here.
+  bool has_put() const { return has_put_; }
+  // Whether large files are written without a part since the filesystem has no locks.
+  bool met_no_locks() const { return met_no_locks_; }
+
+  // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
+  // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
+  void flush_all() { flushes_ = true; }
+  // Nothing, unless flush_all() was called: fsync(2).
+  io::Result<void> flush(int fd, std::string_view subject) const;
+
+  // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
+  // O_RDWR.
+  io::Fd open_old(std::string_view path, int access);
+
+  // "ROOT_NAME/path", for messages.
+  std::string subject(std::string_view path) const;
+
+ private:
+  struct Created {
+    int directory;  // see DirectoryCache::open()
+    UnnamedFile file;
+  };
+  io::Result<Created> create(const Entry& entry, std::string_view name);
+  std::uint32_t known_mode(std::string_view parent, int directory, const UnnamedFile& file);
+  io::Result<void> put_hard_link(const Entry& entry, std::string_view name);
+  io::Result<int> open_directory(std::string_view path);
+  template <class Make>
+  auto make_in_parent(std::string_view path, Make make) -> decltype(make(0));
+
+  int root_;
+  std::string root_name_;
+  const MetadataContext metadata_;
+  DirectoryCache directories_;
+  Naming naming_;
+  RemovalGate* gate_ = nullptr;
+  bool flushes_ = false;
+  bool has_put_ = false;
+  bool met_no_locks_ = false;
+  std::optional<std::string> asked_parent_;  // of known_mode()
+  bool born_plain_ = false;
+  bool silent_close_ = false;
+};
+
+}  // namespace rdcp::tree

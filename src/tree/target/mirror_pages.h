@@ -1,0 +1,34 @@
+// Pages of a mirror: entries that are compared, and names of directories by which others are removed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "tree/mirror/comparer.h"
+#include "tree/mirror/pruner.h"
+#include "tree/session/target_context.h"
+
+namespace rdcp::tree {
+
+// Belongs to one worker and its thread; made where the job is a sync.
+class MirrorPages {
+ public:
+  // context: outlives this; it has a tree.
+  explicit MirrorPages(TargetContext& context);
+
+  // A page of what the source has: says of each entry what becomes of it, and tells the changes.
+  net::AckStatus compare(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
+  // What directories of the source hold: says which hold something else here, or removes that.
+  net::AckStatus prune(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
+
+  Comparer& comparer() { return comparer_; }
+
+ private:
+  io::Result<Verdict> judge(const Question& question, Changes& changes);
+
+  TargetContext& context_;
+  Comparer comparer_;
+  Pruner pruner_;
+};
+
+}  // namespace rdcp::tree
