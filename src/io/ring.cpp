@@ -145,15 +145,16 @@ Ring::Ring() {
 Ring::~Ring() = default;
 
 Operation Ring::read(const RingFile& file, std::span<std::byte> into, std::uint64_t offset) {
-  return {*this, Operation::Kind::read, file, into.data(), into.size(), offset, 0};
+  return {*this, Operation::Kind::read, file, into, offset};
 }
 
 Operation Ring::write(const RingFile& file, std::span<const std::byte> from, std::uint64_t offset) {
-  return {*this, Operation::Kind::write, file, const_cast<std::byte*>(from.data()), from.size(), offset, 0};
+  const std::span<std::byte> data(const_cast<std::byte*>(from.data()), from.size());  // it is only read
+  return {*this, Operation::Kind::write, file, data, offset};
 }
 
 Operation Ring::poll(int fd, short events) {
-  return {*this, Operation::Kind::poll, RingFile{.fd = fd}, nullptr, 0, 0, events};
+  return {*this, fd, events};
 }
 
 Result<void> Ring::open_wake_fd() {

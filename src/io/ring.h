@@ -54,9 +54,12 @@ class Operation : public Waiter {
  public:
   enum class Kind : unsigned char { read, write, poll };
 
-  Operation(Ring& ring, Kind kind, const RingFile& file, std::byte* data, std::size_t bytes,
-            std::uint64_t offset, short events)
-      : ring_(ring), kind_(kind), file_(file), data_(data), bytes_(bytes), offset_(offset), events_(events) {}
+  // A read or write of these bytes.
+  Operation(Ring& ring, Kind kind, const RingFile& file, std::span<std::byte> data, std::uint64_t offset)
+      : ring_(ring), kind_(kind), file_(file), data_(data.data()), bytes_(data.size()), offset_(offset) {}
+  // A poll(2) of fd.
+  Operation(Ring& ring, int fd, short events)
+      : ring_(ring), kind_(Kind::poll), file_{.fd = fd}, events_(events) {}
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
@@ -88,10 +91,10 @@ class Operation : public Waiter {
   Ring& ring_;
   Kind kind_;
   RingFile file_;
-  std::byte* data_;
-  std::size_t bytes_;
-  std::uint64_t offset_;
-  short events_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t offset_ = 0;
+  short events_ = 0;
   std::size_t done_ = 0;
   int error_ = 0;
   bool at_end_ = false;

@@ -124,7 +124,7 @@ void measure_tcp(const Run& run) {
   auto listener = must(net::TcpListener::open("127.0.0.1"));
   auto accepted =
       std::async(std::launch::async, [&] { return listener.accept_all(key, 1, kDeadline, stop, {}); });
-  auto here = must(net::connect_all({{"127.0.0.1", listener.port()}}, key, 1, kDeadline, stop, {}));
+  auto here = must(net::connect_all({{"127.0.0.1", listener.port()}}, {key, kDeadline, stop}, 1));
   auto there = must(accepted.get());
   measure(
       run,

@@ -273,8 +273,8 @@ bool Coordinator::begin() {
   if (options_.sync.enabled && source.sources.front().kind == tree::PathKind::directory) {
     sources.front() += '/';
   }
-  const auto landing = tree::land(sources, source.sources, options_.destination.path, target, same_kernel,
-                                  options_.into_directory);
+  const auto landing = tree::land(sources, source.sources, options_.destination.path, target,
+                                  {.same_kernel = same_kernel, .into_directory = options_.into_directory});
   if (!landing) return fail(landing.error()), false;
   if (options_.sync.enabled && landing->in_place) {
     return fail(io::plain_error(ErrorKind::file, "copy to", options_.destination.path,

@@ -31,33 +31,32 @@ std::string_view name_of(EntryType type) {
 }
 
 void Differences::missing(const std::string& path, EntryType type) {
-  add("missing", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
+  add("missing", type == EntryType::directory && !path.empty() ? path + "/" : path, {});
 }
 
 void Differences::extra(const std::string& path, EntryType type) {
-  add("extra", type == EntryType::directory && !path.empty() ? path + "/" : path, "", "", "");
+  add("extra", type == EntryType::directory && !path.empty() ? path + "/" : path, {});
 }
 
 void Differences::type(const std::string& path, EntryType wanted, EntryType found) {
-  add("type", path, "", std::string(name_of(wanted)), std::string(name_of(found)));
+  add("type", path, {.wanted = std::string(name_of(wanted)), .found = std::string(name_of(found))});
 }
 
 void Differences::size(const std::string& path, std::uint64_t wanted, std::uint64_t found) {
-  add("size", path, "", std::to_string(wanted), std::to_string(found));
+  add("size", path, {.wanted = std::to_string(wanted), .found = std::to_string(found)});
 }
 
 void Differences::content(const std::string& path, std::optional<std::uint64_t> offset) {
-  add("content", path, offset ? fmt::format("first at offset {}", *offset) : "", "", "", offset);
+  add("content", path, {.what = offset ? fmt::format("first at offset {}", *offset) : "", .offset = offset});
 }
 
 void Differences::metadata(const std::string& path, std::string_view what, const std::string& wanted,
                            const std::string& found) {
-  add("metadata", path, std::string(what), wanted, found);
+  add("metadata", path, {.what = std::string(what), .wanted = wanted, .found = found});
 }
 
-void Differences::add(std::string_view kind, const std::string& path, const std::string& detail,
-                      const std::string& wanted, const std::string& found,
-                      std::optional<std::uint64_t> offset) {
+void Differences::add(std::string_view kind, const std::string& path, const Detail& detail) {
+  const auto& [what, wanted, found, offset] = detail;
   ++count_;
   const std::string name = path.empty() ? "." : io::printable(path);
   std::string line;
@@ -65,7 +64,7 @@ void Differences::add(std::string_view kind, const std::string& path, const std:
     nlohmann::ordered_json object;
     object["difference"] = kind;
     object["path"] = name;
-    if (!detail.empty() && !offset) object["what"] = detail;
+    if (!what.empty() && !offset) object["what"] = what;
     if (offset) object["offset"] = *offset;
     if (!wanted.empty() || !found.empty()) {
       object["source"] = io::printable(wanted);
@@ -74,9 +73,9 @@ void Differences::add(std::string_view kind, const std::string& path, const std:
     line = json_text(object);
   } else {
     line = fmt::format("{:<8}  {}", kind, name);
-    if (!detail.empty()) line += ": " + detail;
+    if (!what.empty()) line += ": " + what;
     if (!wanted.empty() || !found.empty()) {
-      line += (detail.empty() ? ": " : " ") + io::printable(wanted) + ", " + io::printable(found);
+      line += (what.empty() ? ": " : " ") + io::printable(wanted) + ", " + io::printable(found);
     }
     line += '\n';
   }

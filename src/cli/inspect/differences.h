@@ -37,8 +37,13 @@ class Differences {
   io::Result<void> finish();
 
  private:
-  void add(std::string_view kind, const std::string& path, const std::string& detail,
-           const std::string& wanted, const std::string& found, std::optional<std::uint64_t> offset = {});
+  struct Detail {
+    std::string what = {};  // in words
+    std::string wanted = {};
+    std::string found = {};
+    std::optional<std::uint64_t> offset = {};
+  };
+  void add(std::string_view kind, const std::string& path, const Detail& detail);
 
   const bool json_;
   const Print print_;

@@ -53,8 +53,9 @@ Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::
     auto addresses = net::resolve(options.host, options.port);
     if (!addresses) return addresses.error();
     const auto left = std::chrono::ceil<std::chrono::seconds>(until - Clock::now());
-    auto sockets = net::connect_all(*addresses, terms, 1, std::max(left, std::chrono::seconds(1)), never,
-                                    {.congestion = options.copy.congestion});
+    const net::TcpCall call{
+        terms, std::max(left, std::chrono::seconds(1)), never, {.congestion = options.copy.congestion}};
+    auto sockets = net::connect_all(*addresses, call, 1);
     if (sockets) return std::move(sockets->front());
     std::string why = net::cause_of(sockets.error());
     if (sockets.error().code == EPROTONOSUPPORT) {

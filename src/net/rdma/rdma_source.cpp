@@ -11,14 +11,12 @@ namespace {
 
 class RdmaSource final : public RdmaStream {
  public:
-  RdmaSource(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape, io::Arena& arena,
-             std::shared_ptr<io::Arena> departing, RecordLayer with)
-      : RdmaStream(ring, Side::source, std::move(connection), shape, std::move(departing), arena,
-                   std::move(with)),
+  RdmaSource(io::Ring& ring, Parts parts, io::Arena& arena)
+      : RdmaStream(ring, Side::source, std::move(parts), arena),
         arena_(arena),
-        sending_(rdma_queue_sizes(true, shape.target_slots).messages) {
+        sending_(rdma_queue_sizes(true, shape().target_slots).messages) {
     can_pack_ = envelope().packs();
-    if (can_pack_ && !envelope().seals()) make_room_to_pack(shape);
+    if (can_pack_ && !envelope().seals()) make_room_to_pack(shape());
   }
 
  private:
@@ -145,8 +143,9 @@ std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr conne
                                          const StreamShape& shape, io::Arena& arena, RecordLayer envelope) {
   std::shared_ptr<io::Arena> departing = arena_between(envelope, shape.target_slots, shape.slot_bytes);
   const bool without_room = envelope.seals() && !departing;
-  auto stream = std::make_unique<RdmaSource>(ring, std::move(connection), shape, arena, std::move(departing),
-                                             std::move(envelope));
+  auto stream = std::make_unique<RdmaSource>(
+      ring, RdmaStream::Parts{std::move(connection), shape, std::move(departing), std::move(envelope)},
+      arena);
   if (without_room) stream->shut(io::errno_error("allocate", "slots", ENOMEM, io::ErrorKind::connection));
   return stream;
 }

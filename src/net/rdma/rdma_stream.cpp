@@ -78,16 +78,16 @@ std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_
   return made ? std::make_shared<io::Arena>(std::move(*made)) : nullptr;
 }
 
-RdmaStream::RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-                       std::shared_ptr<io::Arena> between, io::Arena& arena, RecordLayer envelope)
-    : Stream(ring, side, shape, peer_address_text(connection->id())),
-      connection_(std::move(connection)),
+RdmaStream::RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena)
+    : Stream(ring, side, parts.shape, peer_address_text(parts.connection->id())),
+      shape_(parts.shape),
+      connection_(std::move(parts.connection)),
       peer_(peer_address_text(connection_->id())),
       description_(description_of(side == Side::source, *connection_)),
       device_(connection_->id()),
-      envelope_(std::move(envelope)),
+      envelope_(std::move(parts.envelope)),
       arena_(arena),
-      between_(std::move(between)) {
+      between_(std::move(parts.between)) {
   if (auto made = set_up_waiting(); !made) {
     stuck_ = true;
     RdmaStream::shut(made.error());

@@ -46,6 +46,13 @@ std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_
 
 class RdmaStream : public Stream {
  public:
+  // What a stream is made of, besides its ring and its arena.
+  struct Parts {
+    RdmaConnectionPtr connection;
+    StreamShape shape;
+    std::shared_ptr<io::Arena> between;  // where payloads lie as they travel, if that is not the arena
+    RecordLayer envelope;
+  };
   ~RdmaStream() override;
   void start() override;
   bool idle() const override { return pump_.done(); }
@@ -54,8 +61,8 @@ class RdmaStream : public Stream {
   void check_connection() override;
 
  protected:
-  RdmaStream(io::Ring& ring, Side side, RdmaConnectionPtr connection, const StreamShape& shape,
-             std::shared_ptr<io::Arena> between, io::Arena& arena, RecordLayer envelope);
+  RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena);
+  const StreamShape& shape() const { return shape_; }
 
   // The first things that a side says.
   virtual void begin() {}
@@ -100,6 +107,7 @@ class RdmaStream : public Stream {
   void take_device_events();
   void settle();
 
+  const StreamShape shape_;
   RdmaConnectionPtr connection_;
   std::string peer_;
   std::string description_;

@@ -10,14 +10,12 @@ namespace {
 
 class RdmaTarget final : public RdmaStream {
  public:
-  RdmaTarget(io::Ring& ring, RdmaConnectionPtr connection, const StreamShape& shape,
-             std::shared_ptr<io::Arena> landing, io::Arena& arena, RecordLayer with)
-      : RdmaStream(ring, Side::target, std::move(connection), shape, std::move(landing), arena,
-                   std::move(with)),
+  RdmaTarget(io::Ring& ring, Parts parts, io::Arena& arena)
+      : RdmaStream(ring, Side::target, std::move(parts), arena),
         arena_(arena),
-        packed_(envelope().packs() ? shape.slot_bytes : 0) {
-    assert(shape.target_slots <= arena.slot_count() && shape.slot_bytes <= arena.slot_bytes());
-    waiting_credits_.reserve(shape.target_slots);
+        packed_(envelope().packs() ? shape().slot_bytes : 0) {
+    assert(shape().target_slots <= arena.slot_count() && shape().slot_bytes <= arena.slot_bytes());
+    waiting_credits_.reserve(shape().target_slots);
   }
 
   bool peer_can_write() const override { return !has_between(); }
@@ -96,8 +94,8 @@ std::unique_ptr<Stream> make_rdma_target(io::Ring& ring, RdmaConnectionPtr conne
                                          const StreamShape& shape, io::Arena& arena, RecordLayer envelope) {
   std::shared_ptr<io::Arena> landing = arena_between(envelope, arena.slot_count(), arena.slot_bytes());
   const bool without_room = envelope.seals() && !landing;
-  auto stream = std::make_unique<RdmaTarget>(ring, std::move(connection), shape, std::move(landing), arena,
-                                             std::move(envelope));
+  auto stream = std::make_unique<RdmaTarget>(
+      ring, RdmaStream::Parts{std::move(connection), shape, std::move(landing), std::move(envelope)}, arena);
   if (without_room) stream->shut(io::errno_error("allocate", "slots", ENOMEM, io::ErrorKind::connection));
   return stream;
 }

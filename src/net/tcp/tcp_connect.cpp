@@ -221,12 +221,11 @@ io::Result<void> connect_rest(const Address& address, const Call& call, Sockets&
 
 }  // namespace
 
-io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
-                                std::uint16_t stream_count, std::chrono::seconds deadline,
-                                const std::atomic<bool>& stop, const TcpOptions& options) {
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& wish,
+                                std::uint16_t stream_count) {
   Sockets sockets(stream_count);
   if (stream_count == 0) return sockets;
-  const Call call{terms, Clock::now() + deadline, stop, options};
+  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
   auto winner = race(addresses, call);
   if (!winner) return winner.error();
   sockets[0] = winner->take_socket();
@@ -234,10 +233,10 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Han
   return sockets;
 }
 
-io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
-                                         std::uint16_t stream, std::chrono::seconds deadline,
-                                         const std::atomic<bool>& stop, const TcpOptions& options) {
-  auto winner = race(addresses, {terms, Clock::now() + deadline, stop, options}, stream);
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const TcpCall& wish,
+                                         std::uint16_t stream) {
+  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
+  auto winner = race(addresses, call, stream);
   if (!winner) return winner.error();
   return winner->take_socket();
 }

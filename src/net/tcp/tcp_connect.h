@@ -78,18 +78,24 @@ class TcpListener {
   std::uint16_t port_;
 };
 
+// How connections are made. Another thread sets `stop`, after which a call ends within kStopLook.
+struct TcpCall {
+  HandshakeTerms terms;
+  std::chrono::seconds deadline;
+  const std::atomic<bool>& stop;
+  TcpOptions options = {};
+};
+
 // Tries the addresses in order (the next one starts after 500 ms without an answer, the first that proves the
 // key wins and serves all streams), then makes stream_count proven connections to it. Only the winner is ever
 // sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
 // cause (connection), with the code EPROTONOSUPPORT when one speaks another version, else ECONNREFUSED when
 // none of them sent a challenge, so that trying again may help; stopped (interrupted).
-io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const HandshakeTerms& terms,
-                                std::uint16_t stream_count, std::chrono::seconds deadline,
-                                const std::atomic<bool>& stop, const TcpOptions& options);
+io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& call,
+                                std::uint16_t stream_count);
 
 // One more stream, with this number, in the same way.
-io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const HandshakeTerms& terms,
-                                         std::uint16_t stream, std::chrono::seconds deadline,
-                                         const std::atomic<bool>& stop, const TcpOptions& options);
+io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const TcpCall& call,
+                                         std::uint16_t stream);
 
 }  // namespace rdcp::net

@@ -125,86 +125,69 @@ bool Agent::is_bounded(const Begin& begin) const {
                           begin.target_slots <= kArenaBytesMax / begin.streams / begin.chunk_bytes);
 }
 
+bool Agent::refuse(std::string_view why) {
+  reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator", why));
+  return false;
+}
+
+// Decodes a message and does what it asks for; false ends the agent.
+template <class Message, class Do>
+bool Agent::with(const RawMessage& raw, Do what) {
+  const std::optional<Message> message = expect<Message>(raw);
+  return message && what(*message);
+}
+
 bool Agent::handle(const RawMessage& raw) {
   const bool stranger = place_.only.has_value();
-  if (!may_order(raw.type, state(), stranger)) {
-    reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
-                                    refusal_of(raw.type, state(), stranger)));
-    return false;
-  }
+  if (!may_order(raw.type, state(), stranger)) return refuse(refusal_of(raw.type, state(), stranger));
   if (is_check(raw.type)) return checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
-      tell(Pong());
-      return true;
+      return tell(Pong()), true;
     case MessageType::beat:
       return true;
     case MessageType::suspend:
-      suspended_ = true;
-      return true;
-    case MessageType::paths_named: {
-      const auto part = expect<PathsNamed>(raw);
-      return part && take_names(*part);
-    }
-    case MessageType::source_job: {
-      const auto job = expect<SourceJob>(raw);
-      if (job) start_source(*job);
-      return job.has_value();
-    }
-    case MessageType::target_job: {
-      const auto job = expect<TargetJob>(raw);
-      if (job) start_target(*job);
-      return job.has_value();
-    }
-    case MessageType::measure_job: {
-      const auto job = expect<MeasureJob>(raw);
-      if (job) start_measure(*job);
-      return job.has_value();
-    }
-    case MessageType::begin: {
-      const auto begin = expect<Begin>(raw);
-      if (begin && !is_bounded(*begin)) {
-        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
-                                        "asks for more memory than any job needs"));
-        return false;
-      }
-      if (begin) start_copy(*begin);
-      return begin.has_value();
-    }
-    case MessageType::stream_lost: {
-      const auto lost = expect<StreamLost>(raw);
-      return lost && hear_loss(*lost);
-    }
-    case MessageType::segment_job: {
-      const auto job = expect<SegmentJob>(raw);
-      if (job && place_.run_segment) {
-        segment_complete_ = place_.run_segment(*job, control_, place_);
-      } else if (job) {
-        reporter_.fatal(io::plain_error(ErrorKind::protocol, "control message from", "the coordinator",
-                                        "asks for a segment of a pipeline where none can be run"));
-      }
-      return false;
-    }
+      return suspended_ = true;
+    case MessageType::paths_named:
+      return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
+    case MessageType::source_job:
+      return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
+    case MessageType::target_job:
+      return with<TargetJob>(raw, [this](const TargetJob& job) { return start_target(job), true; });
+    case MessageType::measure_job:
+      return with<MeasureJob>(raw, [this](const MeasureJob& job) { return start_measure(job), true; });
+    case MessageType::begin:
+      return with<Begin>(raw, [this](const Begin& begin) {
+        if (!is_bounded(begin)) return refuse("asks for more memory than any job needs");
+        return start_copy(begin), true;
+      });
+    case MessageType::stream_lost:
+      return with<StreamLost>(raw, [this](const StreamLost& lost) { return hear_loss(lost); });
+    case MessageType::segment_job:
+      return with<SegmentJob>(raw, [this](const SegmentJob& job) { return run_segment(job); });
     case MessageType::examine:
-      tell(Findings{.findings = examine(host_facts())});
-      return true;
-    case MessageType::clean_job: {
-      const auto job = expect<CleanJob>(raw);
-      if (job) clean(*job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
-      return job.has_value();
-    }
+      return tell(Findings{.findings = examine(host_facts())}), true;
+    case MessageType::clean_job:
+      return with<CleanJob>(raw, [this](const CleanJob& job) {
+        clean(job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+        return true;
+      });
     case MessageType::abort:
       reporter_.silence();
       end_.aborted = true;
       return false;
-    case MessageType::finish: {
-      const auto finish = expect<Finish>(raw);
-      if (finish) end_.status = finish->status;
-      return false;
-    }
+    case MessageType::finish:
+      return with<Finish>(raw, [this](const Finish& finish) { return end_.status = finish.status, false; });
     default:  // may_order() lets no other message through
       return false;
   }
+}
+
+// The agent ends with its segment.
+bool Agent::run_segment(const SegmentJob& job) {
+  if (!place_.run_segment) return refuse("asks for a segment of a pipeline where none can be run");
+  segment_complete_ = place_.run_segment(job, control_, place_);
+  return false;
 }
 
 void Agent::stop_job() {

@@ -48,6 +48,10 @@ class Agent {
   bool serve();
   bool survive_signal();
   bool handle(const RawMessage& raw);
+  template <class Message, class Do>
+  bool with(const RawMessage& raw, Do what);
+  bool refuse(std::string_view why);
+  bool run_segment(const SegmentJob& job);
   AgentState state() const;
   bool is_bounded(const Begin& begin) const;
   template <class Message>

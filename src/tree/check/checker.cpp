@@ -269,40 +269,42 @@ void Checker::digest_file(const SumItem& item, int fd, std::span<std::byte> buff
   io::RunningDigest digest;
   std::uint64_t at = item.offset;
   do {
-    std::uint64_t done = 0;
-    if (!digest_range(file, at, std::min(unit, end - at), buffer, digest, done)) {
+    const auto done = digest_extent(file, {at, std::min(unit, end - at)}, buffer, digest);
+    if (!done) {
       found.state = SumState::unreadable;
       reporter_.problem(io::errno_error("read", top_->subject(item.path)));
       return;
     }
-    if (done == 0 && at < end) return;  // the file became shorter
+    if (*done == 0 && at < end) return;  // the file became shorter
     found.digests.push_back(digest.finish().bytes);
-    at += done;
-    if (done == 0) return;
+    at += *done;
+    if (*done == 0) return;
   } while (at < end && found.digests.size() < kSumsMax);
 }
 
-// Returns false, with errno, if the file cannot be read. done is increased by the bytes that were there. With
-// O_DIRECT whole pages are read.
-bool Checker::digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
-                           std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done) {
-  while (done < length) {
-    if (stopped_) return errno = ECANCELED, false;
-    const std::uint64_t left = length - done;
-    const std::uint64_t before = file.direct ? (offset + done) % io::kPageBytes : 0;
+// Returns how many bytes were there, or nothing, with errno, if the file cannot be read. With O_DIRECT whole
+// pages are read.
+std::optional<std::uint64_t> Checker::digest_extent(const io::RingFile& file, io::Extent extent,
+                                                    std::span<std::byte> buffer, io::RunningDigest& digest) {
+  std::uint64_t done = 0;
+  while (done < extent.length) {
+    if (stopped_) return errno = ECANCELED, std::nullopt;
+    const std::uint64_t left = extent.length - done;
+    const std::uint64_t at = extent.offset + done;
+    const std::uint64_t before = file.direct ? at % io::kPageBytes : 0;
     const std::size_t wanted =
         file.direct ? io::round_up(std::min<std::uint64_t>(buffer.size(), before + left), io::kPageBytes)
                     : std::min<std::uint64_t>(kCachedBytes, left);
-    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(offset + done - before));
+    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(at - before));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n < 0) return std::nullopt;
     const auto there = static_cast<std::uint64_t>(n);
     const std::size_t bytes = there > before ? std::min(there - before, left) : 0;
     digest.add(buffer.subspan(before, bytes));
     done += bytes;
-    if (bytes == 0) return true;
+    if (bytes == 0) break;
   }
-  return true;
+  return done;
 }
 
 template <class Message>

@@ -65,8 +65,8 @@ class Checker {
   bool digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer);
   SumFound look(const SumItem& item, std::optional<LookedAt::Reader>& reader, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
-  bool digest_range(const io::RingFile& file, std::uint64_t offset, std::uint64_t length,
-                    std::span<std::byte> buffer, io::RunningDigest& digest, std::uint64_t& done);
+  std::optional<std::uint64_t> digest_extent(const io::RingFile& file, io::Extent extent,
+                                             std::span<std::byte> buffer, io::RunningDigest& digest);
 
   const ListJob job_;
   Reporter& reporter_;

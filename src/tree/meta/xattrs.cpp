@@ -86,8 +86,8 @@ io::Result<bool> read_value(const Inode& inode, std::string_view name, std::stri
   return io::errno_error("get extended attribute " + std::string(name) + " of", subject);
 }
 
-io::Result<void> read_acl(const Inode& inode, const char* name, const MetadataPolicy& policy,
-                          NameTable& names, std::vector<AclLine>& lines, std::string_view subject) {
+io::Result<void> read_acl(const Inode& inode, const char* name, std::vector<AclLine>& lines,
+                          std::string_view subject) {
   std::string raw;
   const auto there = read_value(inode, name, raw, subject);
   if (!there) return there.error();
@@ -97,7 +97,6 @@ io::Result<void> read_acl(const Inode& inode, const char* name, const MetadataPo
     return io::plain_error(io::ErrorKind::file, "read the ACL of", subject, "its form is not known");
   }
   lines = std::move(*parsed);
-  if (!policy.numeric_ids) look_up_names(lines, names);
   return {};
 }
 
@@ -205,9 +204,9 @@ io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& poli
   for_each_name(*list, [&](std::string_view name) {
     if (!result) return;
     if (name == kAccessAclXattr) {
-      result = read_acl(inode, kAccessAclXattr, policy, names, entry.access_acl, entry.path);
+      result = read_acl(inode, kAccessAclXattr, entry.access_acl, entry.path);
     } else if (name == kDefaultAclXattr) {
-      result = read_acl(inode, kDefaultAclXattr, policy, names, entry.default_acl, entry.path);
+      result = read_acl(inode, kDefaultAclXattr, entry.default_acl, entry.path);
     } else if (is_copied(name, root)) {
       Xattr xattr{std::string(name), {}};
       const auto there = read_value(inode, name, xattr.value, entry.path);
@@ -218,6 +217,10 @@ io::Result<void> read_xattrs(int fd, bool is_path_fd, const MetadataPolicy& poli
       }
     }
   });
+  if (!policy.numeric_ids) {
+    look_up_names(entry.access_acl, names);
+    look_up_names(entry.default_acl, names);
+  }
   if (is_minimal(entry.access_acl)) entry.access_acl.clear();
   return result;
 }

@@ -297,7 +297,14 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   const std::uint32_t wanted = owner_kept ? entry.mode : entry.mode & ~kSetIdBits;
   differences.mode = type != EntryType::symlink && (here.st_mode & 07777) != wanted;
   if (!policy_.xattrs) return differences;
+  const auto compared = compare_attributes(question, found, differences);
+  return compared ? Result<Differences>(differences) : Result<Differences>(compared.error());
+}
 
+// Xattrs and ACLs.
+Result<void> Comparer::compare_attributes(const Question& question, const Found& found,
+                                          Differences& differences) {
+  const Entry& entry = question.entry;
   const bool asked =
       question.xattrs != io::Digest{} || !entry.access_acl.empty() || !entry.default_acl.empty();
   const bool is_top = found.directory < 0;
@@ -305,7 +312,7 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   const int directory = is_top ? root_ : found.directory;
   const bool any = asked || (found.content ? may_have_xattrs(found.content.get(), policy_)
                                            : may_have_xattrs(directory, name, policy_));
-  if (!any) return differences;
+  if (!any) return {};
   const io::Fd fd(::openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   Entry own;
   own.path = join_path(root_name_, entry.path);
@@ -333,7 +340,7 @@ Result<Comparer::Differences> Comparer::metadata_differences(const Question& que
   }
   differences.xattrs = digest_of_xattrs(own) != question.xattrs;
   differences.acl = acl_differs(access, own.access_acl) || acl_differs(initial, own.default_acl);
-  return differences;
+  return {};
 }
 
 void Comparer::tell(std::vector<Change>& changes, const Question& question, std::string code) const {

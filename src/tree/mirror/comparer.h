@@ -63,6 +63,7 @@ class Comparer {
   io::Result<bool> has_content(const Question& question, const Found& found);
   bool says_the_same(const Question& question, const Found& found) const;
   io::Result<Differences> metadata_differences(const Question& question, const Found& found);
+  io::Result<void> compare_attributes(const Question& question, const Found& found, Differences& differences);
   bool same_time(const Timestamp& source, const struct stat& here) const;
   bool may_give_to(std::uint32_t gid) const;
   void tell(std::vector<Change>& changes, const Question& question, std::string code) const;

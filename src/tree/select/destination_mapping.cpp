@@ -71,10 +71,10 @@ bool means_contents(std::string_view source) {
 }
 
 Result<DestinationMapping> land(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
-                                const std::string& destination, const TargetReady& target, bool same_kernel,
-                                bool into_directory) {
+                                const std::string& destination, const TargetReady& target,
+                                LandingTerms terms) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (same_kernel && swallows(facts[i], target)) {
+    if (terms.same_kernel && swallows(facts[i], target)) {
       return io::plain_error(ErrorKind::file, "copy", sources[i], "cannot copy a directory into itself");
     }
   }
@@ -91,7 +91,7 @@ Result<DestinationMapping> land(const std::vector<std::string>& sources, const s
       return refuse(destination, "is neither a file nor a directory");
   }
   const bool exists = target.kind == PathKind::file;
-  if (sources.size() > 1 || into_directory)
+  if (sources.size() > 1 || terms.into_directory)
     return refuse(destination, exists ? "is not a directory" : "no such directory");
   if (exists && facts[0].kind == PathKind::directory) return refuse(destination, "is not a directory");
   if (destination.ends_with('/') && facts[0].kind != PathKind::directory) {

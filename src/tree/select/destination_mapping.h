@@ -29,13 +29,16 @@ struct DestinationMapping {
   bool in_place = false;
 };
 
-// sources and facts are in the same order. same_kernel means that both agents run on one host, so that inode
-// numbers can be compared and a directory is not copied into itself. into_directory means that these are some
-// of several SRC, so that DST must be a directory. Errors (file) name SRC or DST: DST is not a directory
-// although there are several SRC or SRC is one, a name would be taken twice, a name is not valid ("..", which
-// a source calls a file), or a directory would be copied into itself.
+struct LandingTerms {
+  bool same_kernel = false;     // both agents run on one host, so inode numbers can be compared
+  bool into_directory = false;  // these are some of several SRC, so DST must be a directory
+};
+
+// sources and facts are in the same order. Errors (file) name SRC or DST: DST is not a directory although
+// there are several SRC or SRC is one, a name would be taken twice, a name is not valid ("..", which a source
+// calls a file), or a directory would be copied into itself.
 io::Result<DestinationMapping> land(const std::vector<std::string>& sources,
                                     const std::vector<PathFacts>& facts, const std::string& destination,
-                                    const TargetReady& target, bool same_kernel, bool into_directory = false);
+                                    const TargetReady& target, LandingTerms terms);
 
 }  // namespace rdcp::tree

@@ -206,7 +206,7 @@ std::optional<FurtherStream> StreamSetup::next_over_tcp(std::uint16_t stream) {
   net::TcpListener::Further got{stream, {}};
   if (connects()) {
     auto socket =
-        net::connect_further(addresses_of(begin_), terms(), stream, kFurtherDeadline, stop_tcp_, tcp_);
+        net::connect_further(addresses_of(begin_), {terms(), kFurtherDeadline, stop_tcp_, tcp_}, stream);
     if (!socket) return std::nullopt;
     got.socket = std::move(*socket);
   } else {
@@ -249,7 +249,7 @@ Result<StreamSetup::Connections> StreamSetup::connect() {
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
   auto over_tcp =
-      net::connect_all(addresses_of(begin_), terms(), begin_.streams, kConnectDeadline, stop_tcp_, tcp_);
+      net::connect_all(addresses_of(begin_), {terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams);
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;

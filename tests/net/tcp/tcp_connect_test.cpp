@@ -47,7 +47,7 @@ class TcpConnectTest : public testing::Test {
     });
   }
   io::Result<Sockets> connect(const std::vector<Address>& addresses, std::uint16_t stream_count) {
-    return connect_all(addresses, key_, stream_count, kDeadline, stop_, {});
+    return connect_all(addresses, {key_, kDeadline, stop_}, stream_count);
   }
   // Index i at one end is index i at the other.
   void expect_paired(Sockets& connected, Sockets& accepted) {
@@ -123,7 +123,7 @@ TEST_F(TcpConnectTest, AWrongKeyIsRefusedAndTheWaitGoesOn) {
   accept(1);
   SessionKey wrong = key_;
   wrong[31] ^= std::byte{1};
-  const auto refused = connect_all({here()}, wrong, 1, kDeadline, stop_, {});
+  const auto refused = connect_all({here()}, {wrong, kDeadline, stop_}, 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, io::ErrorKind::connection);
   EXPECT_NE(refused.error().message().find("does not hold this job's key"), std::string::npos);

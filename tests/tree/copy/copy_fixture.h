@@ -113,7 +113,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   EXPECT_TRUE(source.start_walk());
   if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
   target.tell_changes(copy.changes);
-  const auto landing = land(copy.sources, facts, copy.destination, target.open(), true);
+  const auto landing = land(copy.sources, facts, copy.destination, target.open(), {.same_kernel = true});
   if (!landing) {
     heard.reporter.problem(landing.error());
     return {};

@@ -17,7 +17,7 @@ TargetReady target(PathKind kind, std::vector<PathFacts> ancestors = {}) {
 }
 
 std::string where(const std::string& source, PathKind kind, const std::string& destination, PathKind there) {
-  const auto landing = land({source}, {facts(kind)}, destination, target(there), true);
+  const auto landing = land({source}, {facts(kind)}, destination, target(there), {.same_kernel = true});
   if (!landing) return "error";
   return (landing->in_place         ? "in place"
           : landing->beneath_parent ? "parent/"
@@ -54,20 +54,23 @@ TEST(DestinationMapping, DotsMeanContents) {
 
 TEST(DestinationMapping, SeveralSourcesNeedADirectory) {
   const std::vector<PathFacts> two{facts(PathKind::file), facts(PathKind::file)};
-  EXPECT_FALSE(land({"a", "b"}, two, "dst", target(PathKind::missing), true).ok());
-  EXPECT_FALSE(land({"a", "b"}, two, "dst", target(PathKind::file), true).ok());
-  EXPECT_TRUE(land({"a", "b"}, two, "dst", target(PathKind::directory), true).ok());
+  EXPECT_FALSE(land({"a", "b"}, two, "dst", target(PathKind::missing), {.same_kernel = true}).ok());
+  EXPECT_FALSE(land({"a", "b"}, two, "dst", target(PathKind::file), {.same_kernel = true}).ok());
+  EXPECT_TRUE(land({"a", "b"}, two, "dst", target(PathKind::directory), {.same_kernel = true}).ok());
 }
 
 TEST(DestinationMapping, OneOfSeveralSourcesNeedsADirectoryToo) {
   const std::vector<PathFacts> one{facts(PathKind::file)};
-  EXPECT_FALSE(land({"a"}, one, "dst", target(PathKind::missing), true, true).ok());
-  EXPECT_TRUE(land({"a"}, one, "dst", target(PathKind::directory), true, true).ok());
+  EXPECT_FALSE(
+      land({"a"}, one, "dst", target(PathKind::missing), {.same_kernel = true, .into_directory = true}).ok());
+  EXPECT_TRUE(
+      land({"a"}, one, "dst", target(PathKind::directory), {.same_kernel = true, .into_directory = true})
+          .ok());
 }
 
 TEST(DestinationMapping, ANameIsNotTakenTwice) {
   const std::vector<PathFacts> two{facts(PathKind::file), facts(PathKind::file)};
-  const auto landing = land({"x/a", "y/a"}, two, "dst", target(PathKind::directory), true);
+  const auto landing = land({"x/a", "y/a"}, two, "dst", target(PathKind::directory), {.same_kernel = true});
   ASSERT_FALSE(landing.ok());
   EXPECT_NE(landing.error().message().find("y/a"), std::string::npos);
 }
@@ -75,10 +78,10 @@ TEST(DestinationMapping, ANameIsNotTakenTwice) {
 TEST(DestinationMapping, NoDirectoryIntoItself) {
   const TargetReady beneath =
       target(PathKind::directory, {facts(PathKind::directory, 7), facts(PathKind::directory, 5)});
-  EXPECT_FALSE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, true).ok());
-  EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 6)}, "src/x", beneath, true).ok());
+  EXPECT_FALSE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, {.same_kernel = true}).ok());
+  EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 6)}, "src/x", beneath, {.same_kernel = true}).ok());
   // Inode numbers of two machines say nothing about each other.
-  EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, false).ok());
+  EXPECT_TRUE(land({"src"}, {facts(PathKind::directory, 5)}, "src/x", beneath, {.same_kernel = false}).ok());
 }
 
 // What a source says of its path is the world: an honest one calls none of these a file.
@@ -93,15 +96,17 @@ TEST(DestinationMapping, NoNameThatIsNone) {
 
 TEST(DestinationMapping, OnlyWhatCanBeCopiedIsAdmitted) {
   using enum PathKind;
-  const auto landing =
-      land({"a", "b", "c"}, {facts(file), facts(missing), facts(unusable)}, "dst", target(directory), true);
+  const auto landing = land({"a", "b", "c"}, {facts(file), facts(missing), facts(unusable)}, "dst",
+                            target(directory), {.same_kernel = true});
   ASSERT_TRUE(landing.ok());
   EXPECT_EQ(landing->landings, (std::vector<std::string>{"a", "", ""}));
   EXPECT_EQ(landing->admitted, (std::vector<std::string>{"a"}));
 }
 
 TEST(DestinationMapping, NoNameThatLeavesTheParent) {
-  EXPECT_FALSE(land({"a"}, {facts(PathKind::file)}, "missing/..", target(PathKind::missing), true).ok());
+  EXPECT_FALSE(
+      land({"a"}, {facts(PathKind::file)}, "missing/..", target(PathKind::missing), {.same_kernel = true})
+          .ok());
 }
 
 }  // namespace
