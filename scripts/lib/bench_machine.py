@@ -64,7 +64,7 @@ def second_network():
     """A network namespace behind a veth pair. Yields its address and the command prefix that enters it."""
     name, near, far = f"rdcp-bench-{os.getpid()}", f"rdcpn{os.getpid() % 10**6}", f"rdcpf{os.getpid() % 10**6}"
     near_address, far_address = "10.231.77.1/24", "10.231.77.2/24"
-    inside = ["ip", "netns", "exec", name]
+    inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
 
     def run(*words: str):
         subprocess.run(words, check=True)

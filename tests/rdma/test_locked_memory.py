@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import unittest
 from pathlib import Path
@@ -28,8 +29,11 @@ class LockedMemory(VmCopyTest):
         file = self.make_file(self.source / "file", 6 * MIB + 1)
         if "--compress" in options:
             file.write_bytes(bytes(file.stat().st_size))
+        rdcp = self.disk / "rdcp"  # where anybody may read it: the build's folder may be root's alone
+        shutil.copy(RDCP, rdcp)
+        rdcp.chmod(0o755)
         words = ["prlimit", f"--memlock={kib * KIB}:{kib * KIB}", "setpriv", "--reuid", str(NOBODY), "--regid",
-                 str(NOBODY), "--clear-groups", RDCP, "-v", "-e", shlex.quote(str(shell)), "--rdcp-path", RDCP, *options,
+                 str(NOBODY), "--clear-groups", rdcp, "-v", "-e", shlex.quote(str(shell)), "--rdcp-path", rdcp, *options,
                  file, f"dest:{self.target}/copy"]
         running = Running(words, cwd=self.disk)
         self.addCleanup(running.kill)

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <filesystem>
 #include <fstream>
@@ -119,6 +121,31 @@ std::string mount_of(const struct statx& status) {
   return {};
 }
 
+// Returns the name of the filesystem by its magic number (statfs(2)): in a chroot(2) whose root is not a
+// mount point, mountinfo does not have the mount. Empty if the number is not among these.
+std::string filesystem_by_magic(const char* path) {
+  struct statfs status {};
+  if (::statfs(path, &status) != 0) return {};
+  switch (static_cast<std::uint32_t>(status.f_type)) {
+    case EXT4_SUPER_MAGIC:
+      return "ext4";
+    case XFS_SUPER_MAGIC:
+      return "xfs";
+    case BTRFS_SUPER_MAGIC:
+      return "btrfs";
+    case TMPFS_MAGIC:
+      return "tmpfs";
+    case OVERLAYFS_SUPER_MAGIC:
+      return "overlay";
+    case NFS_SUPER_MAGIC:
+      return "nfs";
+    case FUSE_SUPER_MAGIC:
+      return "fuse";
+    default:
+      return {};
+  }
+}
+
 // Returns the name of the block device. If no device has the number, as with btrfs, the mount's source tells.
 std::string block_device(const struct statx& status, const std::string& source) {
   const auto number = fmt::format("/sys/dev/block/{}:{}", status.stx_dev_major, status.stx_dev_minor);
@@ -135,6 +162,7 @@ DiskFacts disk_of(const char* path) {
   if (::statx(AT_FDCWD, path, 0, STATX_MNT_ID, &status) != 0) return disk;
   std::string source;
   std::istringstream(mount_of(status)) >> disk.filesystem >> source;
+  if (disk.filesystem.empty()) disk.filesystem = filesystem_by_magic(path);
   disk.device = block_device(status, source);
   if (!disk.device.empty()) disk.numa_node = numa_node_of_block_device(disk.device);
   return disk;
