@@ -5,7 +5,7 @@ namespace rdcp::tree {
 bool LinkedFiles::is_first(const Item& item) {
   std::lock_guard lock(mutex_);
   const auto [at, first] = files_.try_emplace(key_of(item));
-  if (first) at->second = {.root = item.directory->root, .path = item.local_path()};
+  if (first) at->second = {.root = &item.root(), .path = item.local_path()};
   return first;
 }
 
@@ -22,7 +22,7 @@ LinkedFiles::Turn LinkedFiles::turn_of(Item& item) {
   std::lock_guard lock(mutex_);
   File& file = files_[key_of(item)];
   if (file.vacant) {
-    file = {.root = item.directory->root, .path = item.local_path(), .round = round_};
+    file = {.root = &item.root(), .path = item.local_path(), .round = round_};
     return Turn::copy;
   }
   if (file.round == round_) return Turn::wait;

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tree/plan/work.h"
+#include "tree/plan/item.h"
 
 namespace rdcp::tree {
 

@@ -16,7 +16,7 @@ bool Plan::add(Batch batch) {
   return true;
 }
 
-bool Plan::add(LargeFileRef file) {
+bool Plan::add(FileTransferRef file) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return waiting_.size() < kLargeFilesMax || stopped(); });
   if (stopped()) return false;
@@ -25,7 +25,7 @@ bool Plan::add(LargeFileRef file) {
   return true;
 }
 
-void Plan::add_grown(LargeFileRef file) {
+void Plan::add_grown(FileTransferRef file) {
   std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(file));
   wake_workers();
@@ -56,13 +56,12 @@ void Plan::listed(const DirectoryRef& directory) {
 
 // With the mutex held: one of the directory's children is done with (or its listing).
 void Plan::child_settled(const DirectoryRef& directory) {
-  if (directory == nullptr || directory->pending.fetch_sub(1) != 1) return;
-  if (directory->root->single) return;
-  if (directory->readable && directory->to_finish) {
+  if (directory == nullptr || !directory->settle_child() || directory->root().single) return;
+  if (directory->is_to_be_finished()) {
     finishable_.push_back(directory);
     wake_workers();
   } else {
-    child_settled(directory->parent);
+    child_settled(directory->parent());
   }
 }
 
@@ -100,67 +99,36 @@ bool Plan::take_extent(Work& work, const void* worker) {
   // A worker's own files first: another one's are never its to take, and those that are nobody's can wait.
   for (const bool own : {true, false}) {
     for (std::size_t i = 0; i < active_.size();) {
-      LargeFile& file = *active_[i];
-      const bool may_take = own ? file.worker == worker : file.worker == nullptr;
-      if (!may_take || (file.reading && file.returned.empty())) {
+      const FileTransfer& file = *active_[i];
+      if (!file.belongs_to(own ? worker : nullptr) || file.waits()) {
         ++i;
         continue;
       }
-      if (file.one_worker) file.worker = worker;
-      if (take_extent_of(i, work)) return true;
+      if (take_extent_of(i, work, worker)) return true;
     }
   }
   return false;
 }
 
 // True: an extent of the file, or its last step. False: it has no more extents, and is not active any longer.
-bool Plan::take_extent_of(std::size_t index, Work& work) {
+bool Plan::take_extent_of(std::size_t index, Work& work, const void* worker) {
   work.file = active_[index];
-  LargeFile& file = *work.file;
-  work.kind = Work::Kind::extent;
-  auto extent = next_extent(file);
-  if (!extent && file.spans != Spans::none && !file.failed) {
-    work.kind = Work::Kind::span;
-    work.spans = file.spans;
-    extent = next_span(file);
-  }
-  if (extent) {
-    ++file.outstanding;
-    work.extent = *extent;
-    work.by_kernel = work.kind == Work::Kind::extent && file.by_kernel;
+  if (const auto piece = work.file->take(worker, limits_)) {
+    work.kind = piece->spans == Spans::none ? Work::Kind::extent : Work::Kind::span;
+    work.extent = piece->extent;
+    work.spans = piece->spans;
+    work.by_kernel = piece->by_kernel;
     return true;
   }
-  file.exhausted = true;
   active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   return file_over(work);
 }
 
-std::optional<io::Extent> Plan::next_extent(LargeFile& file) {
-  if (file.failed) {
-    file.returned.clear();
-    return std::nullopt;
-  }
-  if (!file.returned.empty()) {
-    io::Extent& back = file.returned.back();
-    const std::uint64_t most = file.by_kernel ? by_kernel_bytes_ : extent_bytes_;
-    const io::Extent extent{back.offset, std::min(back.length, most)};
-    back.offset += extent.length;
-    back.length -= extent.length;
-    if (back.length == 0) file.returned.pop_back();
-    return extent;
-  }
-  if (file.spans != Spans::none) return std::nullopt;
-  if (!file.byte_stream) return file.extents->next(file.by_kernel ? by_kernel_bytes_ : extent_bytes_);
-  if (file.exhausted) return std::nullopt;
-  file.reading = true;
-  return io::Extent{file.sent_bytes, extent_bytes_};
-}
-
 // With the mutex held: when nothing of work.file is out any more, work becomes its last piece.
 bool Plan::file_over(Work& work) {
-  const LargeFile& file = *work.file;
-  if (!file.exhausted || file.outstanding > 0 || !file.returned.empty()) return false;
-  work.kind = file.failed || file.differs ? Work::Kind::abandon : Work::Kind::commit;
+  const FileTransfer::LastStep step = work.file->last_step();
+  if (step == FileTransfer::LastStep::none) return false;
+  work.kind = step == FileTransfer::LastStep::abandon ? Work::Kind::abandon : Work::Kind::commit;
   return true;
 }
 
@@ -169,6 +137,7 @@ bool Plan::take_open(Work& work) {
   ++open_files_;
   work.kind = Work::Kind::open;
   work.file = std::move(waiting_.front());
+  work.file->set_id(next_file_id_++);
   waiting_.pop_front();
   room_.notify_all();
   return true;
@@ -200,15 +169,12 @@ bool Plan::take_finish(Work& work) {
     while (directory != nullptr) {
       Item item;
       item.kind = Item::Kind::finish;
-      directory->outgrown = false;
+      directory->begin_finish();
       item.directory = directory;
       work.batch.items.push_back(std::move(item));
-      const DirectoryRef& parent = directory->parent;
-      const bool follows = parent != nullptr && parent->readable && parent->to_finish &&
-                           parent->pending.load() == 1 && work.batch.items.size() < kFinishBatch;
-      if (follows)
-        parent->pending.store(2);  // its own item is out: settling the child must not queue it again
-      directory = follows ? parent : nullptr;
+      const DirectoryRef& parent = directory->parent();
+      const bool room = work.batch.items.size() < kFinishBatch;
+      directory = parent != nullptr && room && parent->finish_behind_last_child() ? parent : nullptr;
     }
   }
   return true;
@@ -256,47 +222,59 @@ bool Plan::settle_batch(Batch& batch) {
   return last;
 }
 
-void Plan::opened(const LargeFileRef& file, const OpenAnswer& answer) {
+void Plan::opened(const FileTransferRef& file, const OpenAnswer& answer) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   if (answer.usable) {
-    file->one_worker = answer.one_worker;
-    file->block_bytes = block_bytes_for(extent_bytes_);
-    if (file->block_bytes > 0) file->spans = answer.spans;
+    file->begin(answer, block_bytes_for(limits_.extent_bytes));
     active_.push_back(file);
-  } else if (--open_files_; answer.cannot_compare && (file->compares || !file->sends_holes)) {
-    file->sends_holes = file->sends_holes || !file->compares;
-    open_again(*file);
   } else {
-    child_settled(file->item.waits());
+    --open_files_;
+    if (FileTransferRef again = file->reopened_for(answer)) {
+      waiting_.push_front(std::move(again));
+    } else {
+      child_settled(file->item().waits());
+    }
   }
   wake_workers();
 }
 
-void Plan::stream_read(LargeFile& file, std::size_t bytes, bool at_end) {
+void Plan::stream_read(FileTransfer& file, std::size_t bytes, bool at_end) {
   std::lock_guard lock(mutex_);
-  file.reading = false;
-  file.sent_bytes += bytes;
-  file.exhausted = file.exhausted || at_end;
+  file.stream_read(bytes, at_end);
   wake_workers();
 }
 
-void Plan::ended_early(LargeFile& file, std::uint64_t end) {
+void Plan::ended_early(FileTransfer& file, std::uint64_t end) {
   std::lock_guard lock(mutex_);
-  file.end = std::min(file.end, end);
+  file.end_early(end);
 }
 
-bool Plan::settle_extent(Work& work, bool failed, const net::Frame* data) {
+bool Plan::settle_extent(Work& work, const PieceAnswer& answer) {
   std::lock_guard lock(mutex_);
-  LargeFile& file = *work.file;
-  file.failed = file.failed || failed;
-  if (data != nullptr) file.digest.add(data->offset, data->length, data->digest);
+  work.file->settle_extent(answer);
   return settle_part(work);
+}
+
+void Plan::chunks_read(FileTransfer& file, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  file.chunks_cut(bytes);
+  wake_workers();
+}
+
+bool Plan::settle_span(Work& work, const PieceAnswer& answer) {
+  std::lock_guard lock(mutex_);
+  if (work.file->settle_span(work.spans, answer)) make_active(work.file);
+  return settle_part(work);
+}
+
+// With the mutex held.
+void Plan::make_active(const FileTransferRef& file) {
+  if (std::find(active_.begin(), active_.end(), file) == active_.end()) active_.push_front(file);
 }
 
 // With the mutex held: an extent or span is done with. True: work has become the file's last piece.
 bool Plan::settle_part(Work& work) {
-  --work.file->outstanding;
   // As long as the file is among the active ones, take() is who finds out that it has no more extents.
   const bool active = std::find(active_.begin(), active_.end(), work.file) != active_.end();
   if (!active && file_over(work)) return true;
@@ -307,24 +285,20 @@ bool Plan::settle_part(Work& work) {
 
 void Plan::return_extent(Work& work) {
   std::lock_guard lock(mutex_);
-  LargeFile& file = *work.file;
-  file.by_kernel = false;
-  file.worker = nullptr;  // it may be one whose stream is lost
-  file.returned.push_back(work.extent);
-  --file.outstanding;
+  work.file->return_extent(work.extent);
   make_active(work.file);
   --in_flight_;
   wake_workers();
 }
 
-void Plan::settle_file(const LargeFileRef& file) {
+void Plan::settle_file(const FileTransferRef& file) {
   std::lock_guard lock(mutex_);
   --in_flight_;
   --open_files_;
-  if (!file->failed && (file->read_again || (file->compares && file->differs))) {
-    open_again(*file);
+  if (file->begins_anew()) {
+    waiting_.push_front(file->anew());
   } else {
-    child_settled(file->item.waits());
+    child_settled(file->item().waits());
   }
   wake_workers();
 }
@@ -332,15 +306,13 @@ void Plan::settle_file(const LargeFileRef& file) {
 void Plan::lose_stream(std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
   given_back_.lose_stream(stream);
-  for (const LargeFileRef& file : active_) {
-    if (file->worker == worker) file->worker = nullptr;
-  }
+  for (const FileTransferRef& file : active_) file->leave(worker);
   wake_workers();
 }
 
 void Plan::give_back(Work work, std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
-  if (work.file != nullptr && work.file->worker == worker) work.file->worker = nullptr;
+  if (work.file != nullptr) work.file->leave(worker);
   work.batch.next = work.batch.settled;
   if (work.kind == Work::Kind::names) --last_in_flight_;
   given_back_.add(stream, std::move(work));

@@ -27,11 +27,10 @@ class Plan {
   enum class Next : std::uint8_t { work, wait, none };
 
   // extent_bytes: the most that a data chunk carries. by_kernel_bytes: the most that one copy_range covers.
-  Plan(std::uint64_t extent_bytes, std::uint64_t by_kernel_bytes)
-      : extent_bytes_(extent_bytes), by_kernel_bytes_(by_kernel_bytes) {}
+  Plan(std::uint64_t extent_bytes, std::uint64_t by_kernel_bytes) : limits_{extent_bytes, by_kernel_bytes} {}
 
   // Before the first worker takes work.
-  void set_extent_bytes(std::uint64_t bytes) { extent_bytes_ = bytes; }
+  void set_extent_bytes(std::uint64_t bytes) { limits_.extent_bytes = bytes; }
   // Before the walk: batches are compared before anything of them is sent.
   void compare_first() { compare_first_ = true; }
   // Before the walk: what is done when all else is settled, as long as take(work) says that there is some.
@@ -40,9 +39,9 @@ class Plan {
 
   // Walker. False: the run was stopped.
   bool add(Batch batch);  // of a sync: to be compared
-  bool add(LargeFileRef file);
+  bool add(FileTransferRef file);
   // A worker's find: a file that is no longer small. Never blocks.
-  void add_grown(LargeFileRef file);
+  void add_grown(FileTransferRef file);
   void add_link(Item item);  // sent when all else is settled, because its first name must be there
   LinkedFiles& linked() { return linked_; }
   void count(std::uint64_t files, std::uint64_t bytes);
@@ -61,21 +60,20 @@ class Plan {
   bool settle_compare(Work& work);
   void settle_last(const NamesBatch& names);
   std::uint64_t first_serial() const;  // the lowest of which pages may still be sent
-  void opened(const LargeFileRef& file, const OpenAnswer& answer);
+  void opened(const FileTransferRef& file, const OpenAnswer& answer);
   // A byte_stream's read of `bytes` bytes is over (its chunk is still to be sent).
-  void stream_read(LargeFile& file, std::size_t bytes, bool at_end);
+  void stream_read(FileTransfer& file, std::size_t bytes, bool at_end);
   // A read met the end of the file earlier than its size promised.
-  void ended_early(LargeFile& file, std::uint64_t end);
-  // data: the frame of the chunk when it was sent as one, for the file's digest. True: work has become the
-  // file's commit or abandon, to be done by the caller.
-  bool settle_extent(Work& work, bool failed, const net::Frame* data);
+  void ended_early(FileTransfer& file, std::uint64_t end);
+  // True: work has become the file's commit or abandon, to be done by the caller.
+  bool settle_extent(Work& work, const PieceAnswer& answer);
   // What is not present of a span is handed out as extents, before further spans. As settle_extent().
-  bool settle_span(Work& work, bool failed, std::span<const ProbedPiece> pieces);
+  bool settle_span(Work& work, const PieceAnswer& answer);
   // A span of chunks has been cut, and is so long.
-  void chunks_read(LargeFile& file, std::uint64_t bytes);
+  void chunks_read(FileTransfer& file, std::uint64_t bytes);
   // Gives an extent back to be sent as data, because the kernel cannot copy it.
   void return_extent(Work& work);
-  void settle_file(const LargeFileRef& file);
+  void settle_file(const FileTransferRef& file);
 
   // The worker's stream, the one of this index, is lost: the target is to be told over another one, and the
   // worker gives back what it has under way. That is handed out again when the target has answered.
@@ -100,18 +98,8 @@ class Plan {
 
  private:
   bool take_extent(Work& work, const void* worker);
-  bool take_extent_of(std::size_t index, Work& work);
-  std::optional<io::Extent> next_extent(LargeFile& file);
-  std::optional<io::Extent> next_span(LargeFile& file);
-  std::optional<io::Extent> next_chunks(LargeFile& file);
-  void take_answers(LargeFile& file, std::span<const ProbedPiece> pieces);
-  std::span<const ProbedPiece> keep_moved(LargeFile& file, std::span<const ProbedPiece> pieces);
-  void begin_chunks(const LargeFileRef& file);
-  void judge_chunks(LargeFile& file, bool any);
-  void return_chunks(LargeFile& file);
-  void take_comparison(LargeFile& file, std::span<const ProbedPiece> pieces);
-  void open_again(const LargeFile& file);
-  void make_active(const LargeFileRef& file);
+  bool take_extent_of(std::size_t index, Work& work, const void* worker);
+  void make_active(const FileTransferRef& file);
   bool settle_part(Work& work);
   bool take_open(Work& work);
   bool take_batch(Work& work);
@@ -124,8 +112,8 @@ class Plan {
   void child_settled(const DirectoryRef& directory);
   void wake_workers();
 
-  std::uint64_t extent_bytes_;
-  const std::uint64_t by_kernel_bytes_;
+  FilePieces::Limits limits_;
+  std::uint64_t next_file_id_ = 1;
   mutable std::mutex mutex_;
   std::condition_variable room_;
   std::deque<Batch> batches_;
@@ -134,8 +122,8 @@ class Plan {
   std::function<bool(Work&)> take_last_;
   std::size_t last_in_flight_ = 0;
   CompareOrder order_;
-  std::deque<LargeFileRef> waiting_;
-  std::deque<LargeFileRef> active_;
+  std::deque<FileTransferRef> waiting_;
+  std::deque<FileTransferRef> active_;
   std::deque<DirectoryRef> finishable_;
   std::deque<Item> links_;
   LinkedFiles linked_;

@@ -41,7 +41,7 @@ bool CompareRequester::make_question(const Item& item) {
   question_.xattrs = {};
   Entry& entry = question_.entry;
   if (item.kind == Item::Kind::enter) {
-    entry = item.directory->entry;
+    entry = item.directory->metadata();
     entry.type = EntryType::directory;
     entry.path = item.entry_path();
     question_.xattrs = digest_of_xattrs(entry);
@@ -83,7 +83,7 @@ bool CompareRequester::add_xattrs(int fd, bool is_path_fd) {
 }
 
 io::Fd CompareRequester::open(const Item& item, int flags) {
-  const int directory = held(*item.directory->root).open(item.directory->local_path);
+  const int directory = held(item.root()).open(item.directory->local_path());
   if (directory < 0) return {};
   return io::Fd(::openat(directory, item.name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
 }
@@ -99,18 +99,21 @@ void CompareRequester::take(Batch& batch, const net::Verdicts& verdicts) {
   }
 }
 
+// Something in the directory, or itself, is to be written at the target.
+void CompareRequester::note_change(const DirectoryRef& directory) {
+  if (directory != nullptr && !sync_.dry_run) directory->set_changed();
+}
+
 // What becomes of the item, and what that means to its directory.
 void CompareRequester::take_one(Item& item, Verdict verdict) {
   item.verdict = verdict;
-  Directory& directory = *item.directory;
   if (item.kind == Item::Kind::enter) {
-    if (verdict != Verdict::equal) directory.to_finish = !sync_.dry_run;
-    if (verdict == Verdict::different && directory.parent != nullptr)
-      directory.parent->to_finish = !sync_.dry_run;
+    if (verdict != Verdict::equal) note_change(item.directory);
+    if (verdict == Verdict::different) note_change(item.directory->parent());
     item.skipped = true;
   } else {
     if (verdict == Verdict::different) {
-      directory.to_finish = !sync_.dry_run;
+      note_change(item.directory);
       plan_.linked().replace(item);
     } else if (S_ISREG(item.status.st_mode)) {
       const bool linked = item.kind == Item::Kind::hard_link;
@@ -126,7 +129,7 @@ void CompareRequester::take_one(Item& item, Verdict verdict) {
 
 bool CompareRequester::has_work(const Batch& batch) {
   for (const Item& item : batch.items) {
-    if (item.kind == Item::Kind::finish ? item.directory->to_finish.load() : !item.skipped) return true;
+    if (item.kind == Item::Kind::finish ? item.directory->is_changed() : !item.skipped) return true;
   }
   return false;
 }

@@ -40,6 +40,7 @@ class CompareRequester {
  private:
   bool make_question(const Item& item);
   void take_one(Item& item, Verdict verdict);
+  void note_change(const DirectoryRef& directory);
   io::Fd open(const Item& item, int flags);
   bool add_xattrs(int fd, bool is_path_fd);
   DirectoryCursor& held(const Root& root);

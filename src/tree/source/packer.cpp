@@ -46,9 +46,9 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);
   while (batch.next < batch.items.size()) {
     Item& item = batch.items[batch.next];
-    if (item.kind == Item::Kind::finish && item.directory->outgrown) postpone(item);
+    if (item.kind == Item::Kind::finish && item.directory->is_outgrown()) postpone(item);
     // It was found to be equal, or could not be packed before, for a stream that was lost.
-    const bool finished = item.kind == Item::Kind::finish && !item.directory->to_finish;
+    const bool finished = item.kind == Item::Kind::finish && !item.directory->is_changed();
     if (item.skipped || finished) {
       ++batch.next;
       continue;
@@ -76,10 +76,10 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
 
 Packer::Outcome Packer::add(const Item& item) {
   if (item.kind == Item::Kind::finish) {
-    entry_ = item.directory->entry;
+    entry_ = item.directory->metadata();
     entry_.type = EntryType::directory;
     entry_.path = item.entry_path();
-    if (item.directory->passed_through && entry_.path.empty()) return Outcome::skipped;
+    if (item.directory->scope().passed_through && entry_.path.empty()) return Outcome::skipped;
     return add_entry({});
   }
   const bool is_file = S_ISREG(item.status.st_mode) && item.kind == Item::Kind::entry;
@@ -97,7 +97,7 @@ Packer::Outcome Packer::add(const Item& item) {
   }
   entry_.link_target = item.link_target;
   entry_.attributes_only = item.verdict == Verdict::metadata;
-  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   if (fd) {
     const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
     if (!read) reporter_.problem(read.error());
@@ -109,7 +109,7 @@ Packer::Outcome Packer::add(const Item& item) {
 
 // A file whose content the target has; as it is now, unless it has changed since it was compared.
 Packer::Outcome Packer::add_attributes(const Item& item) {
-  const io::Fd fd = open_beneath(item.directory->root->fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     reporter_.problem(io::errno_error("open", item.subject()));
@@ -177,18 +177,13 @@ Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status,
 void Packer::postpone(Item& item) {
   item.kind = Item::Kind::listed;
   item.skipped = true;
-  if (item.directory->parent != nullptr) item.directory->parent->outgrown = true;
+  item.directory->postpone_finish();
 }
 
 // The file is not small, or not any more: it goes alone, and its directory waits for that too.
 Packer::Outcome Packer::hand_back(const Item& item, bool endless) {
-  item.directory->outgrown = true;
-  item.directory->to_finish = true;
-  auto file = std::make_shared<LargeFile>();
-  file->item = item;
-  file->byte_stream = endless;
-  item.directory->pending.fetch_add(1);
-  plan_.add_grown(std::move(file));
+  item.directory->move_item_out();
+  plan_.add_grown(std::make_shared<FileTransfer>(item, endless));
   return Outcome::handed_back;
 }
 
@@ -212,10 +207,10 @@ void Packer::note_holes(int fd, const struct stat& status) {
 
 io::Fd Packer::open_file(const Item& item) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const int root = item.directory->root->fd.get();
+  const int root = item.root().fd.get();
   if (held_directory_ != item.directory && next_is_neighbour_) {
     held_directory_ = item.directory;
-    held_fd_ = open_beneath(root, item.directory->local_path, O_PATH | O_DIRECTORY);
+    held_fd_ = open_beneath(root, item.directory->local_path(), O_PATH | O_DIRECTORY);
   }
   if (held_directory_ != item.directory || !held_fd_) return open_beneath(root, item.local_path(), kFlags);
   return io::Fd(::openat(held_fd_.get(), item.name.c_str(), kFlags));
@@ -256,15 +251,16 @@ Packer::Outcome Packer::add_file(const Item& item) {
   return outcome;
 }
 
-std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot) {
+std::size_t Packer::pack_header(const FileTransfer& file, std::span<std::byte> slot) {
   packed_ = {};
   Entry entry;
-  fill_from_stat(file.status, policy_, names_, entry);
+  fill_from_stat(file.opened().status, policy_, names_, entry);
   entry.type = EntryType::file;
-  entry.path = file.item.entry_path();
+  entry.path = file.item().entry_path();
   entry.size = 0;
-  const bool opened = file.byte_stream && file.item.directory->root->opened;
-  const auto read = opened ? io::Result<void>() : read_xattrs(file.fd.get(), false, policy_, names_, entry);
+  const bool has_none = file.is_byte_stream() && file.item().root().opened;
+  const auto read =
+      has_none ? io::Result<void>() : read_xattrs(file.opened().fd.get(), false, policy_, names_, entry);
   if (!read) reporter_.problem(read.error());
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});
@@ -274,9 +270,9 @@ std::size_t Packer::pack_header(const LargeFile& file, std::span<std::byte> slot
   }
   reporter_.problem(
       added && !*added
-          ? io::plain_error(io::ErrorKind::file, "copy", file.item.subject(),
+          ? io::plain_error(io::ErrorKind::file, "copy", file.item().subject(),
                             "its metadata does not fit into a chunk; try a larger --chunk-size")
-          : io::plain_error(io::ErrorKind::file, "copy", file.item.subject(), "cannot be archived"));
+          : io::plain_error(io::ErrorKind::file, "copy", file.item().subject(), "cannot be archived"));
   return 0;
 }
 

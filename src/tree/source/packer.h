@@ -43,7 +43,7 @@ class Packer {
 
   // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and
   // reported.
-  std::size_t pack_header(const LargeFile& file, std::span<std::byte> slot);
+  std::size_t pack_header(const FileTransfer& file, std::span<std::byte> slot);
 
   // Of the last pack(): what to count when it is settled.
   struct Packed {

@@ -205,33 +205,31 @@ PathFacts Source::open_special(const std::string& path, mode_t mode) {
 
 // A root that is open already: one large file, of known size (block device) or not.
 void Source::add_opened(const Root& root) {
-  auto file = std::make_shared<LargeFile>();
-  auto directory = std::make_shared<Directory>();
-  directory->root = &root;
-  directory->pending = 2;  // this file, and no listing that would end
-  file->item.directory = std::move(directory);
-  file->fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
-  if (!file->fd) return reporter_.problem(io::errno_error("open", root.given));
+  Item item;
+  item.directory = std::make_shared<DirectoryTracker>(root);
+  item.directory->add_child();
+  OpenedFile opened;
+  opened.fd.reset(::fcntl(root.opened.get(), F_DUPFD_CLOEXEC, 3));
+  if (!opened.fd) return reporter_.problem(io::errno_error("open", root.given));
   struct stat status {};
-  bool known = ::fstat(file->fd.get(), &status) == 0;
+  bool known = ::fstat(opened.fd.get(), &status) == 0;
   if (known && S_ISBLK(status.st_mode)) {
-    status.st_size = ::lseek(file->fd.get(), 0, SEEK_END);
+    status.st_size = ::lseek(opened.fd.get(), 0, SEEK_END);
     known = status.st_size >= 0;
   }
   if (!known) {
     reporter_.problem(io::errno_error("stat", root.given));
     return;
   }
-  if (root.begin || S_ISBLK(status.st_mode)) {
+  const bool by_extents = root.begin || S_ISBLK(status.st_mode);
+  if (by_extents) {
     const auto end = static_cast<std::uint64_t>(status.st_size);
-    file->begin = root.begin.value_or(0);
-    file->size = end - std::min(end, file->begin);
-    if (!job_.selection.sends_size(file->size)) return;
-  } else {
-    file->byte_stream = true;
+    opened.begin = root.begin.value_or(0);
+    opened.size = end - std::min(end, opened.begin);
+    if (!job_.selection.sends_size(opened.size)) return;
   }
-  plan_.count(1, file->size);
-  plan_.add(std::move(file));
+  plan_.count(1, opened.size);
+  plan_.add(std::make_shared<FileTransfer>(std::move(item), std::move(opened), !by_extents));
 }
 
 io::Result<void> Source::start_walk() {

@@ -110,85 +110,90 @@ SourceWorker::Chunk SourceWorker::pack_batch(Work& work, std::span<std::byte> sl
 }
 
 // How to read what was open already. Where extents do not begin at a page, O_DIRECT does not take them.
-io::RingFile SourceWorker::choose_opened(const LargeFile& file) const {
-  if (!file.item.directory->root->begin) return io::RingFile{.fd = file.fd.get()};
-  const bool aligned = file.begin % io::kPageBytes == 0;
-  return io::choose_source(file.fd.get(), file.begin + file.size,
+io::RingFile SourceWorker::choose_opened(const Root& root, const OpenedFile& opened) const {
+  if (!root.begin) return io::RingFile{.fd = opened.fd.get()};
+  const bool aligned = opened.begin % io::kPageBytes == 0;
+  return io::choose_source(opened.fd.get(), opened.begin + opened.size,
                            aligned ? source_.job_.settings.cache : io::CacheMode::keep);
 }
 
-// How a regular file of known size is read, and what the target has to know of it.
-void SourceWorker::plan_regular(LargeFile& file, net::Frame& frame) {
-  file.size = static_cast<std::uint64_t>(file.status.st_size);
-  const bool sends_holes = source_.sends_holes_ || file.sends_holes;
-  const bool sparse = !sends_holes && file.status.st_blocks * 512 < file.status.st_size;
-  file.file = io::choose_source(file.fd.get(), file.size, source_.job_.settings.cache);
-  file.extents = std::make_unique<io::DataExtents>(file.fd.get(), file.size, sparse);
-  // What the kernel copies has no digest to be verified by.
-  file.by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
-  if (sparse) frame.flags = net::kFlagSparse;
-  frame.extra = token_of(file.status);
+// A SRC that was open already: a pipe, a device, standard input.
+void SourceWorker::plan_given(const FileTransfer& transfer, OpenedFile& opened) const {
+  opened.status.st_mode = S_IFREG | source_.new_mode_;
+  opened.file = choose_opened(transfer.item().root(), opened);
+  opened.file.live = transfer.is_byte_stream() && source_.as_it_comes_;
+  ::clock_gettime(CLOCK_REALTIME, &opened.status.st_mtim);
 }
 
-SourceWorker::Chunk SourceWorker::open_file(const LargeFileRef& file, std::span<std::byte> slot) {
+// How a file that was looked up is read, and what the target has to know of it. False: not at all, which has
+// been reported.
+bool SourceWorker::plan_regular(const FileTransfer& transfer, OpenedFile& opened, net::Frame& frame) {
+  const std::string subject = transfer.item().subject();
+  if (!S_ISREG(opened.status.st_mode)) {
+    source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
+    return false;
+  }
+  if (static_cast<std::uint64_t>(opened.status.st_size) >= kUnknownSize) {
+    source_.reporter_.problem(io::errno_error("copy", subject, EFBIG));
+    return false;
+  }
+  if (transfer.is_byte_stream()) {
+    opened.file = {.fd = opened.fd.get()};
+    return true;
+  }
+  opened.size = static_cast<std::uint64_t>(opened.status.st_size);
+  const bool sends_holes = source_.sends_holes_ || transfer.sends_holes();
+  opened.sparse = !sends_holes && opened.status.st_blocks * 512 < opened.status.st_size;
+  opened.file = io::choose_source(opened.fd.get(), opened.size, source_.job_.settings.cache);
+  // What the kernel copies has no digest to be verified by.
+  opened.by_kernel = source_.job_.streams.connect == Connect::in_process && !source_.job_.settings.verify;
+  if (opened.sparse) frame.flags = net::kFlagSparse;
+  frame.extra = token_of(opened.status);
+  return true;
+}
+
+SourceWorker::Chunk SourceWorker::open_file(const FileTransferRef& file, std::span<std::byte> slot) {
   const Chunk failed(Chunk::State::failed);
-  const std::string subject = file->item.subject();
+  const Item& item = file->item();
   {
     std::lock_guard lock(source_.mutex_);
-    source_.current_path_ = subject;
+    source_.current_path_ = item.subject();
   }
-  if (!file->fd) {
-    file->fd = open_beneath(file->item.directory->root->fd.get(), file->item.local_path(),
-                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  OpenedFile opened = file->take_opened();
+  if (!opened.fd) {
+    opened.fd =
+        open_beneath(item.root().fd.get(), item.local_path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   }
-  if (!file->fd || ::fstat(file->fd.get(), &file->seen) != 0) {
-    source_.reporter_.problem(io::errno_error("open", subject));
+  if (!opened.fd || ::fstat(opened.fd.get(), &opened.seen) != 0) {
+    source_.reporter_.problem(io::errno_error("open", item.subject()));
     return failed;
   }
-  file->status = file->seen;
-  if (S_ISREG(file->seen.st_mode)) wait_for_next_tick(file->seen);
-  if (file->id == 0) file->id = source_.next_file_id_++;
+  opened.status = opened.seen;
+  if (S_ISREG(opened.seen.st_mode)) wait_for_next_tick(opened.seen);
   net::Frame frame;
   frame.kind = FrameKind::open;
-  frame.file_id = file->id;
-  if (file->item.directory->root->opened) {
-    file->status.st_mode = S_IFREG | source_.new_mode_;  // of a pipe or device
-    file->file = choose_opened(*file);
-    file->file.live = file->byte_stream && source_.as_it_comes_;
-    ::clock_gettime(CLOCK_REALTIME, &file->status.st_mtim);
-    if (!file->byte_stream)
-      file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
-  } else {
-    if (!S_ISREG(file->status.st_mode)) {
-      source_.reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", subject, "is no longer a file"));
-      return failed;
-    }
-    if (static_cast<std::uint64_t>(file->status.st_size) >= kUnknownSize) {
-      source_.reporter_.problem(io::errno_error("copy", subject, EFBIG));
-      return failed;
-    }
-    if (file->byte_stream) {
-      file->file = {.fd = file->fd.get()};
-    } else {
-      plan_regular(*file, frame);
-    }
+  frame.file_id = file->id();
+  if (item.root().opened) {
+    plan_given(*file, opened);
+  } else if (!plan_regular(*file, opened, frame)) {
+    return failed;
   }
-  if (source_.read_beside_) file->file.beside = std::exchange(file->file.resident, false);
-  const bool regular = !file->item.directory->root->opened && !file->byte_stream;
+  if (source_.read_beside_) opened.file.beside = std::exchange(opened.file.resident, false);
+  const bool regular = !item.root().opened && !file->is_byte_stream();
   const bool unknown =
-      !file->was_compared && CompareRequester::is_compared_open(file->item.status, source_.digest_max());
-  if (source_.job_.settings.checksum && regular && unknown) file->compares = true;
-  if (file->compares) frame.flags |= net::kFlagCompare;
-  file->end = file->size;
-  frame.offset = file->byte_stream ? kUnknownSize : file->size;
+      !file->was_compared() && CompareRequester::is_compared_open(item.status, source_.digest_max());
+  const bool compares = source_.job_.settings.checksum && regular && unknown;
+  if (compares) frame.flags |= net::kFlagCompare;
+  frame.offset = file->is_byte_stream() ? kUnknownSize : opened.size;
+  file->set_opened(std::move(opened), compares);
   const std::size_t length = packer_.pack_header(*file, slot);
   return length == 0 ? failed : with_digest(frame, slot, length);
 }
 
 SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
-  net::Frame frame = bare_frame(FrameKind::copy_range, work.file->id);
+  net::Frame frame = bare_frame(FrameKind::copy_range, work.file->id());
   frame.offset = work.extent.offset;
-  const std::int64_t fd = work.file->fd.get();
+  const std::int64_t fd = work.file->opened().fd.get();
   const std::uint64_t length = work.extent.length;
   std::memcpy(frame.extra.bytes.data(), &fd, sizeof fd);
   std::memcpy(frame.extra.bytes.data() + sizeof fd, &length, sizeof length);
@@ -201,21 +206,21 @@ SourceWorker::Chunk SourceWorker::by_kernel(const Work& work) {
 // the end.
 SourceWorker::Chunk SourceWorker::take_extent(Work& work, std::span<std::byte> slot,
                                               const io::IoResult& read) {
-  LargeFile& file = *work.file;
+  FileTransfer& file = *work.file;
   const std::size_t bytes = std::min<std::size_t>(read.bytes, work.extent.length);
-  if (file.byte_stream) {
-    work.extent.offset = file.sent_bytes;
+  if (file.is_byte_stream()) {
+    work.extent.offset = file.length();
     source_.plan_.stream_read(file, bytes, read.at_end || read.error != 0);
   }
   if (read.error != 0) {
-    source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
+    source_.reporter_.problem(io::errno_error("read", file.item().subject(), read.error));
     return Chunk(Chunk::State::failed);
   }
-  if (bytes < work.extent.length && !file.byte_stream)
+  if (bytes < work.extent.length && !file.is_byte_stream())
     source_.plan_.ended_early(file, work.extent.offset + bytes);
   if (bytes == 0) return Chunk(Chunk::State::nothing);
   work.extent.length = bytes;
-  net::Frame frame = bare_frame(FrameKind::data, file.id);
+  net::Frame frame = bare_frame(FrameKind::data, file.id());
   frame.offset = work.extent.offset;
   return with_digest(frame, slot, bytes);
 }

@@ -16,23 +16,23 @@ using net::FrameKind;
 // become shorter; that is told at the end.
 io::Step<SourceWorker::Chunk> SourceWorker::probe_span(Work& work, std::span<std::byte> slot) {
   if (!work.probe.empty()) co_return probe_again(work, slot);
-  LargeFile& file = *work.file;
-  const std::uint64_t block = file.block_bytes;
+  FileTransfer& file = *work.file;
+  const std::uint64_t block = file.block_bytes();
   const std::span<std::byte> room = room_of(slot);
-  const std::uint64_t piece = bytes_at_once(room.size(), file.file.resident, block);
+  const std::uint64_t piece = bytes_at_once(room.size(), file.opened().file.resident, block);
   std::size_t blocks = 0;
   std::uint64_t done = 0;
   while (done < work.extent.length) {
     const io::Clock::time_point before = io::Clock::now();
-    io::RingFile place = file.file;
-    const RegisteredFiles::Use use = files_->find(file.id, place);
+    io::RingFile place = file.opened().file;
+    const RegisteredFiles::Use use = files_->find(file.id(), place);
     const std::size_t wanted = std::min(piece, work.extent.length - done);
-    const AlignedRead from(place, file.begin + work.extent.offset + done, wanted);
+    const AlignedRead from(place, file.opened().begin + work.extent.offset + done, wanted);
     const io::IoResult read = co_await ring_->read(place, room.first(from.bytes), from.offset);
     std::uint64_t& spent = place.resident ? times_.read_busy_ns : times_.read_wait_ns;
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
     if (read.error != 0) {
-      source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
+      source_.reporter_.problem(io::errno_error("read", file.item().subject(), read.error));
       co_return Chunk(Chunk::State::failed);
     }
     const std::span<const std::byte> bytes = from.wanted_of(room, read.bytes, wanted);
@@ -48,7 +48,7 @@ io::Step<SourceWorker::Chunk> SourceWorker::probe_span(Work& work, std::span<std
   work.extent.length = done;
   if (done == 0) co_return Chunk(Chunk::State::nothing);
   Probe::put_head(slot, Probe::Form::blocks, done, block);
-  net::Frame frame = bare_frame(FrameKind::probe, file.id);
+  net::Frame frame = bare_frame(FrameKind::probe, file.id());
   frame.offset = work.extent.offset;
   co_return with_digest(frame, slot, Probe::bytes_of(Probe::Form::blocks, blocks));
 }
@@ -57,8 +57,8 @@ io::Step<SourceWorker::Chunk> SourceWorker::probe_span(Work& work, std::span<std
 // next span.
 io::Step<SourceWorker::Chunk> SourceWorker::probe_chunks(Work& work, std::span<std::byte> slot) {
   if (!work.probe.empty()) co_return probe_again(work, slot);
-  LargeFile& file = *work.file;
-  const std::uint64_t average = chunk_average(file);
+  FileTransfer& file = *work.file;
+  const std::uint64_t average = file.chunk_average();
   const std::span<std::byte> room = room_of(slot);
   const std::uint64_t piece = bytes_at_once(room.size(), true, 1);
   const std::uint64_t offset = work.extent.offset;
@@ -75,12 +75,12 @@ io::Step<SourceWorker::Chunk> SourceWorker::probe_chunks(Work& work, std::span<s
   while (seen < work.extent.length && count < kSpanPiecesMax && !ended_early) {
     const io::Clock::time_point before = io::Clock::now();
     const std::size_t wanted = std::min(piece, work.extent.length - seen);
-    const AlignedRead from(file.file, file.begin + offset + seen, wanted);
-    const io::IoResult read = co_await ring_->read(file.file, room.first(from.bytes), from.offset);
-    std::uint64_t& spent = file.file.resident ? times_.read_busy_ns : times_.read_wait_ns;
+    const AlignedRead from(file.opened().file, file.opened().begin + offset + seen, wanted);
+    const io::IoResult read = co_await ring_->read(file.opened().file, room.first(from.bytes), from.offset);
+    std::uint64_t& spent = file.opened().file.resident ? times_.read_busy_ns : times_.read_wait_ns;
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
     if (read.error != 0) {
-      source_.reporter_.problem(io::errno_error("read", file.item.subject(), read.error));
+      source_.reporter_.problem(io::errno_error("read", file.item().subject(), read.error));
       source_.plan_.chunks_read(file, 0);
       co_return Chunk(Chunk::State::failed);
     }
@@ -101,7 +101,7 @@ io::Step<SourceWorker::Chunk> SourceWorker::probe_chunks(Work& work, std::span<s
   work.extent.length = cut;
   if (cut == 0) co_return Chunk(Chunk::State::nothing);
   Probe::put_head(slot, Probe::Form::chunks, cut, average);
-  net::Frame frame = bare_frame(FrameKind::probe, file.id);
+  net::Frame frame = bare_frame(FrameKind::probe, file.id());
   frame.offset = offset;
   co_return with_digest(frame, slot, Probe::bytes_of(Probe::Form::chunks, count));
 }
@@ -109,15 +109,15 @@ io::Step<SourceWorker::Chunk> SourceWorker::probe_chunks(Work& work, std::span<s
 // As it was, whatever has become of the file: the target may have acted on it.
 SourceWorker::Chunk SourceWorker::probe_again(const Work& work, std::span<std::byte> slot) {
   std::ranges::copy(work.probe, slot.begin());
-  net::Frame frame = bare_frame(FrameKind::probe, work.file->id);
+  net::Frame frame = bare_frame(FrameKind::probe, work.file->id());
   frame.offset = work.extent.offset;
   return with_digest(frame, slot, work.probe.size());
 }
 
 SourceWorker::Chunk SourceWorker::ask(const Work& work) {
-  net::Frame frame = bare_frame(FrameKind::ask, work.file->id);
+  net::Frame frame = bare_frame(FrameKind::ask, work.file->id());
   frame.offset = work.extent.offset;
-  Probe::put_question(frame.extra, work.extent.length, work.file->block_bytes);
+  Probe::put_question(frame.extra, work.extent.length, work.file->block_bytes());
   return Chunk(frame);
 }
 
@@ -128,6 +128,7 @@ bool SourceWorker::settle_span(Work& work, const Chunk& chunk, AckStatus status,
   const bool failed = chunk.state == Chunk::State::failed || (sent && status != AckStatus::done);
   std::array<ProbedPiece, kSpanPiecesMax> pieces;
   std::size_t count = 0;
+  std::uint64_t kept_bytes = 0;
   if (sent && !failed) {
     const bool asked = chunk.frame.kind == FrameKind::ask;
     const auto probe =
@@ -141,13 +142,17 @@ bool SourceWorker::settle_span(Work& work, const Chunk& chunk, AckStatus status,
       if (!asked) piece.digest = probe->digest(count);
       offset += piece.extent.length;
       if (piece.verdict != PieceVerdict::present) continue;
-      source_.counters_.bytes += piece.extent.length;
-      work.file->counted += piece.extent.length;
-      source_.counters_.kept_bytes += piece.extent.length;
+      kept_bytes += piece.extent.length;
     }
   }
+  source_.counters_.bytes += kept_bytes;
+  source_.counters_.kept_bytes += kept_bytes;
   work.probe.clear();
-  if (source_.plan_.settle_span(work, failed, std::span(pieces).first(count))) return true;
+  PieceAnswer answer;
+  answer.failed = failed;
+  answer.settled_bytes = kept_bytes;
+  answer.pieces = std::span(pieces).first(count);
+  if (source_.plan_.settle_span(work, answer)) return true;
   work.file.reset();
   return false;
 }

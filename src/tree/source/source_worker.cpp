@@ -39,7 +39,7 @@ OpenAnswer open_answer(AckStatus status) {
 std::string subject_of(const Work& work) {
   if (work.kind == Work::Kind::batch) return work.batch.items[work.batch.settled].subject();
   if (work.kind == Work::Kind::names) return work.names.root->given;
-  return work.file != nullptr ? work.file->item.subject() : "stream " + std::to_string(work.stream + 1);
+  return work.file != nullptr ? work.file->item().subject() : "stream " + std::to_string(work.stream + 1);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void SourceWorker::lose_stream(const io::Error& error) {
 // What a byte stream has given cannot be read again. A run that is over wants nothing back.
 void SourceWorker::give_back(Work work) {
   if (source_.plan_.stopped()) return;
-  if (work.kind == Work::Kind::extent && work.file->byte_stream) {
+  if (work.kind == Work::Kind::extent && work.file->is_byte_stream()) {
     fail(*stream_->why_shut());
   } else {
     source_.plan_.give_back(std::move(work), index_, this);
@@ -183,19 +183,20 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       // A damaged extent is read anew; what was packed, or came out of a pipe, is sent again as it was, with
       // the digest it had.
       const bool reads = work.kind == Work::Kind::extent && !work.by_kernel;
-      if (reads && (tries == 0 || !work.file->byte_stream)) {
+      if (reads && (tries == 0 || !work.file->is_byte_stream())) {
         const io::Clock::time_point before = io::Clock::now();
-        io::RingFile file = work.file->file;
-        const RegisteredFiles::Use use = files_->find(work.file->id, file);
+        io::RingFile file = work.file->opened().file;
+        const RegisteredFiles::Use use = files_->find(work.file->id(), file);
         const std::size_t wanted =
             file.direct ? io::round_up(work.extent.length, io::kPageBytes) : work.extent.length;
-        const bool in_order = work.file->byte_stream;
+        const bool in_order = work.file->is_byte_stream();
         if (in_order) ++reading_streams_;
-        if (in_order && work.extent.offset == 0 && work.file->item.directory->root->waits_for_writer) {
+        if (in_order && work.extent.offset == 0 && work.file->item().root().waits_for_writer) {
           co_await ring_->poll(file.fd, POLLIN);
         }
-        const io::IoResult read = co_await ring_->read(
-            file, slot.first(wanted), in_order ? io::kNoOffset : work.file->begin + work.extent.offset);
+        const io::IoResult read =
+            co_await ring_->read(file, slot.first(wanted),
+                                 in_order ? io::kNoOffset : work.file->opened().begin + work.extent.offset);
         if (in_order) --reading_streams_;
         std::uint64_t& spent = file.resident ? times_.read_busy_ns : times_.read_wait_ns;
         spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
@@ -210,7 +211,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         std::optional<io::Digest> content;
         if (is_listed(work)) content = co_await digest_in_order(*work.file, slot);
         chunk = prepare(work, slot);
-        if (content && !work.file->change_told) chunk.packed = sums_of(*work.file, *content);
+        if (content && !work.file->change_was_told()) chunk.packed = sums_of(*work.file, *content);
       }
       if (chunk.state != Chunk::State::ready) {
         status = AckStatus::refused;
@@ -262,8 +263,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
 
 // A large file is read once more for that, since its chunks were read in any order.
 bool SourceWorker::is_listed(const Work& work) const {
-  return source_.sums_ != nullptr && work.kind == Work::Kind::commit &&
-         !work.file->item.directory->root->opened;
+  return source_.sums_ != nullptr && work.kind == Work::Kind::commit && !work.file->item().root().opened;
 }
 
 bool SourceWorker::settle(Work& work, const Chunk& chunk, AckStatus status, std::span<const std::byte> slot,
@@ -358,14 +358,10 @@ bool SourceWorker::settle_batch(Work& work, Packer::Packed packed) {
 }
 
 void SourceWorker::settle_open(Work& work, AckStatus status) {
-  const OpenAnswer answer = open_answer(status);
-  LargeFile& file = *work.file;
-  // Where SRC has a hole, a file that is compared or written in place may have data.
-  if (answer.spans == Spans::probe && (file.compares || source_.job_.settings.inplace)) {
-    file.extents = std::make_unique<io::DataExtents>(file.fd.get(), file.size, false);
-  }
-  if (!answer.usable) file.fd.reset();
-  if (!answer.usable && !answer.cannot_compare) source_.plan_.linked().pass_on(work.file->item);
+  OpenAnswer answer = open_answer(status);
+  answer.written_in_place = source_.job_.settings.inplace;
+  if (!answer.usable) work.file->close();
+  if (!answer.usable && !answer.cannot_compare) source_.plan_.linked().pass_on(work.file->item());
   source_.plan_.opened(work.file, answer);
   work.file.reset();
 }
@@ -376,15 +372,15 @@ bool SourceWorker::settle_extent(Work& work, const Chunk& chunk, AckStatus statu
     work.file.reset();
     return false;
   }
-  const bool failed = chunk.state == Chunk::State::failed ||
-                      (chunk.state == Chunk::State::ready && status != AckStatus::done);
-  if (chunk.state == Chunk::State::ready && !failed) {
+  const bool sent = chunk.state == Chunk::State::ready && status == AckStatus::done;
+  PieceAnswer answer;
+  answer.failed = !sent && chunk.state != Chunk::State::nothing;
+  if (sent) {
+    answer.settled_bytes = work.extent.length;
     source_.counters_.bytes += work.extent.length;
-    work.file->counted += work.extent.length;
   }
-  const bool with_digest =
-      chunk.state == Chunk::State::ready && chunk.frame.kind == FrameKind::data && !failed;
-  if (source_.plan_.settle_extent(work, failed, with_digest ? &chunk.frame : nullptr)) return true;
+  if (sent && chunk.frame.kind == FrameKind::data) answer.data = &chunk.frame;
+  if (source_.plan_.settle_extent(work, answer)) return true;
   work.file.reset();
   return false;
 }

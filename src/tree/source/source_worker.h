@@ -49,20 +49,21 @@ class SourceWorker {
   Chunk ask(Work& work, std::span<std::byte> slot);
   Chunk list_names(Work& work, std::span<std::byte> slot);
   Chunk page(net::FrameKind kind, std::uint64_t serial, std::span<std::byte> slot, std::size_t length);
-  Chunk open_file(const LargeFileRef& file, std::span<std::byte> slot);
-  io::RingFile choose_opened(const LargeFile& file) const;
+  Chunk open_file(const FileTransferRef& file, std::span<std::byte> slot);
+  io::RingFile choose_opened(const Root& root, const OpenedFile& opened) const;
+  void plan_given(const FileTransfer& transfer, OpenedFile& opened) const;
+  bool plan_regular(const FileTransfer& transfer, OpenedFile& opened, net::Frame& frame);
   Chunk take_extent(Work& work, std::span<std::byte> slot, const io::IoResult& read);
   Chunk by_kernel(const Work& work);
   io::Step<Chunk> probe_span(Work& work, std::span<std::byte> slot);
   io::Step<Chunk> probe_chunks(Work& work, std::span<std::byte> slot);
   Chunk probe_again(const Work& work, std::span<std::byte> slot);
   Chunk ask(const Work& work);
-  void plan_regular(LargeFile& file, net::Frame& frame);
   Chunk close_file(Work& work, std::span<std::byte> slot);
   Chunk give_up(Work& work);
-  bool may_read_again(const LargeFile& file) const;
+  bool may_read_again(const FileTransfer& file) const;
   bool is_listed(const Work& work) const;
-  io::Step<std::optional<io::Digest>> digest_in_order(const LargeFile& file, std::span<std::byte> slot);
+  io::Step<std::optional<io::Digest>> digest_in_order(const FileTransfer& file, std::span<std::byte> slot);
   Chunk with_digest(net::Frame frame, std::span<std::byte> slot, std::size_t length);
   // Takes the target's word. True: work has a next step for the same coroutine.
   bool settle(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
@@ -70,7 +71,7 @@ class SourceWorker {
   bool settle_compare(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
   bool settle_batch(Work& work, Packer::Packed packed);
   bool settle_names(Work& work, const Chunk& chunk, net::AckStatus status, const net::Verdicts& verdicts);
-  Packer::Packed sums_of(const LargeFile& file, const io::Digest& content) const;
+  Packer::Packed sums_of(const FileTransfer& file, const io::Digest& content) const;
   bool settle_extent(Work& work, const Chunk& chunk, net::AckStatus status);
   bool settle_span(Work& work, const Chunk& chunk, net::AckStatus status, std::span<const std::byte> slot,
                    const net::Verdicts& verdicts);

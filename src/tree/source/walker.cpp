@@ -27,16 +27,13 @@ void Walker::Thread::flush() {
 }
 
 void Walker::Thread::append(Item item) {
-  const DirectoryRef& waits = item.waits();
-  if (waits != nullptr && !(item.kind == Item::Kind::finish && item.directory->offered)) {
-    if (waits->batch_serial != batch_serial_) {
-      waits->batch_serial = batch_serial_;
-      waits->in_batch = 0;
-    }
-    ++waits->in_batch;
+  if (item.kind == Item::Kind::finish) {
+    item.directory->add_finish_to_batch(batch_serial_);
+  } else {
+    item.directory->add_to_batch(batch_serial_);
   }
   constexpr std::uint64_t kEntryBytes = 1536;  // pax header, its body and the ustar header
-  batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path.size() +
+  batch_bytes_ += kEntryBytes + item.name.size() + item.directory->local_path().size() +
                   (S_ISREG(item.status.st_mode) ? static_cast<std::uint64_t>(item.status.st_size) : 0);
   if (walker_.limits_.compares) batch_bytes_ = 0;  // most of it will not be sent
   batch_.items.push_back(std::move(item));
@@ -46,7 +43,7 @@ void Walker::Thread::append(Item item) {
 
 // A non-directory: into the batch, alone, or to the links.
 void Walker::Thread::add_item(Item item) {
-  item.directory->pending.fetch_add(1);
+  item.directory->add_child();
   const bool regular = S_ISREG(item.status.st_mode);
   if (item.status.st_nlink > 1 && !walker_.plan_.linked().is_first(item)) {
     item.kind = Item::Kind::hard_link;
@@ -57,18 +54,16 @@ void Walker::Thread::add_item(Item item) {
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
   walker_.plan_.count(1, size);
   if (!walker_.limits_.compares && travels_alone(item.status, walker_.limits_.small_file_max)) {
-    auto file = std::make_shared<LargeFile>();
-    file->item = std::move(item);
-    walker_.plan_.add(std::move(file));
+    walker_.plan_.add(std::make_shared<FileTransfer>(std::move(item)));
   } else {
     append(std::move(item));
   }
 }
 
 bool Walker::Thread::open_level(Level& level) {
-  const Directory& directory = *level.directory;
+  const DirectoryTracker& directory = *level.directory;
   level.fd =
-      open_beneath(directory.root->fd.get(), directory.local_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      open_beneath(directory.root().fd.get(), directory.local_path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!level.fd) return false;
   return level.position == 0 || ::lseek(level.fd.get(), level.position, SEEK_SET) >= 0;
 }
@@ -102,17 +97,17 @@ void Walker::Thread::walk(DirectoryRef top) {
 }
 
 void Walker::Thread::read_buffer(Level& level) {
-  Directory& directory = *level.directory;
+  DirectoryTracker& directory = *level.directory;
   const bool first = !std::exchange(level.started, true);
   if ((!level.fd && !open_level(level)) || (first && !note_directory(level))) {
     walker_.reporter_.problem(io::errno_error("open directory", subject(directory)));
     level.at_end = true;
-    directory.readable = !first;  // what could never be opened has no metadata to be finished with
+    if (first) directory.set_unreadable();  // it has no metadata to be finished with
     return;
   }
   if (!level.names.empty()) {
     name_some(level);
-  } else if (directory.whole) {
+  } else if (directory.scope().whole) {
     list_some(level);
   } else {
     level.at_end = true;
@@ -121,14 +116,15 @@ void Walker::Thread::read_buffer(Level& level) {
 
 // False, and errno: nothing is known of it, and nothing of it is copied.
 bool Walker::Thread::note_directory(Level& level) {
-  Directory& directory = *level.directory;
   struct stat status {};
   if (::fstat(level.fd.get(), &status) != 0) return false;
-  level.names = directory.names;
-  fill_from_stat(status, walker_.policy_, walker_.names_, directory.entry);
-  directory.entry.size = 0;
-  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, directory.entry);
+  level.names = level.directory->scope().names;
+  Entry metadata;
+  fill_from_stat(status, walker_.policy_, walker_.names_, metadata);
+  metadata.size = 0;
+  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, metadata);
   if (!read) walker_.reporter_.problem(read.error());
+  level.directory->set_metadata(std::move(metadata));
   if (walker_.limits_.compares) enter(level.directory);
   return true;
 }
@@ -155,8 +151,7 @@ bool Walker::Thread::hides(const Item& item) const {
 }
 
 void Walker::Thread::enter(const DirectoryRef& directory) {
-  directory->pending.fetch_add(1);
-  directory->to_finish = false;
+  directory->add_comparison();
   Item item;
   item.kind = Item::Kind::enter;
   item.directory = directory;
@@ -176,24 +171,16 @@ void Walker::Thread::add_entry(Level& level, const char* name, unsigned char typ
   }
   if (hides(item)) return;
   // A mount point is copied as the empty directory that unmounting would leave.
-  const dev_t device = level.directory->device;
+  const dev_t device = level.directory->scope().device;
   const bool whole = walker_.choice_.recursive &&
                      (!walker_.choice_.selection.one_file_system || item.status.st_dev == device);
-  add_found(level, std::move(item), whole, {}, device);
+  add_found(level, std::move(item), {.whole = whole, .device = device});
 }
 
-// whole, names, device: of a directory.
-void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device) {
+// scope: of a directory.
+void Walker::Thread::add_found(Level& level, Item item, const DirectoryScope& scope) {
   if (S_ISDIR(item.status.st_mode)) {
-    auto child = std::make_shared<Directory>();
-    child->root = level.directory->root;
-    child->parent = level.directory;
-    child->local_path = item.local_path();
-    child->whole = whole;
-    child->names = names;
-    child->device = device;
-    level.directory->pending.fetch_add(1);
-    level.subdirectories.push_back(std::move(child));
+    level.subdirectories.push_back(std::make_shared<DirectoryTracker>(level.directory, item.name, scope));
     return;
   }
   if (S_ISLNK(item.status.st_mode)) {
@@ -219,8 +206,7 @@ void Walker::Thread::add_found(Level& level, Item item, bool whole, NamedPaths::
 // archive.
 void Walker::Thread::finish_level(Level& level) {
   const DirectoryRef& directory = level.directory;
-  const std::int64_t in_batch = directory->batch_serial == batch_serial_ ? directory->in_batch : 0;
-  if (directory->readable && directory->pending.load() == in_batch + 1) {
+  if (directory->lies_in_batch(batch_serial_)) {
     Item item;
     item.kind = Item::Kind::finish;
     item.directory = directory;
@@ -231,8 +217,7 @@ void Walker::Thread::finish_level(Level& level) {
 }
 
 void Walker::Thread::add_single(const Root& root) {
-  Level level(std::make_shared<Directory>());
-  level.directory->root = &root;
+  Level level(std::make_shared<DirectoryTracker>(root));
   level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!level.fd) return walker_.reporter_.problem(io::errno_error("open", root.given));
   add_entry(level, root.name.c_str(), DT_UNKNOWN);
@@ -287,18 +272,17 @@ void Walker::walk_singles() {
 }
 
 void Walker::add_top(const Root& root) {
-  auto top = std::make_shared<Directory>();
-  top->root = &root;
-  top->offered = true;
+  DirectoryScope scope;
   struct stat status {};
   if (::fstat(root.fd.get(), &status) != 0) return reporter_.problem(io::errno_error("stat", root.given));
-  top->device = status.st_dev;
+  scope.device = status.st_dev;
   if (choice_.selection.named_only) {
-    top->names = choice_.names.all();
-    top->whole = choice_.names.take_content(top->names);
-    top->passed_through = !top->whole;
+    scope.names = choice_.names.all();
+    scope.whole = choice_.names.take_content(scope.names);
+    scope.passed_through = !scope.whole;
   }
-  offered_.push_back(std::move(top));
+  constexpr bool kOffered = true;
+  offered_.push_back(std::make_shared<DirectoryTracker>(root, scope, kOffered));
 }
 
 void Walker::run_thread() {
@@ -345,7 +329,7 @@ bool Walker::offer(DirectoryRef& directory) {
   if (thread_count_ < 2) return false;
   std::lock_guard lock(mutex_);
   if (idle_threads_ == 0 || offered_.size() >= kOffered) return false;
-  directory->offered = true;
+  directory->offer();
   offered_.push_back(std::move(directory));
   offered_changed_.notify_one();
   return true;

@@ -13,8 +13,8 @@ namespace {
 // How many names are dealt with before the directories among them are walked.
 constexpr int kNamesAtOnce = 256;
 
-std::size_t prefix_of(const Directory& directory) {
-  return directory.local_path.empty() ? 0 : directory.local_path.size() + 1;
+std::size_t prefix_of(const DirectoryTracker& directory) {
+  return directory.local_path().empty() ? 0 : directory.local_path().size() + 1;
 }
 
 }  // namespace
@@ -28,20 +28,20 @@ void Walker::Thread::name_some(Level& level) {
 }
 
 bool Walker::Thread::is_named(const Level& level, const char* name) const {
-  const Directory& directory = *level.directory;
-  return !directory.names.empty() && walker_.choice_.names.has(directory.names, prefix_of(directory), name);
+  const NamedPaths::Range& names = level.directory->scope().names;
+  return !names.empty() && walker_.choice_.names.has(names, prefix_of(*level.directory), name);
 }
 
 // A directory on the way to what is wanted is copied without a look at the filter, but nothing else of it.
 void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
   const Choice& choice = walker_.choice_;
-  const Root& root = *level.directory->root;
+  const Root& root = level.directory->root();
   Item item;
   item.directory = level.directory;
   item.name = group.name;
   const bool found = ::fstatat(level.fd.get(), item.name.c_str(), &item.status, AT_SYMLINK_NOFOLLOW) == 0;
   if (!found && group.itself) walker_.reporter_.problem(io::errno_error("open", item.subject()));
-  const bool wanted = found && (group.itself || level.directory->whole) && !hides(item);
+  const bool wanted = found && (group.itself || level.directory->scope().whole) && !hides(item);
   const bool passable =
       found && S_ISDIR(item.status.st_mode) && (wanted || leads_to_wanted(root, group.beneath));
   if (!passable) {
@@ -50,8 +50,8 @@ void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
   }
   if (!wanted && !passable) return;
   const bool whole = wanted && (group.content || choice.recursive);
-  const dev_t device = wanted ? item.status.st_dev : level.directory->device;
-  add_found(level, std::move(item), whole, group.beneath, device);
+  const dev_t device = wanted ? item.status.st_dev : level.directory->scope().device;
+  add_found(level, std::move(item), {.whole = whole, .names = group.beneath, .device = device});
 }
 
 // The inode of a path that was named; false, and errno, where there is none.

@@ -56,13 +56,13 @@ class Walker::Thread {
   bool look_up(const Root& root, std::size_t named, struct stat& status) const;
   bool leads_to_wanted(const Root& root, const NamedPaths::Range& names) const;
   void tell_missing(const Root& root, const NamedPaths::Range& names);
-  void add_found(Level& level, Item item, bool whole, NamedPaths::Range names, dev_t device);
+  void add_found(Level& level, Item item, const DirectoryScope& scope);
   void enter(const DirectoryRef& directory);
   void finish_level(Level& level);
   void add_item(Item item);
   void append(Item item);
-  std::string subject(const Directory& directory) const {
-    return join_path(directory.root->given, directory.local_path);
+  std::string subject(const DirectoryTracker& directory) const {
+    return join_path(directory.root().given, directory.local_path());
   }
 
   Walker& walker_;

@@ -10,26 +10,28 @@ namespace {
 constexpr std::uint64_t kSlot = 64 << 10;
 constexpr std::uint64_t kBlock = 16 << 10;
 constexpr std::uint64_t kSpan = 8 * kBlock;  // of a small file
+constexpr std::uint64_t kSize = 3 * kSpan + 5000;
 
 struct PlanSpans : testing::Test {
   PlanSpans() {
     root.single = true;
-    file->item.directory = std::make_shared<Directory>();
-    file->item.directory->root = &root;
-    file->size = 3 * kSpan + 5000;
-    write_file(scratch / "file", std::string(file->size, 'x'));
-    file->fd.reset(::open((scratch / "file").c_str(), O_RDONLY | O_CLOEXEC));
-    file->extents = std::make_unique<io::DataExtents>(file->fd.get(), file->size, false);
-    plan.add(file);
+    write_file(scratch / "file", std::string(kSize, 'x'));
+    Item item;
+    item.directory = std::make_shared<DirectoryTracker>(root);
+    plan.add(std::make_shared<FileTransfer>(std::move(item)));
     plan.walk_finished();
   }
 
-  void open(Spans spans) {
+  void open(Spans spans, bool compares = false) {
     Work work;
     ASSERT_EQ(plan.take(work, this), Plan::Next::work);
     ASSERT_EQ(work.kind, Work::Kind::open);
     file = work.file;  // another one, where it is opened again
-    plan.opened(file, {.usable = true, .one_worker = false, .spans = spans, .cannot_compare = false});
+    OpenedFile opened;
+    opened.fd.reset(::open((scratch / "file").c_str(), O_RDONLY | O_CLOEXEC));
+    opened.size = kSize;
+    file->set_opened(std::move(opened), compares);
+    plan.opened(file, {.usable = true, .spans = spans});
   }
   Work take(Work::Kind kind) {
     Work work;
@@ -43,20 +45,20 @@ struct PlanSpans : testing::Test {
     std::uint64_t at = 0;
     for (const char answer : answers) {
       ProbedPiece piece;
-      piece.extent = {work.extent.offset + at, std::min(file->block_bytes, work.extent.length - at)};
+      piece.extent = {work.extent.offset + at, std::min(file->block_bytes(), work.extent.length - at)};
       at += piece.extent.length;
       if (digests) piece.digest = io::Digest{};
       if (answer == 'p') piece.verdict = PieceVerdict::present;
       if (answer == 'm') piece.verdict = PieceVerdict::moved;
       pieces.push_back(piece);
     }
-    return plan.settle_span(work, false, pieces);
+    return plan.settle_span(work, {.pieces = pieces});
   }
   bool settle_data(Work& work) {
     net::Frame frame;
     frame.offset = work.extent.offset;
     frame.length = static_cast<std::uint32_t>(work.extent.length);
-    return plan.settle_extent(work, false, &frame);
+    return plan.settle_extent(work, {.data = &frame});
   }
   static io::Extent blocks(std::uint64_t first, std::uint64_t count) {
     return {first * kBlock, count * kBlock};
@@ -64,7 +66,7 @@ struct PlanSpans : testing::Test {
 
   ScratchDirectory scratch;
   Root root;
-  LargeFileRef file = std::make_shared<LargeFile>();
+  FileTransferRef file;
   Plan plan{kSlot, 1 << 30};
 };
 
@@ -90,7 +92,7 @@ TEST_F(PlanSpans, WhatIsMissingIsHandedOutInRunsBeforeTheNextSpan) {
   EXPECT_EQ(plan.take(none, this), Plan::Next::wait);
   EXPECT_TRUE(settle(last, "p"));  // the last of all becomes the commit
   EXPECT_EQ(last.kind, Work::Kind::commit);
-  EXPECT_EQ(file->kept_bytes, file->size - 5 * kBlock);
+  EXPECT_EQ(file->kept_bytes(), kSize - 5 * kBlock);
 }
 
 TEST_F(PlanSpans, MoreThanAChunkIsHandedOutInChunks) {
@@ -132,9 +134,9 @@ TEST_F(PlanSpans, RetransmitQueue) {
 TEST_F(PlanSpans, AskedForWithoutDigests) {
   open(Spans::ask);
   Work all = take(Work::Kind::span);
-  EXPECT_EQ(all.extent, (io::Extent{0, file->size}));
+  EXPECT_EQ(all.extent, (io::Extent{0, kSize}));
   EXPECT_FALSE(settle(all, std::string(24, 'p') + ".", false));
-  EXPECT_EQ(file->digest.value(), io::FileDigest().value());
+  EXPECT_EQ(file->digest(), io::FileDigest().value());
   Work rest = take(Work::Kind::extent);
   EXPECT_EQ(rest.extent, (io::Extent{3 * kSpan, 5000}));
   EXPECT_EQ(plan.take(all, this), Plan::Next::wait);
@@ -165,7 +167,7 @@ TEST_F(PlanSpans, MovedBlocksAreCutByContent) {
   EXPECT_EQ(take(Work::Kind::extent).extent, blocks(1, 1));
   Work chunks = take(Work::Kind::span);
   EXPECT_EQ(chunks.spans, Spans::chunks);
-  EXPECT_EQ(chunks.extent, (io::Extent{kSpan, file->size - kSpan}));
+  EXPECT_EQ(chunks.extent, (io::Extent{kSpan, kSize - kSpan}));
   EXPECT_EQ(plan.take(none, this), Plan::Next::wait);  // until it is known where it ends
   plan.chunks_read(*file, 10'001);
   Work next = take(Work::Kind::span);
@@ -174,15 +176,14 @@ TEST_F(PlanSpans, MovedBlocksAreCutByContent) {
   chunks.extent.length = 10'001;
   const ProbedPiece pieces[] = {{{kSpan, 5000}, io::Digest{}, PieceVerdict::present},
                                 {{kSpan + 5000, 5001}, io::Digest{}, PieceVerdict::missing}};
-  EXPECT_FALSE(plan.settle_span(chunks, false, pieces));
+  EXPECT_FALSE(plan.settle_span(chunks, {.pieces = pieces}));
   EXPECT_EQ(take(Work::Kind::extent).extent, (io::Extent{kSpan + 4096, 8192}));
-  EXPECT_EQ(file->surplus, 8192u - 5001);
+  EXPECT_EQ(file->surplus(), 8192u - 5001);
 }
 
 // One that differs is no longer asked about, and is sent as if it had never been compared.
 TEST_F(PlanSpans, ADifferenceEndsAComparison) {
-  file->compares = true;
-  open(Spans::probe);
+  open(Spans::probe, true);
   Work first = take(Work::Kind::span);
   Work second = take(Work::Kind::span);
   EXPECT_FALSE(settle(second, "p.pp.ppp"));
@@ -192,13 +193,13 @@ TEST_F(PlanSpans, ADifferenceEndsAComparison) {
   EXPECT_EQ(first.kind, Work::Kind::abandon);
   plan.settle_file(file);
   open(Spans::none);
-  EXPECT_FALSE(file->compares || file->differs);
-  EXPECT_EQ(file->kept_bytes, 0u);
+  EXPECT_FALSE(file->compares() || file->begins_anew());
+  EXPECT_TRUE(file->was_compared());
+  EXPECT_EQ(file->kept_bytes(), 0u);
 }
 
 TEST_F(PlanSpans, WhatIsEqualIsCommittedAfterAComparison) {
-  file->compares = true;
-  open(Spans::probe);
+  open(Spans::probe, true);
   Work spans[4];
   for (Work& span : spans) span = take(Work::Kind::span);
   EXPECT_FALSE(settle(spans[3], "p"));

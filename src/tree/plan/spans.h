@@ -1,9 +1,8 @@
-// What a source knows of a large file of which the target may have something already.
+// What a source asks about a large file of which the target may have something, and what it is told.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "io/digest.h"
 #include "io/file.h"
@@ -25,7 +24,8 @@ struct OpenAnswer {
   bool usable = false;
   bool one_worker = false;
   Spans spans = Spans::none;
-  bool cannot_compare = false;  // there is nothing of its size
+  bool cannot_compare = false;    // there is nothing of its size
+  bool written_in_place = false;  // so where SRC has a hole, the target may have data (--inplace)
 };
 
 // A piece of a span and what the target said of it.
@@ -33,27 +33,14 @@ struct ProbedPiece {
   io::Extent extent;
   std::optional<io::Digest> digest;  // none: asked for, so that it counts on neither side
   PieceVerdict verdict = PieceVerdict::missing;
+  bool is_present() const { return verdict == PieceVerdict::present; }
 };
 
-// Part of a LargeFile, guarded by the plan.
-struct SpanState {
-  Spans spans = Spans::none;      // what its extents are handed out as
-  std::uint64_t block_bytes = 0;  // of spans
-  std::uint32_t spans_out = 0;    // of blocks, handed out and not settled
-  std::uint64_t kept_bytes = 0;   // what the target had
-
-  // Chunks: what is to be cut by content, in order, and whether that is of any use.
-  std::vector<io::Extent> to_chunk;
-  bool chunks_begun = false;
-  bool chunk_hit = false;
-  unsigned chunk_misses = 0;
-  bool chunks_given_up = false;
-  std::uint64_t surplus = 0;  // by how much extents are longer than the chunks that were missing
-
-  // A file of equal size at the target: nothing is sent before its content is known to differ.
-  bool compares = false;
-  bool differs = false;
-  bool was_compared = false;  // once is enough
+// An extent to be sent, or a span that the target is asked about first.
+struct Piece {
+  io::Extent extent;
+  Spans spans = Spans::none;  // none: an extent
+  bool by_kernel = false;     // extent: to be copied within the kernel (copy_range)
 };
 
 }  // namespace rdcp::tree
