@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "tree/plan/work.h"
+#include "tree/pages/names_page.h"
+#include "tree/plan/item.h"
 
 namespace rdcp::tree {
 
@@ -34,13 +36,13 @@ class CompareOrder {
     return false;
   }
   // One that was kept and need not wait any more.
-  bool take(Batch& batch) {
+  std::optional<Batch> take() {
     const auto at = std::ranges::find_if(waiting_, [this](const Batch& one) { return may_be_sent(one); });
-    if (at == waiting_.end()) return false;
-    batch = std::move(*at);
+    if (at == waiting_.end()) return std::nullopt;
+    Batch batch = std::move(*at);
     waiting_.erase(at);
     waiting_items_ -= batch.items.size();
-    return true;
+    return batch;
   }
   bool empty() const { return waiting_.empty(); }
   std::size_t waiting_items() const { return waiting_items_; }

@@ -18,8 +18,32 @@ void LinkedFiles::pass_on(const Item& item) {
   at->second.replaced = false;
 }
 
-LinkedFiles::Turn LinkedFiles::turn_of(Item& item) {
+void LinkedFiles::add(Item item) {
   std::lock_guard lock(mutex_);
+  further_.push_back(std::move(item));
+}
+
+std::vector<Item> LinkedFiles::next_round() {
+  std::lock_guard lock(mutex_);
+  std::vector<Item> turns;
+  if (further_.empty()) return turns;
+  ++round_;
+  for (std::size_t left = further_.size(); left > 0; --left) {
+    Item item = std::move(further_.front());
+    further_.pop_front();
+    const Turn turn = turn_of(item);
+    if (turn == Turn::wait) {
+      further_.push_back(std::move(item));
+      continue;
+    }
+    if (turn == Turn::copy) item.kind = Item::Kind::entry;
+    turns.push_back(std::move(item));
+  }
+  return turns;
+}
+
+// With the mutex held.
+LinkedFiles::Turn LinkedFiles::turn_of(Item& item) {
   File& file = files_[key_of(item)];
   if (file.vacant) {
     file = {.root = &item.root(), .path = item.local_path(), .round = round_};

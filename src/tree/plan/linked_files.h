@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tree/plan/item.h"
 
@@ -24,12 +26,12 @@ class LinkedFiles {
   // The name is not what the source has there: another one is to take its place.
   void pass_on(const Item& item);
 
-  // When all that was handed out before is settled.
-  void begin_round() { ++round_; }
-  // What is to become of a further name in this round: `copy` makes it the first one; `link` fills its
-  // link_root and link_target; `wait`: the first one is being copied in this very round.
-  enum class Turn : std::uint8_t { copy, link, wait };
-  Turn turn_of(Item& item);
+  // A further name, for a later round.
+  void add(Item item);
+  // When all that was handed out before is settled: the names whose turn it is. Most become links, with
+  // link_root and link_target; one that takes the place of the first is an entry, and the others of its file
+  // stay for the next round, because it is being copied in this very one.
+  std::vector<Item> next_round();
 
   // The first name gets a new inode at the target.
   void replace(const Item& item);
@@ -44,11 +46,14 @@ class LinkedFiles {
     bool replaced = false;
   };
   using Key = std::pair<dev_t, ino_t>;
+  enum class Turn : std::uint8_t { copy, link, wait };
+  Turn turn_of(Item& item);
   static Key key_of(const Item& item) { return {item.status.st_dev, item.status.st_ino}; }
 
   std::mutex mutex_;
   std::map<Key, File> files_;
   std::uint64_t round_ = 0;
+  std::deque<Item> further_;
 };
 
 }  // namespace rdcp::tree

@@ -1,39 +1,36 @@
 #include "tree/plan/plan.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace rdcp::tree {
 
+void Plan::set_last_names(std::function<bool(NamesBatch& names)> take, bool in_turn) {
+  take_names_ = std::move(take);
+  names_in_turn_ = in_turn;
+}
+
 bool Plan::add(Batch batch) {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return queued_items_ < kQueuedItemsMax || stopped(); });
+  room_.wait(lock, [this] { return !batches_.is_full() || stopped(); });
   if (stopped()) return false;
-  queued_items_ += batch.items.size();
-  if (compare_first_) order_.number(batch);
-  batches_.push_back(std::move(batch));
-  wake_workers();
+  batches_.add(std::move(batch));
+  bell_.ring();
   return true;
 }
 
 bool Plan::add(FileTransferRef file) {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return waiting_.size() < kLargeFilesMax || stopped(); });
+  room_.wait(lock, [this] { return !files_.is_full() || stopped(); });
   if (stopped()) return false;
-  waiting_.push_back(std::move(file));
-  wake_workers();
+  files_.add(std::move(file));
+  bell_.ring();
   return true;
 }
 
 void Plan::add_grown(FileTransferRef file) {
   std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(file));
-  wake_workers();
-}
-
-void Plan::add_link(Item item) {
-  std::lock_guard lock(mutex_);
-  links_.push_back(std::move(item));
+  files_.add(std::move(file));
+  bell_.ring();
 }
 
 void Plan::count(std::uint64_t files, std::uint64_t bytes) {
@@ -42,297 +39,230 @@ void Plan::count(std::uint64_t files, std::uint64_t bytes) {
   totals_.bytes += bytes;
 }
 
+void Plan::discount(std::uint64_t files, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  totals_.files -= files;
+  totals_.bytes -= bytes;
+}
+
 void Plan::walk_finished() {
   std::lock_guard lock(mutex_);
   walk_over_ = true;
   totals_.complete = true;
-  wake_workers();
+  bell_.ring();
 }
 
 void Plan::listed(const DirectoryRef& directory) {
   std::lock_guard lock(mutex_);
-  child_settled(directory);
+  settle_child(directory);
 }
 
 // With the mutex held: one of the directory's children is done with (or its listing).
-void Plan::child_settled(const DirectoryRef& directory) {
+void Plan::settle_child(const DirectoryRef& directory) {
   if (directory == nullptr || !directory->settle_child() || directory->root().single) return;
   if (directory->is_to_be_finished()) {
-    finishable_.push_back(directory);
-    wake_workers();
+    batches_.add_finish(directory);
+    bell_.ring();
   } else {
-    child_settled(directory->parent());
+    settle_child(directory->parent());
   }
 }
 
 Plan::Next Plan::take(Work& work, const void* worker) {
   std::lock_guard lock(mutex_);
   if (stopped()) return Next::none;
-  work = {};
-  // Large files first, because they fill disks and networks best; but every other time a batch, so that the
-  // walker, which may have more large files to find, is not held up behind a queue of small ones.
-  prefer_batch_ = !prefer_batch_;
-  bool found = given_back_.take(work) || take_compared(work) || (prefer_batch_ && take_batch(work));
-  if (found && work.kind == Work::Kind::names) ++last_in_flight_;  // it was given back
-  found = found || take_extent(work, worker) || take_open(work) || take_batch(work) || take_finish(work);
-  if (!found && all_settled()) {
+  auto next = next_work(worker);
+  if (!next && all_settled()) {
     make_link_batches();
-    found = take_batch(work) || take_last(work);
-    if (!found && in_flight_ == 0) return Next::none;
+    if (auto task = take_batch()) next = Work{std::move(*task)};
+    if (!next) {
+      if (auto task = take_last_names()) next = Work{std::move(*task)};
+    }
+    if (!next && in_flight_ == 0) return Next::none;
   }
-  if (!found) {
-    ++waiting_takers_;
+  if (!next) {
+    bell_.note_waiting();
     return Next::wait;
   }
+  work = std::move(*next);
   ++in_flight_;
   return Next::work;
 }
 
-// With the mutex held: only hard links may be left. A file without anything in flight can still be active, if
-// another worker is just about to take its next extent.
+// With the mutex held. Large files first, because they fill disks and networks best; but every other time a
+// batch, so that the walker, which may have more large files to find, is not held up behind a queue of small
+// ones.
+std::optional<Work> Plan::next_work(const void* worker) {
+  prefer_batch_ = !prefer_batch_;
+  if (auto again = retransmits_.take()) {
+    if (std::holds_alternative<NamesTask>(again->task)) ++names_in_flight_;
+    return again;
+  }
+  std::optional<Task> task = batches_.take_compared();
+  if (!task && prefer_batch_) task = take_batch();
+  if (!task) task = files_.take_piece(worker);
+  if (!task) task = take_open();
+  if (!task) task = take_batch();
+  if (!task) task = batches_.take_finish();
+  if (!task) return std::nullopt;
+  return Work{std::move(*task)};
+}
+
+// With the mutex held. What is found to be different must not pile up faster than it is sent.
+std::optional<Task> Plan::take_batch() {
+  std::optional<Task> task = batches_.take(!files_.is_full());
+  if (task) room_.notify_all();
+  return task;
+}
+
+// With the mutex held.
+std::optional<Task> Plan::take_open() {
+  std::optional<Task> task = files_.take_open();
+  if (task) room_.notify_all();
+  return task;
+}
+
+// With the mutex held: only hard links may be left. A file without anything in flight can still be open, if
+// another worker is just about to take its next piece.
 bool Plan::all_settled() const {
-  return walk_over_ && in_flight_ == last_in_flight_ && open_files_ == 0 && waiting_.empty() &&
-         given_back_.empty() && order_.empty();
+  return walk_over_ && in_flight_ == names_in_flight_ && files_.is_empty() && retransmits_.empty() &&
+         batches_.order().empty();
 }
 
-bool Plan::take_extent(Work& work, const void* worker) {
-  // A worker's own files first: another one's are never its to take, and those that are nobody's can wait.
-  for (const bool own : {true, false}) {
-    for (std::size_t i = 0; i < active_.size();) {
-      const FileTransfer& file = *active_[i];
-      if (!file.belongs_to(own ? worker : nullptr) || file.waits()) {
-        ++i;
-        continue;
-      }
-      if (take_extent_of(i, work, worker)) return true;
-    }
+// With the mutex held.
+std::optional<Task> Plan::take_last_names() {
+  if (!take_names_ || (names_in_turn_ && names_in_flight_ > 0)) return std::nullopt;
+  NamesTask task;
+  if (!take_names_(task.names)) {
+    take_names_ = nullptr;
+    return std::nullopt;
   }
-  return false;
+  batches_.order().begin(task.names);
+  ++names_in_flight_;
+  return task;
 }
 
-// True: an extent of the file, or its last step. False: it has no more extents, and is not active any longer.
-bool Plan::take_extent_of(std::size_t index, Work& work, const void* worker) {
-  work.file = active_[index];
-  if (const auto piece = work.file->take(worker, limits_)) {
-    work.kind = piece->spans == Spans::none ? Work::Kind::extent : Work::Kind::span;
-    work.extent = piece->extent;
-    work.spans = piece->spans;
-    work.by_kernel = piece->by_kernel;
-    return true;
-  }
-  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
-  return file_over(work);
-}
-
-// With the mutex held: when nothing of work.file is out any more, work becomes its last piece.
-bool Plan::file_over(Work& work) {
-  const FileTransfer::LastStep step = work.file->last_step();
-  if (step == FileTransfer::LastStep::none) return false;
-  work.kind = step == FileTransfer::LastStep::abandon ? Work::Kind::abandon : Work::Kind::commit;
-  return true;
-}
-
-bool Plan::take_open(Work& work) {
-  if (waiting_.empty() || open_files_ >= kOpenFilesMax) return false;
-  ++open_files_;
-  work.kind = Work::Kind::open;
-  work.file = std::move(waiting_.front());
-  work.file->set_id(next_file_id_++);
-  waiting_.pop_front();
-  room_.notify_all();
-  return true;
-}
-
-bool Plan::take_batch(Work& work) {
-  if (batches_.empty()) return false;
-  if (compare_first_) {
-    // What is found to be different must not pile up faster than it is sent.
-    if (order_.waiting_items() >= kQueuedItemsMax || waiting_.size() >= kLargeFilesMax) return false;
-    order_.begin(batches_.front());
-  }
-  work.kind = Work::Kind::batch;
-  work.batch = std::move(batches_.front());
-  batches_.pop_front();
-  queued_items_ -= work.batch.items.size();
-  room_.notify_all();
-  return true;
-}
-
-bool Plan::take_finish(Work& work) {
-  if (finishable_.empty()) return false;
-  work.kind = Work::Kind::batch;
-  while (!finishable_.empty() && work.batch.items.size() < kFinishBatch) {
-    DirectoryRef directory = std::move(finishable_.front());
-    finishable_.pop_front();
-    // A parent whose last open child is this very item follows it in the same archive, which spares a round
-    // trip for each level. Its count stays: the child is settled with the batch, and then so is the parent.
-    while (directory != nullptr) {
-      Item item;
-      item.kind = Item::Kind::finish;
-      directory->begin_finish();
-      item.directory = directory;
-      work.batch.items.push_back(std::move(item));
-      const DirectoryRef& parent = directory->parent();
-      const bool room = work.batch.items.size() < kFinishBatch;
-      directory = parent != nullptr && room && parent->finish_behind_last_child() ? parent : nullptr;
-    }
-  }
-  return true;
-}
-
-// Names that wait for another one, which takes the first one's place now, stay for the next round.
+// With the mutex held. A name that takes the place of a file's first one is copied, which is more to do.
 void Plan::make_link_batches() {
-  constexpr std::size_t kLinksInBatch = 256;
-  if (links_.empty()) return;
-  linked_.begin_round();
-  Batch batch;
-  const auto hand_out = [&] {
-    queued_items_ += batch.items.size();
-    if (compare_first_) order_.number(batch);
-    batches_.push_back(std::exchange(batch, {}));
-  };
-  for (std::size_t left = links_.size(); left > 0; --left) {
-    Item item = std::move(links_.front());
-    links_.pop_front();
-    const LinkedFiles::Turn turn = linked_.turn_of(item);
-    if (turn == LinkedFiles::Turn::wait) {
-      links_.push_back(std::move(item));
-      continue;
-    }
-    if (turn == LinkedFiles::Turn::copy) {
-      item.kind = Item::Kind::entry;
-      if (S_ISREG(item.status.st_mode)) totals_.bytes += static_cast<std::uint64_t>(item.status.st_size);
-    }
-    batch.items.push_back(std::move(item));
-    if (batch.items.size() == kLinksInBatch) hand_out();
+  std::vector<Item> links = linked_.next_round();
+  for (const Item& item : links) {
+    if (item.kind == Item::Kind::entry && S_ISREG(item.status.st_mode))
+      totals_.bytes += static_cast<std::uint64_t>(item.status.st_size);
   }
-  if (!batch.items.empty()) hand_out();
+  batches_.add_links(std::move(links));
+}
+
+// With the mutex held: a task has come back.
+void Plan::settle_one() {
+  --in_flight_;
+  bell_.ring();
 }
 
 bool Plan::settle_batch(Batch& batch) {
   std::lock_guard lock(mutex_);
-  for (; batch.settled < batch.next; ++batch.settled) {
-    child_settled(batch.items[batch.settled].waits());
-  }
+  for (; batch.settled < batch.next; ++batch.settled) settle_child(batch.items[batch.settled].waits());
   const bool last = batch.settled == batch.items.size();
-  if (last) {
-    --in_flight_;
-    wake_workers();
-  }
+  if (last) settle_one();
   return last;
 }
 
-void Plan::opened(const FileTransferRef& file, const OpenAnswer& answer) {
+bool Plan::settle_comparison(Batch& batch) {
   std::lock_guard lock(mutex_);
+  bell_.ring();
+  if (batches_.order().end(batch)) return true;
   --in_flight_;
-  if (answer.usable) {
-    file->begin(answer, block_bytes_for(limits_.extent_bytes));
-    active_.push_back(file);
-  } else {
-    --open_files_;
-    if (FileTransferRef again = file->reopened_for(answer)) {
-      waiting_.push_front(std::move(again));
-    } else {
-      child_settled(file->item().waits());
-    }
-  }
-  wake_workers();
+  return false;
+}
+
+void Plan::settle_names(const NamesBatch& names) {
+  std::lock_guard lock(mutex_);
+  batches_.order().end(names);
+  --names_in_flight_;
+  settle_one();
+}
+
+std::uint64_t Plan::first_serial() const {
+  std::lock_guard lock(mutex_);
+  return batches_.order().first();
+}
+
+void Plan::settle_open(const FileTransferRef& file, const OpenAnswer& answer) {
+  std::lock_guard lock(mutex_);
+  if (files_.settle_open(file, answer)) settle_child(file->item().waits());
+  settle_one();
+}
+
+void Plan::settle_last_step(const FileTransferRef& file) {
+  std::lock_guard lock(mutex_);
+  if (files_.settle_last_step(file)) settle_child(file->item().waits());
+  settle_one();
+}
+
+std::optional<Task> Plan::settle_extent(const FileTransferRef& file, const PieceAnswer& answer) {
+  std::lock_guard lock(mutex_);
+  std::optional<Task> last_step = files_.settle_extent(file, answer);
+  if (!last_step) settle_one();
+  return last_step;
+}
+
+std::optional<Task> Plan::settle_span(const FileTransferRef& file, Spans asked, const PieceAnswer& answer) {
+  std::lock_guard lock(mutex_);
+  std::optional<Task> last_step = files_.settle_span(file, asked, answer);
+  if (!last_step) settle_one();
+  return last_step;
+}
+
+void Plan::return_extent(const FileTransferRef& file, const io::Extent& extent) {
+  std::lock_guard lock(mutex_);
+  files_.return_extent(file, extent);
+  settle_one();
 }
 
 void Plan::stream_read(FileTransfer& file, std::size_t bytes, bool at_end) {
   std::lock_guard lock(mutex_);
   file.stream_read(bytes, at_end);
-  wake_workers();
+  bell_.ring();
 }
 
-void Plan::ended_early(FileTransfer& file, std::uint64_t end) {
+void Plan::chunks_cut(FileTransfer& file, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  file.chunks_cut(bytes);
+  bell_.ring();
+}
+
+void Plan::end_early(FileTransfer& file, std::uint64_t end) {
   std::lock_guard lock(mutex_);
   file.end_early(end);
 }
 
-bool Plan::settle_extent(Work& work, const PieceAnswer& answer) {
-  std::lock_guard lock(mutex_);
-  work.file->settle_extent(answer);
-  return settle_part(work);
-}
-
-void Plan::chunks_read(FileTransfer& file, std::uint64_t bytes) {
-  std::lock_guard lock(mutex_);
-  file.chunks_cut(bytes);
-  wake_workers();
-}
-
-bool Plan::settle_span(Work& work, const PieceAnswer& answer) {
-  std::lock_guard lock(mutex_);
-  if (work.file->settle_span(work.spans, answer)) make_active(work.file);
-  return settle_part(work);
-}
-
-// With the mutex held.
-void Plan::make_active(const FileTransferRef& file) {
-  if (std::find(active_.begin(), active_.end(), file) == active_.end()) active_.push_front(file);
-}
-
-// With the mutex held: an extent or span is done with. True: work has become the file's last piece.
-bool Plan::settle_part(Work& work) {
-  // As long as the file is among the active ones, take() is who finds out that it has no more extents.
-  const bool active = std::find(active_.begin(), active_.end(), work.file) != active_.end();
-  if (!active && file_over(work)) return true;
-  --in_flight_;
-  wake_workers();
-  return false;
-}
-
-void Plan::return_extent(Work& work) {
-  std::lock_guard lock(mutex_);
-  work.file->return_extent(work.extent);
-  make_active(work.file);
-  --in_flight_;
-  wake_workers();
-}
-
-void Plan::settle_file(const FileTransferRef& file) {
-  std::lock_guard lock(mutex_);
-  --in_flight_;
-  --open_files_;
-  if (file->begins_anew()) {
-    waiting_.push_front(file->anew());
-  } else {
-    child_settled(file->item().waits());
-  }
-  wake_workers();
-}
-
 void Plan::lose_stream(std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
-  given_back_.lose_stream(stream);
-  for (const FileTransferRef& file : active_) file->leave(worker);
-  wake_workers();
+  retransmits_.lose_stream(stream);
+  files_.leave(worker);
+  bell_.ring();
 }
 
-void Plan::give_back(Work work, std::size_t stream, const void* worker) {
+void Plan::give_back(Task task, std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
-  if (work.file != nullptr) work.file->leave(worker);
-  work.batch.next = work.batch.settled;
-  if (work.kind == Work::Kind::names) --last_in_flight_;
-  given_back_.add(stream, std::move(work));
-  --in_flight_;
-  wake_workers();
+  if (FileTransfer* file = file_of(task)) file->leave(worker);
+  if (auto* pack = std::get_if<PackTask>(&task)) pack->batch.next = pack->batch.settled;
+  if (std::holds_alternative<NamesTask>(task)) --names_in_flight_;
+  retransmits_.add(stream, std::move(task));
+  settle_one();
 }
 
 void Plan::settle_lost(std::size_t stream) {
   std::lock_guard lock(mutex_);
-  given_back_.confirm(stream);
-  --in_flight_;
-  wake_workers();
+  retransmits_.confirm(stream);
+  settle_one();
 }
 
 void Plan::stop() {
   stopped_ = true;
   std::lock_guard lock(mutex_);
   room_.notify_all();
-  waiting_takers_ = 1;
-  wake_workers();
+  bell_.note_waiting();
+  bell_.ring();
 }
 
 PlanTotals Plan::totals() const {
@@ -342,20 +272,12 @@ PlanTotals Plan::totals() const {
 
 void Plan::subscribe(io::Ring* ring) {
   std::lock_guard lock(mutex_);
-  rings_.push_back(ring);
+  bell_.subscribe(ring);
 }
 
 void Plan::unsubscribe(io::Ring* ring) {
   std::lock_guard lock(mutex_);
-  std::erase(rings_, ring);
-}
-
-// With the mutex held.
-void Plan::wake_workers() {
-  if (waiting_takers_ == 0) return;
-  waiting_takers_ = 0;
-  changes_.fetch_add(1, std::memory_order_release);
-  for (io::Ring* ring : rings_) ring->wake();
+  bell_.unsubscribe(ring);
 }
 
 }  // namespace rdcp::tree

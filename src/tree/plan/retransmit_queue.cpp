@@ -16,35 +16,32 @@ RetransmitQueue::Lost& RetransmitQueue::find(std::size_t stream) {
   return *at;
 }
 
-void RetransmitQueue::add(std::size_t stream, Work work) {
-  work.again = true;
+void RetransmitQueue::add(std::size_t stream, Task task) {
   Lost& lost = find(stream);
   if (lost.confirmed) {
-    ready_.push_back(std::move(work));
+    ready_.push_back(std::move(task));
   } else {
-    lost.held.push_back(std::move(work));
+    lost.held.push_back(std::move(task));
   }
 }
 
 void RetransmitQueue::confirm(std::size_t stream) {
   Lost& lost = find(stream);
   lost.confirmed = true;
-  for (Work& work : lost.held) ready_.push_back(std::move(work));
+  for (Task& task : lost.held) ready_.push_back(std::move(task));
   lost.held.clear();
 }
 
-bool RetransmitQueue::take(Work& work) {
+std::optional<Work> RetransmitQueue::take() {
   const auto untold = std::ranges::find(lost_, false, &Lost::told);
   if (untold != lost_.end()) {
     untold->told = true;
-    work.kind = Work::Kind::lost;
-    work.stream = untold->stream;
-    return true;
+    return Work{LostTask{untold->stream}};
   }
-  if (ready_.empty()) return false;
-  work = std::move(ready_.front());
+  if (ready_.empty()) return std::nullopt;
+  Work work{std::move(ready_.front()), true};
   ready_.pop_front();
-  return true;
+  return work;
 }
 
 bool RetransmitQueue::empty() const {

@@ -5,12 +5,13 @@
 
 #include "tree/fs/content_digest.h"
 #include "tree/source/stability.h"
+#include "tree/walk/travels.h"
 
 namespace rdcp::tree {
 
-CompareRequester::CompareRequester(const SyncSettings& sync, std::uint64_t digest_max,
-                                   const MetadataPolicy& policy, Plan& plan, NameTable& names)
-    : sync_(sync), digest_max_(digest_max), policy_(policy), plan_(plan), names_(names) {}
+CompareRequester::CompareRequester(Plan& plan, const SyncSettings& sync, std::uint64_t digest_max,
+                                   const ReadContext& reading)
+    : plan_(plan), sync_(sync), digest_max_(digest_max), reading_(reading) {}
 
 std::size_t CompareRequester::ask(Batch& batch, std::span<std::byte> slot) {
   writer_.begin(slot);
@@ -50,7 +51,7 @@ bool CompareRequester::make_question(const Item& item) {
   entry.xattrs.clear();
   entry.access_acl.clear();
   entry.default_acl.clear();
-  fill_from_stat(item.status, policy_, names_, entry);
+  fill_from_stat(item.status, reading_.policy, reading_.names, entry);
   entry.path = item.entry_path();
   entry.link_target = item.link_target;
   const bool digested = sync_.checksum && entry.type == EntryType::file &&
@@ -77,7 +78,7 @@ bool CompareRequester::make_question(const Item& item) {
 }
 
 bool CompareRequester::add_xattrs(int fd, bool is_path_fd) {
-  if (!read_xattrs(fd, is_path_fd, policy_, names_, question_.entry)) return false;
+  if (!read_xattrs(fd, is_path_fd, reading_.policy, reading_.names, question_.entry)) return false;
   question_.xattrs = digest_of_xattrs(question_.entry);
   return true;
 }

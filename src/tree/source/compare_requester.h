@@ -10,24 +10,19 @@
 #include "net/stream/frame.h"
 #include "tree/fs/directory_cursor.h"
 #include "tree/messages/job.h"
-#include "tree/meta/metadata.h"
 #include "tree/pages/compare.h"
+#include "tree/plan/item.h"
 #include "tree/plan/plan.h"
-#include "tree/plan/work.h"
+#include "tree/walk/read_context.h"
 
 namespace rdcp::tree {
 
 // One per worker; not thread-safe.
 class CompareRequester {
  public:
-  // digest_max: larger files are asked about without their content (--checksum); it is compared when they are
-  // open, by both sides at once.
-  CompareRequester(const SyncSettings& sync, std::uint64_t digest_max, const MetadataPolicy& policy,
-                   Plan& plan, NameTable& names);
-  // Another name of such a file must not be changed with it.
-  static bool is_compared_open(const struct stat& status, std::uint64_t digest_max) {
-    return static_cast<std::uint64_t>(status.st_size) > digest_max && status.st_nlink == 1;
-  }
+  // digest_max: see is_compared_open().
+  CompareRequester(Plan& plan, const SyncSettings& sync, std::uint64_t digest_max,
+                   const ReadContext& reading);
 
   // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until. 0:
   // none of them is a question.
@@ -45,11 +40,10 @@ class CompareRequester {
   bool add_xattrs(int fd, bool is_path_fd);
   DirectoryCursor& held(const Root& root);
 
+  Plan& plan_;
   const SyncSettings sync_;
   const std::uint64_t digest_max_;
-  const MetadataPolicy policy_;
-  Plan& plan_;
-  NameTable& names_;
+  const ReadContext reading_;
   QuestionWriter writer_;
   Question question_;
   const Root* held_root_ = nullptr;

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "tree/source/stability.h"
+#include "tree/source/sum_teller.h"
+#include "tree/walk/travels.h"
 
 namespace rdcp::tree {
 
@@ -32,14 +34,8 @@ ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
 
 }  // namespace
 
-Packer::Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync,
-               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
-    : plan_(plan),
-      sync_(sync),
-      policy_(policy),
-      names_(names),
-      reporter_(reporter),
-      scratch_(small_file_max + 1) {}
+Packer::Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const ReadContext& reading)
+    : plan_(plan), sync_(sync), reading_(reading), scratch_(small_file_max + 1) {}
 
 std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   packed_ = {};
@@ -58,8 +54,9 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
     const Outcome outcome = add(item);
     if (outcome == Outcome::full && writer_.entries() > 0) break;
     if (outcome == Outcome::full) {
-      reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(),
-                                        "its metadata does not fit into a chunk; try a larger --chunk-size"));
+      reading_.reporter.problem(
+          io::plain_error(io::ErrorKind::file, "copy", item.subject(),
+                          "its metadata does not fit into a chunk; try a larger --chunk-size"));
     }
     item.skipped = outcome != Outcome::added;
     if (outcome == Outcome::full || outcome == Outcome::skipped) plan_.linked().pass_on(item);
@@ -70,7 +67,7 @@ std::size_t Packer::pack(Batch& batch, std::span<std::byte> slot) {
   if (writer_.entries() == 0) return 0;
   const auto length = writer_.finish();
   if (length) return *length;
-  reporter_.problem(length.error());
+  reading_.reporter.problem(length.error());
   return 0;
 }
 
@@ -87,7 +84,7 @@ Packer::Outcome Packer::add(const Item& item) {
   if (is_file && travels_alone(item.status, scratch_.size() - 1)) return hand_back(item);
   if (is_file) return add_file(item);
   entry_ = {};
-  fill_from_stat(item.status, policy_, names_, entry_);
+  fill_from_stat(item.status, reading_.policy, reading_.names, entry_);
   entry_.path = item.entry_path();
   entry_.size = 0;
   if (item.kind == Item::Kind::hard_link) {
@@ -99,8 +96,8 @@ Packer::Outcome Packer::add(const Item& item) {
   entry_.attributes_only = item.verdict == Verdict::metadata;
   const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   if (fd) {
-    const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
-    if (!read) reporter_.problem(read.error());
+    const auto read = read_xattrs(fd.get(), true, reading_.policy, reading_.names, entry_);
+    if (!read) reading_.reporter.problem(read.error());
   }
   const Outcome outcome = add_entry({});
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
@@ -112,24 +109,24 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
   const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
-    reporter_.problem(io::errno_error("open", item.subject()));
+    reading_.reporter.problem(io::errno_error("open", item.subject()));
     return Outcome::skipped;
   }
   if (!unchanged(item.status, status)) return hand_back(item);
   entry_ = {};
-  fill_from_stat(status, policy_, names_, entry_);
+  fill_from_stat(status, reading_.policy, reading_.names, entry_);
   entry_.path = item.entry_path();
   entry_.size = 0;
   entry_.attributes_only = true;
-  const auto read = read_xattrs(fd.get(), true, policy_, names_, entry_);
-  if (!read) reporter_.problem(read.error());
+  const auto read = read_xattrs(fd.get(), true, reading_.policy, reading_.names, entry_);
+  if (!read) reading_.reporter.problem(read.error());
   return add_entry({});
 }
 
 Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
   const auto added = writer_.add(entry_, content);
   if (!added) {
-    reporter_.problem(added.error());
+    reading_.reporter.problem(added.error());
     return Outcome::skipped;
   }
   if (!*added) return Outcome::full;
@@ -168,7 +165,7 @@ Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status,
     before = status;
   }
   if (static_cast<std::size_t>(status.st_size) >= scratch_.size()) return Read::too_large;
-  reporter_.problem(changed_error(item.subject(), true));
+  reading_.reporter.problem(changed_error(item.subject(), true));
   status.st_mtim = torn_mtime(item.status, status, sync_);
   return Read::whole;
 }
@@ -219,17 +216,18 @@ io::Fd Packer::open_file(const Item& item) {
 Packer::Outcome Packer::add_file(const Item& item) {
   const io::Fd fd = open_file(item);
   if (!fd) {
-    reporter_.problem(io::errno_error("open", item.subject()));
+    reading_.reporter.problem(io::errno_error("open", item.subject()));
     return Outcome::skipped;
   }
   struct stat status {};
   std::size_t bytes = 0;
   const Read read = read_content(item, fd.get(), status, bytes);
-  if (read == Read::failed) reporter_.problem(io::errno_error("read", item.subject()));
+  if (read == Read::failed) reading_.reporter.problem(io::errno_error("read", item.subject()));
   if (read == Read::too_large || read == Read::endless) return hand_back(item, read == Read::endless);
   if (read != Read::whole) return Outcome::skipped;
   if (!S_ISREG(status.st_mode)) {
-    reporter_.problem(io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
+    reading_.reporter.problem(
+        io::plain_error(io::ErrorKind::file, "copy", item.subject(), "is no longer a file"));
     return Outcome::skipped;
   }
   entry_.xattrs.clear();
@@ -238,13 +236,13 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.data.clear();
   entry_.link_target.clear();
   entry_.attributes_only = false;
-  fill_from_stat(status, policy_, names_, entry_);
+  fill_from_stat(status, reading_.policy, reading_.names, entry_);
   entry_.path = item.entry_path();
   entry_.size = bytes;
   note_holes(fd.get(), status);
   if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) return hand_back(item);
-  const auto attributes = read_xattrs(fd.get(), false, policy_, names_, entry_);
-  if (!attributes) reporter_.problem(attributes.error());
+  const auto attributes = read_xattrs(fd.get(), false, reading_.policy, reading_.names, entry_);
+  if (!attributes) reading_.reporter.problem(attributes.error());
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) return hand_back(item);
@@ -254,21 +252,22 @@ Packer::Outcome Packer::add_file(const Item& item) {
 std::size_t Packer::pack_header(const FileTransfer& file, std::span<std::byte> slot) {
   packed_ = {};
   Entry entry;
-  fill_from_stat(file.opened().status, policy_, names_, entry);
+  fill_from_stat(file.opened().status, reading_.policy, reading_.names, entry);
   entry.type = EntryType::file;
   entry.path = file.item().entry_path();
   entry.size = 0;
   const bool has_none = file.is_byte_stream() && file.item().root().opened;
-  const auto read =
-      has_none ? io::Result<void>() : read_xattrs(file.opened().fd.get(), false, policy_, names_, entry);
-  if (!read) reporter_.problem(read.error());
+  const auto read = has_none
+                        ? io::Result<void>()
+                        : read_xattrs(file.opened().fd.get(), false, reading_.policy, reading_.names, entry);
+  if (!read) reading_.reporter.problem(read.error());
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});
   if (added && *added) {
     const auto length = writer_.finish();
     if (length) return *length;
   }
-  reporter_.problem(
+  reading_.reporter.problem(
       added && !*added
           ? io::plain_error(io::ErrorKind::file, "copy", file.item().subject(),
                             "its metadata does not fit into a chunk; try a larger --chunk-size")

@@ -10,31 +10,19 @@
 #include "io/arena.h"
 #include "io/fd.h"
 #include "tree/archive/archive.h"
-#include "tree/meta/metadata.h"
+#include "tree/messages/sync_settings.h"
 #include "tree/plan/plan.h"
-#include "tree/plan/work.h"
-#include "tree/protocol/reporter.h"
-#include "tree/source/sum_teller.h"
+#include "tree/source/source_totals.h"
+#include "tree/walk/read_context.h"
 
 namespace rdcp::tree {
-
-// True for a file that is not packed with others: a large one, or one much smaller on the disk than it says,
-// which is sent by extents, so that holes stay holes. Below a few pages that is not worth a file of its own:
-// filesystems that pack or compress small files would make every file look sparse.
-inline bool travels_alone(const struct stat& status, std::uint64_t small_file_max) {
-  constexpr off_t kSparseMin = 64 << 10;
-  const bool sparse =
-      status.st_size >= kSparseMin && status.st_blocks * 512 < status.st_size - status.st_blksize;
-  return S_ISREG(status.st_mode) && (static_cast<std::uint64_t>(status.st_size) > small_file_max || sparse);
-}
 
 // One per worker; not thread-safe. Reads small files on the worker's own thread: most of the time they are
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
   // Of a sync the walk has not told large files from small ones, so the former go back to the plan.
-  Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const MetadataPolicy& policy,
-         NameTable& names, Reporter& reporter);
+  Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const ReadContext& reading);
 
   // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
   // last one dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been
@@ -45,14 +33,7 @@ class Packer {
   // reported.
   std::size_t pack_header(const FileTransfer& file, std::span<std::byte> slot);
 
-  // Of the last pack(): what to count when it is settled.
-  struct Packed {
-    std::uint64_t files = 0;
-    std::uint64_t directories = 0;
-    std::uint64_t others = 0;
-    std::uint64_t content_bytes = 0;
-    std::vector<SumLine> sums;  // if they are wanted
-  };
+  // Of the last pack().
   const Packed& packed() const { return packed_; }
   void want_sums() { wants_sums_ = true; }
 
@@ -72,9 +53,7 @@ class Packer {
 
   Plan& plan_;
   const SyncSettings sync_;
-  const MetadataPolicy policy_;
-  NameTable& names_;
-  Reporter& reporter_;
+  const ReadContext reading_;
   ArchiveWriter writer_;
   std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
   Entry entry_;

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tree/source/walker_thread.h"
+#include "tree/walk/walker_thread.h"
 
 namespace rdcp::tree {
 
@@ -40,7 +40,7 @@ void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
   item.directory = level.directory;
   item.name = group.name;
   const bool found = ::fstatat(level.fd.get(), item.name.c_str(), &item.status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!found && group.itself) walker_.reporter_.problem(io::errno_error("open", item.subject()));
+  if (!found && group.itself) walker_.reading_.reporter.problem(io::errno_error("open", item.subject()));
   const bool wanted = found && (group.itself || level.directory->scope().whole) && !hides(item);
   const bool passable =
       found && S_ISDIR(item.status.st_mode) && (wanted || leads_to_wanted(root, group.beneath));
@@ -76,10 +76,10 @@ void Walker::Thread::tell_missing(const Root& root, const NamedPaths::Range& nam
     struct stat status {};
     if (look_up(root, named, status)) continue;
     const std::string path = join_path(root.given, walker_.choice_.names.path(named));
-    walker_.reporter_.problem(errno == ELOOP
-                                  ? io::plain_error(io::ErrorKind::file, "open", path,
-                                                    "a symbolic link leads there; none is followed")
-                                  : io::errno_error("open", path));
+    walker_.reading_.reporter.problem(errno == ELOOP
+                                          ? io::plain_error(io::ErrorKind::file, "open", path,
+                                                            "a symbolic link leads there; none is followed")
+                                          : io::errno_error("open", path));
   }
 }
 

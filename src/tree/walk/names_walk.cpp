@@ -1,4 +1,4 @@
-#include "tree/source/names_walk.h"
+#include "tree/walk/names_walk.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +9,7 @@
 #include "net/stream/frame.h"
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
+#include "tree/plan/item.h"
 
 namespace rdcp::tree {
 

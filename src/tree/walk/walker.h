@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "io/thread.h"
-#include "tree/meta/metadata.h"
 #include "tree/plan/plan.h"
-#include "tree/plan/work.h"
-#include "tree/protocol/reporter.h"
+#include "tree/plan/root.h"
 #include "tree/select/choice.h"
+#include "tree/walk/read_context.h"
 
 namespace rdcp::tree {
 
@@ -30,12 +29,12 @@ struct WalkLimits {
 // Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
 // opened through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads
 // nowhere. What the filter hides is not even entered. Memory is bounded by the depth and one buffer of names
-// at each level, plus what the plan holds. DirectoryCache deeper than kHeldOpen keep their position, not
-// their descriptor.
+// at each level, plus what the plan holds. Directories deeper than kHeldOpen keep their position, not their
+// descriptor.
 class Walker {
  public:
   Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
-         const MetadataPolicy& policy, NameTable& names, Reporter& reporter);
+         const ReadContext& reading);
   ~Walker();  // stops the plan if the walk is not over, and joins
 
   // By as many threads as are to be had of these. Error: there is none.
@@ -57,9 +56,7 @@ class Walker {
   const std::vector<Root>& roots_;
   const Choice& choice_;
   const WalkLimits limits_;
-  const MetadataPolicy policy_;
-  NameTable& names_;
-  Reporter& reporter_;
+  const ReadContext reading_;
 
   std::mutex mutex_;
   std::condition_variable offered_changed_;

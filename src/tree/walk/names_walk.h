@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "tree/pages/names_page.h"
-#include "tree/plan/plan.h"
-#include "tree/plan/work.h"
+#include "tree/plan/root.h"
 #include "tree/protocol/reporter.h"
 #include "tree/select/choice.h"
 

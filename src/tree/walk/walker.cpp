@@ -1,4 +1,4 @@
-#include "tree/source/walker.h"
+#include "tree/walk/walker.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,11 +9,9 @@
 #include <cstring>
 #include <memory>
 
-#include "tree/archive/archive.h"
 #include "tree/fs/own_names.h"
-#include "tree/source/compare_requester.h"
-#include "tree/source/packer.h"
-#include "tree/source/walker_thread.h"
+#include "tree/walk/travels.h"
+#include "tree/walk/walker_thread.h"
 
 namespace rdcp::tree {
 
@@ -48,7 +46,7 @@ void Walker::Thread::add_item(Item item) {
   if (item.status.st_nlink > 1 && !walker_.plan_.linked().is_first(item)) {
     item.kind = Item::Kind::hard_link;
     walker_.plan_.count(1, 0);
-    walker_.plan_.add_link(std::move(item));
+    walker_.plan_.linked().add(std::move(item));
     return;
   }
   const auto size = regular ? static_cast<std::uint64_t>(item.status.st_size) : 0;
@@ -100,7 +98,7 @@ void Walker::Thread::read_buffer(Level& level) {
   DirectoryTracker& directory = *level.directory;
   const bool first = !std::exchange(level.started, true);
   if ((!level.fd && !open_level(level)) || (first && !note_directory(level))) {
-    walker_.reporter_.problem(io::errno_error("open directory", subject(directory)));
+    walker_.reading_.reporter.problem(io::errno_error("open directory", subject(directory)));
     level.at_end = true;
     if (first) directory.set_unreadable();  // it has no metadata to be finished with
     return;
@@ -120,10 +118,11 @@ bool Walker::Thread::note_directory(Level& level) {
   if (::fstat(level.fd.get(), &status) != 0) return false;
   level.names = level.directory->scope().names;
   Entry metadata;
-  fill_from_stat(status, walker_.policy_, walker_.names_, metadata);
+  fill_from_stat(status, walker_.reading_.policy, walker_.reading_.names, metadata);
   metadata.size = 0;
-  const auto read = read_xattrs(level.fd.get(), false, walker_.policy_, walker_.names_, metadata);
-  if (!read) walker_.reporter_.problem(read.error());
+  const auto read =
+      read_xattrs(level.fd.get(), false, walker_.reading_.policy, walker_.reading_.names, metadata);
+  if (!read) walker_.reading_.reporter.problem(read.error());
   level.directory->set_metadata(std::move(metadata));
   if (walker_.limits_.compares) enter(level.directory);
   return true;
@@ -131,7 +130,8 @@ bool Walker::Thread::note_directory(Level& level) {
 
 void Walker::Thread::list_some(Level& level) {
   const long bytes = ::syscall(SYS_getdents64, level.fd.get(), buffer_.data(), buffer_.size());
-  if (bytes < 0) walker_.reporter_.problem(io::errno_error("list directory", subject(*level.directory)));
+  if (bytes < 0)
+    walker_.reading_.reporter.problem(io::errno_error("list directory", subject(*level.directory)));
   if (bytes <= 0) level.at_end = true;
   for (long at = 0; at < bytes;) {
     const auto* raw = reinterpret_cast<const RawEntry*>(buffer_.data() + at);
@@ -166,7 +166,7 @@ void Walker::Thread::add_entry(Level& level, const char* name, unsigned char typ
   if (type == DT_DIR && !walker_.choice_.selection.one_file_system) {
     item.status.st_mode = S_IFDIR;
   } else if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
-    walker_.reporter_.problem(io::errno_error("stat", item.subject()));
+    walker_.reading_.reporter.problem(io::errno_error("stat", item.subject()));
     return;
   }
   if (hides(item)) return;
@@ -187,7 +187,7 @@ void Walker::Thread::add_found(Level& level, Item item, const DirectoryScope& sc
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(level.fd.get(), item.name.c_str(), target, sizeof target);
     if (length < 0) {
-      walker_.reporter_.problem(io::errno_error("read link", item.subject()));
+      walker_.reading_.reporter.problem(io::errno_error("read link", item.subject()));
       return;
     }
     item.link_target.assign(target, static_cast<std::size_t>(length));
@@ -195,9 +195,9 @@ void Walker::Thread::add_found(Level& level, Item item, const DirectoryScope& sc
   // Here and not where it is compared: the directory is open, and the kernel has just looked the name up.
   const auto& digest_max = walker_.limits_.digest_max;
   const bool is_opened = digest_max && S_ISREG(item.status.st_mode) && item.status.st_nlink == 1 &&
-                         !CompareRequester::is_compared_open(item.status, *digest_max);
+                         !is_compared_open(item.status, *digest_max);
   if (walker_.limits_.compares && !is_opened) {
-    item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.policy_);
+    item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.reading_.policy);
   }
   add_item(std::move(item));
 }
@@ -219,19 +219,13 @@ void Walker::Thread::finish_level(Level& level) {
 void Walker::Thread::add_single(const Root& root) {
   Level level(std::make_shared<DirectoryTracker>(root));
   level.fd.reset(::fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!level.fd) return walker_.reporter_.problem(io::errno_error("open", root.given));
+  if (!level.fd) return walker_.reading_.reporter.problem(io::errno_error("open", root.given));
   add_entry(level, root.name.c_str(), DT_UNKNOWN);
 }
 
 Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
-               const MetadataPolicy& policy, NameTable& names, Reporter& reporter)
-    : plan_(plan),
-      roots_(roots),
-      choice_(choice),
-      limits_(limits),
-      policy_(policy),
-      names_(names),
-      reporter_(reporter) {}
+               const ReadContext& reading)
+    : plan_(plan), roots_(roots), choice_(choice), limits_(limits), reading_(reading) {}
 
 Walker::~Walker() {
   plan_.stop();
@@ -274,7 +268,8 @@ void Walker::walk_singles() {
 void Walker::add_top(const Root& root) {
   DirectoryScope scope;
   struct stat status {};
-  if (::fstat(root.fd.get(), &status) != 0) return reporter_.problem(io::errno_error("stat", root.given));
+  if (::fstat(root.fd.get(), &status) != 0)
+    return reading_.reporter.problem(io::errno_error("stat", root.given));
   scope.device = status.st_dev;
   if (choice_.selection.named_only) {
     scope.names = choice_.names.all();

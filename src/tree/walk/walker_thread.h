@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tree/source/walker.h"
+#include "tree/walk/walker.h"
 
 namespace rdcp::tree {
 

@@ -1,0 +1,35 @@
+// Wakes workers that found nothing to do.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "io/ring.h"
+
+namespace rdcp::tree {
+
+// Part of the plan, behind its mutex but for changes(). Nobody is woken as long as nobody waits.
+class WorkerBell {
+ public:
+  void subscribe(io::Ring* ring) { rings_.push_back(ring); }
+  void unsubscribe(io::Ring* ring) { std::erase(rings_, ring); }
+  // Somebody found nothing, and will look again when the bell rings.
+  void note_waiting() { anyone_waits_ = true; }
+  void ring() {
+    if (!anyone_waits_) return;
+    anyone_waits_ = false;
+    changes_.fetch_add(1, std::memory_order_release);
+    for (io::Ring* ring : rings_) ring->wake();
+  }
+  // Any thread: another number than before where it rang meanwhile.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+
+ private:
+  std::vector<io::Ring*> rings_;
+  bool anyone_waits_ = false;
+  std::atomic<std::uint64_t> changes_{0};
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,113 @@
+// What tasks work with: a slot's content and how it comes about, and what a worker lends them.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "io/ring.h"
+#include "io/step.h"
+#include "net/stream/frame.h"
+#include "tree/plan/task.h"
+#include "tree/source/compare_requester.h"
+#include "tree/source/packer.h"
+#include "tree/source/source_session.h"
+#include "tree/streams/worker.h"
+
+namespace rdcp::tree {
+
+// What a slot holds, ready to be sent.
+struct FilledSlot {
+  // nothing: there was nothing to send; failed: neither is there, and that has been reported.
+  enum class State : std::uint8_t { ready, nothing, failed };
+  FilledSlot() = default;
+  explicit FilledSlot(State state) : state(state) {}
+  explicit FilledSlot(const net::Frame& frame, std::size_t length = 0)
+      : frame(frame), length(length), moves(length) {}
+  bool is_ready() const { return state == State::ready; }
+
+  net::Frame frame;
+  std::size_t length = 0;   // of its payload
+  std::uint64_t moves = 0;  // bytes that take their turn (--bwlimit): the kernel moves more than is sent
+  Packed packed;            // to be counted when the target has it
+  State state = State::ready;
+  // Damaged on the way, it is read anew; else it is sent again as it was, with the digest it had.
+  bool read_anew = false;
+};
+
+// What became of it.
+struct SlotAnswer {
+  const FilledSlot& filled;
+  std::span<const std::byte> slot;  // still as it was sent
+  net::AckStatus status = net::AckStatus::refused;
+  const net::Verdicts& verdicts;
+  bool is_done() const { return filled.is_ready() && status == net::AckStatus::done; }
+  // The target did not take it, or there was a failure here.
+  bool is_failure() const { return !is_done() && filled.state != FilledSlot::State::nothing; }
+};
+
+// What a worker lends to its tasks. Not thread-safe.
+struct TaskContext {
+  SourceSession& session;
+  io::Ring& ring;
+  RegisteredFiles& files;
+  Packer& packer;
+  CompareRequester& requester;
+  StageTimes& times;
+  std::uint32_t& endless_reads;  // under way, of what has no size: nobody knows for how long
+};
+
+// With a digest of the payload in slot.
+FilledSlot with_digest(net::Frame frame, std::span<const std::byte> slot, std::size_t length,
+                       const TaskContext& context);
+
+// A read of an extent into a slot.
+class DataRead {
+ public:
+  DataRead(DataTask& task, std::span<std::byte> slot, const TaskContext& context);
+  io::Operation& operation() { return operation_; }
+  FilledSlot finish();
+
+ private:
+  DataTask& task_;
+  const std::span<std::byte> slot_;
+  const TaskContext& context_;
+  const io::Clock::time_point begun_ = io::Clock::now();
+  io::RingFile place_;
+  const RegisteredFiles::Use use_;
+  io::Operation operation_;
+};
+
+// A slot being filled: at once, by one read, or in several steps. Awaited once, as a named variable; only the
+// last allocates.
+class Filling {
+ public:
+  Filling(FilledSlot filled) : way_(std::move(filled)) {}
+  Filling(io::Step<FilledSlot> steps) : way_(std::move(steps)) {}
+  Filling(DataTask& task, std::span<std::byte> slot, const TaskContext& context)
+      : way_(std::in_place_type<DataRead>, task, slot, context) {}
+
+  bool await_ready() {
+    DataRead* read = std::get_if<DataRead>(&way_);
+    return read != nullptr ? read->operation().await_ready() : std::holds_alternative<FilledSlot>(way_);
+  }
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    DataRead* read = std::get_if<DataRead>(&way_);
+    if (read == nullptr) return std::get<io::Step<FilledSlot>>(way_).await_suspend(waiter);
+    read->operation().await_suspend(waiter);
+    return true;
+  }
+  FilledSlot await_resume() {
+    if (DataRead* read = std::get_if<DataRead>(&way_)) return read->finish();
+    if (auto* steps = std::get_if<io::Step<FilledSlot>>(&way_)) return steps->await_resume();
+    return std::move(std::get<FilledSlot>(way_));
+  }
+
+ private:
+  std::variant<FilledSlot, io::Step<FilledSlot>, DataRead> way_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,51 @@
+// Opens every SRC that the user named, and says what it is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+#include "tree/messages/job.h"
+#include "tree/plan/file_transfer.h"
+#include "tree/plan/root.h"
+#include "tree/protocol/reporter.h"
+#include "tree/streams/standard_streams.h"
+
+namespace rdcp::tree {
+
+// Not thread-safe until they are open.
+class SourceRoots {
+ public:
+  // job: the paths, and how they are to be taken. reporter: outlives this.
+  SourceRoots(const SourceJob& job, const StandardStreams& standard, Reporter& reporter);
+
+  // For each path of the job; what cannot be used has been reported.
+  std::vector<PathFacts> open();
+  const std::vector<Root>& all() const { return roots_; }
+  // The SRC, if it is only one and a directory; null: else.
+  const Root* only_directory() const;
+  // Before the first worker starts: Entry::path of each path's top.
+  void set_landings(const std::vector<std::string>& landings);
+  // A root that is open already, as one large file, of known size (block device) or not. Null: it is not
+  // wanted, or cannot be read, which has been reported.
+  FileTransferRef file_of(const Root& root) const;
+
+ private:
+  PathFacts open_one(const std::string& path);
+  PathFacts open_standard_input();
+  PathFacts open_directory(const std::string& path);
+  PathFacts open_special(const std::string& path, mode_t mode);
+  PathFacts open_single(const std::string& path, const struct stat& status);
+  PathFacts refuse(const io::Error& why);
+  PathFacts add(Root root, PathKind kind);
+
+  const SourceJob job_;
+  const StandardStreams standard_;
+  Reporter& reporter_;
+  std::vector<Root> roots_;
+  std::vector<int> root_of_path_;  // index into roots_ or -1, for each path of the job
+};
+
+}  // namespace rdcp::tree

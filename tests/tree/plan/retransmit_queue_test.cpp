@@ -1,0 +1,88 @@
+// What was under way on lost streams.
+#include "tree/plan/retransmit_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace rdcp::tree {
+namespace {
+
+Task batch_of(std::size_t items) {
+  PackTask task;
+  task.batch.items.resize(items);
+  return task;
+}
+
+std::size_t stream_of(const std::optional<Work>& work) {
+  return std::get<LostTask>(work->task).stream;
+}
+
+TEST(RetransmitQueue, TheTargetIsToldOfEachLostStreamOnce) {
+  RetransmitQueue queue;
+  EXPECT_TRUE(queue.empty());
+  queue.lose_stream(2);
+  queue.lose_stream(5);
+  EXPECT_FALSE(queue.empty());
+  const auto first = queue.take();
+  EXPECT_EQ(stream_of(first), 2u);
+  EXPECT_FALSE(first->again) << "that is said for the first time";
+  EXPECT_EQ(stream_of(queue.take()), 5u);
+  EXPECT_FALSE(queue.take());
+}
+
+TEST(RetransmitQueue, NothingIsSentAgainBeforeTheTargetHasAnswered) {
+  RetransmitQueue queue;
+  queue.lose_stream(0);
+  queue.add(0, batch_of(3));
+  (void)queue.take();
+  EXPECT_FALSE(queue.take()) << "it could meet itself";
+  queue.confirm(0);
+  const auto work = queue.take();
+  ASSERT_TRUE(work);
+  EXPECT_TRUE(work->again);
+  EXPECT_EQ(std::get<PackTask>(work->task).batch.items.size(), 3u);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(RetransmitQueue, WhatComesAfterTheAnswerIsReadyAtOnce) {
+  RetransmitQueue queue;
+  queue.lose_stream(0);
+  (void)queue.take();
+  queue.confirm(0);
+  EXPECT_TRUE(queue.empty());
+  queue.add(0, batch_of(1));
+  EXPECT_FALSE(queue.empty());
+  EXPECT_TRUE(queue.take());
+}
+
+TEST(RetransmitQueue, EachStreamIsAnsweredForByItself) {
+  RetransmitQueue queue;
+  queue.lose_stream(0);
+  queue.lose_stream(1);
+  queue.add(0, batch_of(1));
+  queue.add(1, batch_of(2));
+  (void)queue.take();
+  (void)queue.take();
+  queue.confirm(1);
+  EXPECT_EQ(std::get<PackTask>(queue.take()->task).batch.items.size(), 2u);
+  EXPECT_FALSE(queue.take());
+  EXPECT_FALSE(queue.empty()) << "the other stream is not answered for";
+}
+
+// The answer to a `lost` frame may get lost itself, with the stream that it was to come over.
+TEST(RetransmitQueue, AQuestionThatWasLostItselfIsAskedAgain) {
+  RetransmitQueue queue;
+  queue.lose_stream(0);
+  (void)queue.take();
+  queue.lose_stream(1);
+  queue.add(1, LostTask{0});
+  (void)queue.take();
+  queue.confirm(1);
+  const auto work = queue.take();
+  EXPECT_EQ(stream_of(work), 0u);
+  EXPECT_FALSE(queue.empty());
+  queue.confirm(0);
+  EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace rdcp::tree
