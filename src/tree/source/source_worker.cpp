@@ -121,9 +121,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       const Plan::Next next = session_.plan().take(work, this);
       if (next == Plan::Next::none) break;
       if (next == Plan::Next::wait) {
-        // Idle at the end of the walk only means that there is less work than workers.
-        std::uint64_t not_counted = 0;
-        const Stopwatch watch(session_.plan().totals().complete ? not_counted : times_.idle_ns);
+        const Stopwatch watch(idle_time());
         co_await idle_->wait();
         continue;
       }
@@ -171,6 +169,11 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     const auto sent = co_await stream_->send(bare_frame(FrameKind::end, 0), {});
     if (!sent) lose_stream(sent.error());
   }
+}
+
+// Idle at the end of the walk only means that there is less work than workers.
+std::uint64_t& SourceWorker::idle_time() {
+  return session_.plan().totals().complete ? not_counted_ns_ : times_.idle_ns;
 }
 
 void SourceWorker::note_answer(const FilledSlot& filled, AckStatus status) {

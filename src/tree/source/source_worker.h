@@ -32,6 +32,7 @@ class SourceWorker {
   bool look_around(std::uint64_t& changes, std::uint64_t& losses);
   void tell_totals();
   io::Task slot_loop(std::span<std::byte> slot);
+  std::uint64_t& idle_time();
   void note_answer(const FilledSlot& filled, net::AckStatus status);
   // What follows for the same slot; none: the work is done with.
   std::optional<Task> settle_work(Task& task, const SlotAnswer& answer);
@@ -44,6 +45,7 @@ class SourceWorker {
   Packer packer_;
   CompareRequester requester_;
   StageTimes times_;
+  std::uint64_t not_counted_ns_ = 0;
   // The ring and the stream end before the tasks and the arena, which the kernel and a peer in this process
   // may still know of where the ring broke.
   std::optional<io::Arena> arena_;
