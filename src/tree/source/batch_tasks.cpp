@@ -16,7 +16,7 @@ bool settle_batch(Batch& batch, Packed packed, SourceSession& session) {
 
 }  // namespace
 
-FilledSlot fill(PackTask& task, std::span<std::byte> slot, const TaskContext& context) {
+FilledSlot fill(PackTask& task, std::span<std::byte> slot, TaskContext& context) {
   const Stopwatch watch(context.times.read_busy_ns);
   const std::size_t length = context.packer.pack(task.batch, slot);
   if (length == 0) return FilledSlot(FilledSlot::State::nothing);
@@ -25,13 +25,13 @@ FilledSlot fill(PackTask& task, std::span<std::byte> slot, const TaskContext& co
   return filled;
 }
 
-std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, TaskContext& context) {
   Packed packed = answer.is_done() ? answer.filled.packed : Packed();
   if (settle_batch(task.batch, std::move(packed), context.session)) return std::nullopt;
   return std::move(task);
 }
 
-FilledSlot fill(CompareTask& task, std::span<std::byte> slot, const TaskContext& context) {
+FilledSlot fill(CompareTask& task, std::span<std::byte> slot, TaskContext& context) {
   const Stopwatch watch(context.times.read_busy_ns);
   const std::size_t length = context.requester.ask(task.batch, slot);
   if (length == 0) return FilledSlot(FilledSlot::State::nothing);
@@ -42,7 +42,7 @@ FilledSlot fill(CompareTask& task, std::span<std::byte> slot, const TaskContext&
 
 // A page of the batch is answered. What is equal is done with; what is not is sent, by this slot unless it
 // has to wait for other batches.
-std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, TaskContext& context) {
   net::Verdicts verdicts = answer.verdicts;
   for (std::size_t i = 0; answer.is_failure() && i < net::Verdicts::kCount; ++i) {
     verdicts.set(i, static_cast<std::uint8_t>(Verdict::refused));

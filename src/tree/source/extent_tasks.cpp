@@ -26,7 +26,7 @@ std::uint64_t place_of(const DataTask& task) {
 // A chunk out of what was read. Less than asked for means that the file has become shorter; that is told at
 // the end.
 FilledSlot take_read(DataTask& task, const io::IoResult& read, std::span<std::byte> slot,
-                     const TaskContext& context) {
+                     TaskContext& context) {
   Plan& plan = context.session.plan();
   FileTransfer& file = *task.file;
   const std::size_t bytes = std::min<std::size_t>(read.bytes, task.extent.length);
@@ -49,7 +49,7 @@ FilledSlot take_read(DataTask& task, const io::IoResult& read, std::span<std::by
 }
 
 // A FIFO has no end before it has had a writer.
-io::Step<FilledSlot> fill_from_writer(DataTask& task, std::span<std::byte> slot, const TaskContext& context) {
+io::Step<FilledSlot> fill_from_writer(DataTask& task, std::span<std::byte> slot, TaskContext& context) {
   const io::Clock::time_point before = io::Clock::now();
   ++context.endless_reads;
   co_await context.ring.poll(task.file->opened().fd.get(), POLLIN);
@@ -61,7 +61,7 @@ io::Step<FilledSlot> fill_from_writer(DataTask& task, std::span<std::byte> slot,
 }
 
 std::optional<Task> settle_sent(const FileTransferRef& file, const io::Extent& extent,
-                                const SlotAnswer& answer, const TaskContext& context) {
+                                const SlotAnswer& answer, TaskContext& context) {
   Plan& plan = context.session.plan();
   if (answer.status == AckStatus::unsupported) {
     plan.return_extent(file, extent);
@@ -80,14 +80,14 @@ std::optional<Task> settle_sent(const FileTransferRef& file, const io::Extent& e
 }  // namespace
 
 FilledSlot with_digest(net::Frame frame, std::span<const std::byte> slot, std::size_t length,
-                       const TaskContext& context) {
+                       TaskContext& context) {
   const Stopwatch watch(context.times.digest_ns);
   frame.length = static_cast<std::uint32_t>(length);
   frame.digest = io::digest_of(slot.first(length));
   return FilledSlot(frame, length);
 }
 
-DataRead::DataRead(DataTask& task, std::span<std::byte> slot, const TaskContext& context)
+DataRead::DataRead(DataTask& task, std::span<std::byte> slot, TaskContext& context)
     : task_(task),
       slot_(slot),
       context_(context),
@@ -106,13 +106,13 @@ FilledSlot DataRead::finish() {
   return take_read(task_, read, slot_, context_);
 }
 
-Filling fill(DataTask& task, std::span<std::byte> slot, const TaskContext& context) {
+Filling fill(DataTask& task, std::span<std::byte> slot, TaskContext& context) {
   const bool first = task.file->is_byte_stream() && task.extent.offset == 0;
   if (first && task.file->item().root().waits_for_writer) return fill_from_writer(task, slot, context);
   return Filling(task, slot, context);
 }
 
-FilledSlot fill(CopyRangeTask& task, std::span<std::byte>, const TaskContext&) {
+FilledSlot fill(CopyRangeTask& task, std::span<std::byte>, TaskContext&) {
   net::Frame frame = bare_frame(FrameKind::copy_range, task.file->id());
   frame.offset = task.extent.offset;
   const std::int64_t fd = task.file->opened().fd.get();
@@ -124,11 +124,11 @@ FilledSlot fill(CopyRangeTask& task, std::span<std::byte>, const TaskContext&) {
   return filled;
 }
 
-std::optional<Task> settle(DataTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(DataTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_sent(task.file, task.extent, answer, context);
 }
 
-std::optional<Task> settle(CopyRangeTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(CopyRangeTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_sent(task.file, task.extent, answer, context);
 }
 

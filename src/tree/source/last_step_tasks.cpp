@@ -56,7 +56,7 @@ bool take_last_look(FileTransfer& file, SourceSession& session) {
   return true;
 }
 
-FilledSlot commit(CommitTask& task, std::span<std::byte> slot, const TaskContext& context) {
+FilledSlot commit(CommitTask& task, std::span<std::byte> slot, TaskContext& context) {
   const Stopwatch watch(context.times.read_busy_ns);
   FileTransfer& file = *task.file;
   net::Frame frame = bare_frame(FrameKind::commit, file.id());
@@ -74,7 +74,7 @@ FilledSlot commit(CommitTask& task, std::span<std::byte> slot, const TaskContext
 // Reads a large file's content once more, in order, for its line in a list, since its chunks were read in any
 // order. None: that cannot be told; where this is because of a failure, it has been reported.
 io::Step<std::optional<io::Digest>> digest_in_order(const FileTransfer& file, std::span<std::byte> slot,
-                                                    const TaskContext& context) {
+                                                    TaskContext& context) {
   io::RunningDigest content;
   for (std::uint64_t at = 0; at < file.length();) {
     io::RingFile place = file.opened().file;
@@ -107,7 +107,7 @@ Packed sums_of(const FileTransfer& file, const io::Digest& content) {
   return packed;
 }
 
-io::Step<FilledSlot> commit_listed(CommitTask& task, std::span<std::byte> slot, const TaskContext& context) {
+io::Step<FilledSlot> commit_listed(CommitTask& task, std::span<std::byte> slot, TaskContext& context) {
   const auto content = co_await digest_in_order(*task.file, slot, context);
   FilledSlot filled = commit(task, slot, context);
   if (content && !task.file->change_was_told()) filled.packed = sums_of(*task.file, *content);
@@ -131,21 +131,21 @@ std::optional<Task> settle_end(const FileTransferRef& file, const SlotAnswer& an
 
 }  // namespace
 
-Filling fill(CommitTask& task, std::span<std::byte> slot, const TaskContext& context) {
+Filling fill(CommitTask& task, std::span<std::byte> slot, TaskContext& context) {
   const bool listed = context.session.sums() != nullptr && !task.file->item().root().opened;
   if (listed && !task.given_up) return commit_listed(task, slot, context);
   return commit(task, slot, context);
 }
 
-FilledSlot fill(AbandonTask& task, std::span<std::byte>, const TaskContext&) {
+FilledSlot fill(AbandonTask& task, std::span<std::byte>, TaskContext&) {
   return FilledSlot(bare_frame(FrameKind::abandon, task.file->id()));
 }
 
-std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_end(task.file, answer, context.session);
 }
 
-std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_end(task.file, answer, context.session);
 }
 

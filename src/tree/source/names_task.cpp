@@ -36,7 +36,7 @@ void take_names(NamesBatch& names, bool sent) {
 
 }  // namespace
 
-FilledSlot fill(NamesTask& task, std::span<std::byte> slot, const TaskContext& context) {
+FilledSlot fill(NamesTask& task, std::span<std::byte> slot, TaskContext& context) {
   const Stopwatch watch(context.times.read_busy_ns);
   NamesBatch& names = task.names;
   const bool sums = names.compared < names.sums.size();
@@ -48,7 +48,7 @@ FilledSlot fill(NamesTask& task, std::span<std::byte> slot, const TaskContext& c
   return with_digest(frame, slot, length, context);
 }
 
-std::optional<Task> settle(NamesTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(NamesTask& task, const SlotAnswer& answer, TaskContext& context) {
   NamesBatch& names = task.names;
   const bool sent = answer.filled.is_ready();
   if (names.compared < names.sums.size()) {

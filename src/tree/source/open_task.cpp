@@ -97,7 +97,7 @@ bool compares_first(const FileTransfer& file, const SourceSession& session) {
 
 }  // namespace
 
-FilledSlot fill(OpenTask& task, std::span<std::byte> slot, const TaskContext& context) {
+FilledSlot fill(OpenTask& task, std::span<std::byte> slot, TaskContext& context) {
   const Stopwatch watch(context.times.read_busy_ns);
   const FilledSlot failed(FilledSlot::State::failed);
   SourceSession& session = context.session;
@@ -130,7 +130,7 @@ FilledSlot fill(OpenTask& task, std::span<std::byte> slot, const TaskContext& co
   return length == 0 ? failed : with_digest(frame, slot, length, context);
 }
 
-std::optional<Task> settle(OpenTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(OpenTask& task, const SlotAnswer& answer, TaskContext& context) {
   OpenAnswer opened = open_answer(answer.status);
   opened.written_in_place = context.session.settings().inplace;
   if (!opened.usable) task.file->close();

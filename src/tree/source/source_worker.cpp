@@ -24,13 +24,7 @@ std::uint64_t since(io::Clock::time_point begin) {
 }  // namespace
 
 SourceWorker::SourceWorker(SourceSession& session, std::size_t index)
-    : session_(session),
-      index_(index),
-      depth_(session.terms().shape.target_slots),
-      packer_(session.plan(), session.terms().small_file_max, session.settings().sync, session.reading()),
-      requester_(session.plan(), session.settings().sync, session.digest_max(), session.reading()) {
-  if (session.sums() != nullptr) packer_.want_sums();
-}
+    : session_(session), index_(index), depth_(session.terms().shape.target_slots) {}
 
 void SourceWorker::run(const StreamMaker& make_stream) {
   if (!set_up(make_stream)) return;
@@ -42,7 +36,7 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   tell_totals();
   // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
   // what it sends. Then the ring, before the tasks and the arena, which the kernel may still know of.
-  files_->detach();
+  context_->files.detach();
   stream_.reset();
   ring_.reset();
   slots_.clear();
@@ -62,9 +56,8 @@ bool SourceWorker::set_up(const StreamMaker& make_stream) {
   session_.streams().subscribe(index_, ring_.get());
   stream_ = make_stream(*ring_, *arena_);
   offer_arena(*ring_, *arena_, *stream_, session_.streams().count());
-  files_ = std::make_unique<RegisteredFiles>(*ring_);
   idle_ = std::make_unique<io::WaitList>(*ring_);
-  context_.emplace(TaskContext{session_, *ring_, *files_, packer_, requester_, times_, endless_reads_});
+  context_.emplace(session_, *ring_);
   stream_->start();
   // One whose memory could not be locked takes no work to give back.
   if (stream_->why_shut()) lose_stream(*stream_->why_shut());
@@ -98,11 +91,11 @@ bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& losses) {
     idle_->wake_all();
   }
   // Who would write what is left to be read may never do so.
-  return !session_.stopped() || running_slots_ > endless_reads_;
+  return !session_.stopped() || running_slots_ > context_->endless_reads;
 }
 
 void SourceWorker::tell_totals() {
-  session_.totals().add_worker(times_, stream_->counters(), ring_->description());
+  session_.totals().add_worker(context_->times, stream_->counters(), ring_->description());
   if (!session_.streams().in_vain(index_)) {
     session_.totals().describe_stream(index_, stream_->description());
   }
@@ -151,7 +144,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
       }
       const io::Clock::time_point sent_at = io::Clock::now();
       const auto answer = co_await stream_->acknowledged(*credit, &verdicts);
-      times_.away_ns += since(sent_at);
+      context_->times.away_ns += since(sent_at);
       if (!answer) {
         lose_stream(answer.error());
         break;
@@ -173,7 +166,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
 
 // Idle at the end of the walk only means that there is less work than workers.
 std::uint64_t& SourceWorker::idle_time() {
-  return session_.plan().totals().complete ? not_counted_ns_ : times_.idle_ns;
+  return session_.plan().totals().complete ? not_counted_ns_ : context_->times.idle_ns;
 }
 
 void SourceWorker::note_answer(const FilledSlot& filled, AckStatus status) {

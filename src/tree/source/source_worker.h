@@ -11,8 +11,6 @@
 #include "io/arena.h"
 #include "io/ring.h"
 #include "net/stream/stream.h"
-#include "tree/source/compare_requester.h"
-#include "tree/source/packer.h"
 #include "tree/source/source_session.h"
 #include "tree/source/task_context.h"
 #include "tree/streams/worker.h"
@@ -42,21 +40,16 @@ class SourceWorker {
   SourceSession& session_;
   const std::size_t index_;  // of the stream
   const std::uint32_t depth_;
-  Packer packer_;
-  CompareRequester requester_;
-  StageTimes times_;
-  std::uint64_t not_counted_ns_ = 0;
   // The ring and the stream end before the tasks and the arena, which the kernel and a peer in this process
   // may still know of where the ring broke.
   std::optional<io::Arena> arena_;
   std::vector<io::Task> slots_;
   std::unique_ptr<io::Ring> ring_;
-  std::unique_ptr<RegisteredFiles> files_;
   std::unique_ptr<io::WaitList> idle_;
   std::unique_ptr<net::Stream> stream_;
   std::optional<TaskContext> context_;
   std::uint32_t running_slots_ = 0;
-  std::uint32_t endless_reads_ = 0;
+  std::uint64_t not_counted_ns_ = 0;
   bool stream_lost_ = false;
   bool carried_ = false;  // a chunk went over the stream
 };

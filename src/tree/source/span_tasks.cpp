@@ -13,7 +13,7 @@ using net::FrameKind;
 
 namespace {
 
-FilledSlot fail_read(const FileTransfer& file, int error, const TaskContext& context) {
+FilledSlot fail_read(const FileTransfer& file, int error, TaskContext& context) {
   context.session.reporter().problem(io::errno_error("read", file.item().subject(), error));
   return FilledSlot(FilledSlot::State::failed);
 }
@@ -25,7 +25,7 @@ void count_time(const FileTransfer& file, io::Clock::time_point since, StageTime
 
 // The slot has `length` bytes of a probe.
 FilledSlot probe(const FileTransfer& file, std::uint64_t offset, std::span<const std::byte> slot,
-                 std::size_t length, const TaskContext& context) {
+                 std::size_t length, TaskContext& context) {
   net::Frame frame = bare_frame(FrameKind::probe, file.id());
   frame.offset = offset;
   return with_digest(frame, slot, length, context);
@@ -33,7 +33,7 @@ FilledSlot probe(const FileTransfer& file, std::uint64_t offset, std::span<const
 
 // As it was, whatever has become of the file: the target may have acted on it.
 FilledSlot probe_again(const FileTransfer& file, std::uint64_t offset, std::span<const std::byte> sent,
-                       std::span<std::byte> slot, const TaskContext& context) {
+                       std::span<std::byte> slot, TaskContext& context) {
   std::ranges::copy(sent, slot.begin());
   return probe(file, offset, slot, sent.size(), context);
 }
@@ -77,7 +77,7 @@ class SpanCutter {
 
 // The slot, or the frame of an ask, still says which pieces the span has.
 std::optional<Task> settle_span(const FileTransferRef& file, const io::Extent& extent, Spans asked,
-                                const SlotAnswer& answer, const TaskContext& context) {
+                                const SlotAnswer& answer, TaskContext& context) {
   std::array<ProbedPiece, kSpanPiecesMax> pieces;
   std::size_t count = 0;
   std::uint64_t kept = 0;
@@ -108,7 +108,7 @@ std::optional<Task> settle_span(const FileTransferRef& file, const io::Extent& e
 
 // Reads a span, and puts its blocks' digests into the slot. Less than asked for means that the file has
 // become shorter; that is told at the end.
-io::Step<FilledSlot> fill(ProbeTask& task, std::span<std::byte> slot, const TaskContext& context) {
+io::Step<FilledSlot> fill(ProbeTask& task, std::span<std::byte> slot, TaskContext& context) {
   FileTransfer& file = *task.file;
   if (!task.sent.empty()) co_return probe_again(file, task.extent.offset, task.sent, slot, context);
   const std::uint64_t block = file.block_bytes();
@@ -141,7 +141,7 @@ io::Step<FilledSlot> fill(ProbeTask& task, std::span<std::byte> slot, const Task
   co_return probe(file, task.extent.offset, slot, Probe::bytes_of(Probe::Form::blocks, blocks), context);
 }
 
-io::Step<FilledSlot> fill(ChunksTask& task, std::span<std::byte> slot, const TaskContext& context) {
+io::Step<FilledSlot> fill(ChunksTask& task, std::span<std::byte> slot, TaskContext& context) {
   FileTransfer& file = *task.file;
   const std::uint64_t offset = task.extent.offset;
   if (!task.sent.empty()) co_return probe_again(file, offset, task.sent, slot, context);
@@ -176,22 +176,22 @@ io::Step<FilledSlot> fill(ChunksTask& task, std::span<std::byte> slot, const Tas
   co_return probe(file, offset, slot, Probe::bytes_of(Probe::Form::chunks, cutter.count()), context);
 }
 
-FilledSlot fill(AskTask& task, std::span<std::byte>, const TaskContext&) {
+FilledSlot fill(AskTask& task, std::span<std::byte>, TaskContext&) {
   net::Frame frame = bare_frame(FrameKind::ask, task.file->id());
   frame.offset = task.extent.offset;
   Probe::put_question(frame.extra, task.extent.length, task.file->block_bytes());
   return FilledSlot(frame);
 }
 
-std::optional<Task> settle(ProbeTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(ProbeTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_span(task.file, task.extent, task.asked, answer, context);
 }
 
-std::optional<Task> settle(ChunksTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(ChunksTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_span(task.file, task.extent, Spans::chunks, answer, context);
 }
 
-std::optional<Task> settle(AskTask& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(AskTask& task, const SlotAnswer& answer, TaskContext& context) {
   return settle_span(task.file, task.extent, Spans::ask, answer, context);
 }
 

@@ -1,4 +1,4 @@
-// What tasks work with: a slot's content and how it comes about, and what a worker lends them.
+// What tasks work with: a slot's content and how it comes about, and what a worker has for them.
 #pragma once
 
 #include <coroutine>
@@ -49,32 +49,42 @@ struct SlotAnswer {
   bool is_failure() const { return !is_done() && filled.state != FilledSlot::State::nothing; }
 };
 
-// What a worker lends to its tasks. Not thread-safe.
+// What the tasks of a worker work with. Not thread-safe.
 struct TaskContext {
+  // Both outlive this; before the ring goes, files.detach().
+  TaskContext(SourceSession& session, io::Ring& ring)
+      : session(session),
+        ring(ring),
+        files(ring),
+        packer(session.plan(), session.terms().small_file_max, session.settings().sync, session.reading()),
+        requester(session.plan(), session.settings().sync, session.digest_max(), session.reading()) {
+    if (session.sums() != nullptr) packer.want_sums();
+  }
+
   SourceSession& session;
   io::Ring& ring;
-  RegisteredFiles& files;
-  Packer& packer;
-  CompareRequester& requester;
-  StageTimes& times;
-  std::uint32_t& endless_reads;  // under way, of what has no size: nobody knows for how long
+  RegisteredFiles files;
+  Packer packer;
+  CompareRequester requester;
+  StageTimes times;
+  std::uint32_t endless_reads = 0;  // under way, of what has no size: nobody knows for how long
 };
 
 // With a digest of the payload in slot.
 FilledSlot with_digest(net::Frame frame, std::span<const std::byte> slot, std::size_t length,
-                       const TaskContext& context);
+                       TaskContext& context);
 
 // A read of an extent into a slot.
 class DataRead {
  public:
-  DataRead(DataTask& task, std::span<std::byte> slot, const TaskContext& context);
+  DataRead(DataTask& task, std::span<std::byte> slot, TaskContext& context);
   io::Operation& operation() { return operation_; }
   FilledSlot finish();
 
  private:
   DataTask& task_;
   const std::span<std::byte> slot_;
-  const TaskContext& context_;
+  TaskContext& context_;
   const io::Clock::time_point begun_ = io::Clock::now();
   io::RingFile place_;
   const RegisteredFiles::Use use_;
@@ -87,7 +97,7 @@ class Filling {
  public:
   Filling(FilledSlot filled) : way_(std::move(filled)) {}
   Filling(io::Step<FilledSlot> steps) : way_(std::move(steps)) {}
-  Filling(DataTask& task, std::span<std::byte> slot, const TaskContext& context)
+  Filling(DataTask& task, std::span<std::byte> slot, TaskContext& context)
       : way_(std::in_place_type<DataRead>, task, slot, context) {}
 
   bool await_ready() {

@@ -12,11 +12,11 @@ std::string subject(const Batch& batch) {
 
 }  // namespace
 
-Filling fill(Task& task, std::span<std::byte> slot, const TaskContext& context) {
+Filling fill(Task& task, std::span<std::byte> slot, TaskContext& context) {
   return std::visit([&](auto& one) -> Filling { return fill(one, slot, context); }, task);
 }
 
-std::optional<Task> settle(Task& task, const SlotAnswer& answer, const TaskContext& context) {
+std::optional<Task> settle(Task& task, const SlotAnswer& answer, TaskContext& context) {
   return std::visit([&](auto& one) { return settle(one, answer, context); }, task);
 }
 
@@ -38,14 +38,14 @@ bool keep_for_another_stream(Task& task, const FilledSlot& filled, std::span<con
   return data == nullptr || !data->file->is_byte_stream();
 }
 
-FilledSlot fill(LostTask& task, std::span<std::byte>, const TaskContext&) {
+FilledSlot fill(LostTask& task, std::span<std::byte>, TaskContext&) {
   net::Frame frame;
   frame.kind = net::FrameKind::lost;
   frame.offset = task.stream;
   return FilledSlot(frame);
 }
 
-std::optional<Task> settle(LostTask& task, const SlotAnswer&, const TaskContext& context) {
+std::optional<Task> settle(LostTask& task, const SlotAnswer&, TaskContext& context) {
   context.session.plan().settle_lost(task.stream);
   return std::nullopt;
 }

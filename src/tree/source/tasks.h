@@ -12,36 +12,36 @@
 
 namespace rdcp::tree {
 
-FilledSlot fill(PackTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(CompareTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(NamesTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(OpenTask& task, std::span<std::byte> slot, const TaskContext& context);
-Filling fill(DataTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(CopyRangeTask& task, std::span<std::byte> slot, const TaskContext& context);
-io::Step<FilledSlot> fill(ProbeTask& task, std::span<std::byte> slot, const TaskContext& context);
-io::Step<FilledSlot> fill(ChunksTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(AskTask& task, std::span<std::byte> slot, const TaskContext& context);
-Filling fill(CommitTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(AbandonTask& task, std::span<std::byte> slot, const TaskContext& context);
-FilledSlot fill(LostTask& task, std::span<std::byte> slot, const TaskContext& context);
+FilledSlot fill(PackTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(CompareTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(NamesTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(OpenTask& task, std::span<std::byte> slot, TaskContext& context);
+Filling fill(DataTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(CopyRangeTask& task, std::span<std::byte> slot, TaskContext& context);
+io::Step<FilledSlot> fill(ProbeTask& task, std::span<std::byte> slot, TaskContext& context);
+io::Step<FilledSlot> fill(ChunksTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(AskTask& task, std::span<std::byte> slot, TaskContext& context);
+Filling fill(CommitTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(AbandonTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(LostTask& task, std::span<std::byte> slot, TaskContext& context);
 
 // What follows, for the same slot; none: the task is over, or the plan has it.
-std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(NamesTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(OpenTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(DataTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(CopyRangeTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(ProbeTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(ChunksTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(AskTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, const TaskContext& context);
-std::optional<Task> settle(LostTask& task, const SlotAnswer& answer, const TaskContext& context);
+std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(NamesTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(OpenTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(DataTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(CopyRangeTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(ProbeTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(ChunksTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(AskTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(LostTask& task, const SlotAnswer& answer, TaskContext& context);
 
 // The same for whatever task it is.
-Filling fill(Task& task, std::span<std::byte> slot, const TaskContext& context);
-std::optional<Task> settle(Task& task, const SlotAnswer& answer, const TaskContext& context);
+Filling fill(Task& task, std::span<std::byte> slot, TaskContext& context);
+std::optional<Task> settle(Task& task, const SlotAnswer& answer, TaskContext& context);
 // What a task is about, for messages.
 std::string subject_of(const Task& task);
 // The stream is lost that the slot's content was to go over, or went over: keeps of it what is to be sent

@@ -7,7 +7,7 @@ namespace {
 struct CompareRequesterTest : TaskTest {
   CompareRequesterTest() { job.settings.sync.enabled = true; }
   std::vector<Question> ask(Batch& batch) {
-    const std::size_t length = requester->ask(batch, slot());
+    const std::size_t length = context->requester.ask(batch, slot());
     std::vector<Question> questions;
     if (length == 0) return questions;
     const AdmittedNames all = AdmittedNames::all();
@@ -21,7 +21,7 @@ struct CompareRequesterTest : TaskTest {
     net::Verdicts all;
     std::size_t at = 0;
     for (const Verdict verdict : verdicts) all.set(at++, static_cast<std::uint8_t>(verdict));
-    requester->take(batch, all);
+    context->requester.take(batch, all);
   }
   // The directory's own metadata, to be compared before what is in it.
   Item entered(const DirectoryRef& directory) {

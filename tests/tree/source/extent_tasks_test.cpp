@@ -84,7 +84,7 @@ TEST_F(ExtentTasks, AStreamIsReadInOrderToItsEnd) {
   EXPECT_FALSE(filled.read_anew) << "a pipe gives nothing twice";
   EXPECT_TRUE(std::holds_alternative<CommitTask>(next_after(first, filled, AckStatus::done)));
   EXPECT_EQ(endless->length(), 10u);
-  EXPECT_EQ(endless_reads, 0u);
+  EXPECT_EQ(context->endless_reads, 0u);
 }
 
 TEST_F(ExtentTasks, AFifoIsReadWhenItHasAWriter) {
@@ -106,7 +106,7 @@ TEST_F(ExtentTasks, AFifoIsReadWhenItHasAWriter) {
   ASSERT_EQ(::write(writer.get(), "late", 4), 4);
   const_cast<io::Fd&>(writer).reset();
   EXPECT_EQ(text(fill_slot(task)), "late");
-  EXPECT_EQ(endless_reads, 0u);
+  EXPECT_EQ(context->endless_reads, 0u);
 }
 
 struct CopyRangeTasks : ExtentTasks {

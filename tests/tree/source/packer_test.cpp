@@ -8,7 +8,7 @@ struct PackerTest : TaskTest {
   PackerTest() { begin(); }
   FilledSlot pack(Batch& batch) {
     FilledSlot filled;
-    filled.length = packer->pack(batch, slot());
+    filled.length = context->packer.pack(batch, slot());
     return filled;
   }
   Item finish(const DirectoryRef& directory) {
@@ -28,10 +28,10 @@ TEST_F(PackerTest, CountsWhatItPacked) {
   link.link_target = "nowhere";
   Batch batch = batch_of({file("a", "12345"), link, finish(top)});
   EXPECT_EQ(archived(pack(batch)).size(), 3u);
-  EXPECT_EQ(packer->packed().files, 1u);
-  EXPECT_EQ(packer->packed().others, 1u);
-  EXPECT_EQ(packer->packed().directories, 1u);
-  EXPECT_EQ(packer->packed().content_bytes, 5u);
+  EXPECT_EQ(context->packer.packed().files, 1u);
+  EXPECT_EQ(context->packer.packed().others, 1u);
+  EXPECT_EQ(context->packer.packed().directories, 1u);
+  EXPECT_EQ(context->packer.packed().content_bytes, 5u);
   EXPECT_EQ(batch.next, 3u);
 }
 
@@ -105,12 +105,12 @@ TEST_F(PackerTest, HolesOfSmallFilesStayHoles) {
 TEST_F(PackerTest, LinesOfAListAreMadeOnlyIfTheyAreWanted) {
   Batch first = batch_of({file("a", "1")});
   pack(first);
-  EXPECT_TRUE(packer->packed().sums.empty());
-  packer->want_sums();
+  EXPECT_TRUE(context->packer.packed().sums.empty());
+  context->packer.want_sums();
   Batch second = batch_of({file("b", "2")});
   pack(second);
-  ASSERT_EQ(packer->packed().sums.size(), 1u);
-  EXPECT_EQ(packer->packed().sums[0].path, "dst/b");
+  ASSERT_EQ(context->packer.packed().sums.size(), 1u);
+  EXPECT_EQ(context->packer.packed().sums[0].path, "dst/b");
 }
 
 }  // namespace

@@ -39,10 +39,7 @@ struct TaskTest : testing::Test {
     auto made = io::make_ring(io::RingChoice::thread_pool, 4);
     ASSERT_TRUE(made);
     ring = std::move(*made);
-    files = std::make_unique<RegisteredFiles>(*ring);
-    packer.emplace(session->plan(), terms.small_file_max, job.settings.sync, session->reading());
-    requester.emplace(session->plan(), job.settings.sync, session->digest_max(), session->reading());
-    context.emplace(TaskContext{*session, *ring, *files, *packer, *requester, times, endless_reads});
+    context.emplace(*session, *ring);
   }
 
   Item item(const std::string& name) {
@@ -152,11 +149,6 @@ struct TaskTest : testing::Test {
   Entry entry;  // the last that archived() has seen
   std::optional<SourceSession> session;
   std::unique_ptr<io::Ring> ring;
-  std::unique_ptr<RegisteredFiles> files;
-  std::optional<Packer> packer;
-  std::optional<CompareRequester> requester;
-  StageTimes times;
-  std::uint32_t endless_reads = 0;
   std::optional<TaskContext> context;
 
  private:
