@@ -24,6 +24,8 @@ CALLS_THAT_ANSWER = (
     "fstat(?:at)?", "fsync", "ftruncate", "futimens", "getpeername", "getrlimit", "getsockname", "getsockopt", "ioctl",
     "link(?:at)?", "lseek", "mkdir(?:at)?", "mkfifoat", "mknodat", "p?read", "p?write", "p?writev", "rename(?:at2?)?",
     "rmdir", "setrlimit", "setsockopt", "symlinkat", "syncfs", "unlink(?:at)?", "utimensat")
+FUNCTION_LINES_MOST = 60
+PARAMETERS_MOST = 5
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 
 
@@ -157,6 +159,40 @@ class Style(unittest.TestCase):
         self.assert_none(findings, "too long")
         stale = [name for name in LONGER if len(lines_of(REPO / name)) <= HEADER_LINES_MOST]
         self.assert_none(stale, "listed as longer, but they are not")
+
+    def test_functions_fit_a_screen(self):
+        findings = []
+        for path in sources("src"):
+            lines = lines_of(path)
+            for first, line in enumerate(lines):
+                if not re.match(r"[A-Za-z_]", line) or "(" not in line or line.startswith(("namespace", "constexpr std::array")):
+                    continue
+                head = next((at for at in range(first, len(lines)) if re.search(r"[{;]\s*(//.*)?$", lines[at])), None)
+                if head is None or not lines[head].rstrip().endswith("{"):
+                    continue
+                end = next(at for at in range(head, len(lines)) if lines[at].startswith("}"))
+                if end - first + 1 > FUNCTION_LINES_MOST:
+                    findings.append(f"{name_of(path)}:{first + 1}: {end - first + 1} lines")
+        self.assert_none(findings, f"functions of more than {FUNCTION_LINES_MOST} lines")
+
+    def test_parameter_lists_are_short(self):
+        declaration = re.compile(r"\b([A-Za-z_]\w*)\(((?:[^()]|\([^()]*\))*)\)\s*(?:const\b|override\b|noexcept\b|\s)*[{;:]")
+        a_parameter = re.compile(r"^\s*(?:const\s+)?[A-Za-z_][\w:]*(?:<.*>)?(?:\s+const)?\s*[&*]*\s+[&*]*[A-Za-z_]\w*\s*(?:=.*)?$",
+                                 re.DOTALL)
+        findings = []
+        for path in sources("src"):
+            text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+            for found in declaration.finditer(text):
+                depth, parts = 0, [""]
+                for letter in found[2]:
+                    depth += (letter in "<({[") - (letter in ">)}]")
+                    if letter == "," and depth == 0:
+                        parts.append("")
+                    else:
+                        parts[-1] += letter
+                if len(parts) > PARAMETERS_MOST and all(a_parameter.match(part) for part in parts):
+                    findings.append(f"{name_of(path)}: {found[1]}() has {len(parts)}")
+        self.assert_none(findings, f"more than {PARAMETERS_MOST} parameters: some of them belong together")
 
     def test_architecture_is_short(self):
         path = REPO / "ARCHITECTURE.md"
