@@ -9,11 +9,11 @@
 namespace rdcp::io {
 namespace {
 
-// Of x86 and of arm64 with 4K pages.
+// The size of huge pages on x86, and on arm64 with 4K pages.
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-// A mapping of `bytes` that starts where a huge page may:
-// mapped too large, then cut to size. nullptr: see errno.
+// Maps `bytes` at an address where a huge page may start: maps too much, then unmaps the rest. Returns
+// nullptr, with errno set, if it fails.
 std::byte* map_aligned(std::size_t bytes) {
   const std::size_t mapped_bytes = bytes + kHugePageBytes;
   void* mapped = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -38,9 +38,9 @@ Result<Arena> Arena::create(std::size_t slot_count, std::size_t slot_bytes) {
   const std::size_t bytes = slot_count * slot_bytes;
   std::byte* base = map_aligned(bytes);
   if (base == nullptr) return errno_error("allocate", subject);
-  // Advice only; kernels without transparent huge pages refuse it.
+  // This is only advice. Kernels without transparent huge pages refuse it.
   ::madvise(base, bytes, MADV_HUGEPAGE);
-  // A child that is forked for ssh must not make pages copy-on-write that the NIC writes to
+  // A child forked for ssh must not turn pages that the NIC writes to into copy-on-write pages
   // (ibv_fork_init(3)).
   ::madvise(base, bytes, MADV_DONTFORK);
   return Arena(base, slot_count, slot_bytes);

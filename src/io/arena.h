@@ -16,9 +16,9 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// slot_count slots of slot_bytes each (a multiple of kPageBytes), 4K-aligned, in one mapping; transparent
-// huge pages are asked for (madvise MADV_HUGEPAGE). Allocated once; never grows. Pages are touched only as
-// slots are used.
+// Holds slot_count slots of slot_bytes each (a multiple of kPageBytes), 4K-aligned, in one mapping for which
+// transparent huge pages are requested (madvise MADV_HUGEPAGE). It is allocated once and never grows. Pages
+// are touched only as slots are used.
 class Arena {
  public:
   static Result<Arena> create(std::size_t slot_count, std::size_t slot_bytes);

@@ -1,5 +1,5 @@
-// Descriptors that are made for threads and agents to talk to each other. Making them fails where a process
-// may have few (ulimit -n), and a number that is -1 would be waited for in vain.
+// Makes descriptors over which threads and agents talk to each other. Each function returns an error, because
+// a process may run out of descriptors (ulimit -n), and a poll on -1 would wait forever.
 #pragma once
 
 #include <string_view>
@@ -14,18 +14,18 @@ struct FdPair {
   Fd second;
 };
 
-// All close on exec.
+// All these descriptors are closed on exec.
 Result<Fd> duplicate(int fd, std::string_view name);
-Result<FdPair> make_pipe();  // first: read, second: write
+Result<FdPair> make_pipe();  // first is the read end, second the write end
 Result<FdPair> make_socket_pair();
 
-// What one thread tells another, which may wait for it by poll(2).
+// A signal from one thread to another, which can wait for it with poll(2).
 class Event {
  public:
   static Result<Event> create();
-  // -1 for an empty one.
+  // Returns -1 if the Event is empty.
   int fd() const { return fd_.get(); }
-  // Any thread.
+  // Any thread may call this.
   void signal() const;
   void drain() const;
 

@@ -16,12 +16,12 @@ Digest to_digest(XXH128_hash_t hash) {
   return digest;
 }
 
-// Big-endian, as digests are, so that the same file has the same digest on every machine.
+// Writes big-endian, as digests are, so that the same file has the same digest on every machine.
 void put_u64(std::byte* to, std::uint64_t value) {
   for (int shift = 56; shift >= 0; shift -= 8) *to++ = static_cast<std::byte>(value >> shift);
 }
 
-// A chunk's digest, bound to its position.
+// Binds a chunk's digest to its position.
 unsigned __int128 bound_to(std::uint64_t offset, std::uint64_t length, const Digest& digest) {
   std::array<std::byte, 32> bound;
   put_u64(bound.data(), offset);
@@ -37,7 +37,7 @@ Digest digest_of(std::span<const std::byte> bytes) {
   return to_digest(xxh3_128(bytes));
 }
 
-// Allocated by the library's own function, which knows the alignment.
+// The library's own function allocates the state, because it knows the alignment.
 struct RunningDigest::State {
   XXH3_state_t* state = XXH3_createState();
   State() { XXH3_128bits_reset(state); }

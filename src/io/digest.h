@@ -1,4 +1,4 @@
-// XXH3-128 digests, bound to a position. They guard against faults, not against forgers.
+// XXH3-128 digests of chunks, and a file's digest made of them. They detect faults, not forgery.
 #pragma once
 
 #include <array>
@@ -15,10 +15,11 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-// Of a chunk's bytes. Uses the widest vector code that the CPU has (xxh_x86dispatch).
+// Returns the digest of a chunk's bytes. On x86 it uses the widest vector code that the CPU has
+// (xxh_x86dispatch).
 Digest digest_of(std::span<const std::byte> bytes);
 
-// The same of bytes that come piece by piece.
+// Computes the same digest of bytes that come in pieces.
 class RunningDigest {
  public:
   RunningDigest();
@@ -26,7 +27,7 @@ class RunningDigest {
   RunningDigest& operator=(RunningDigest&&) noexcept;
   ~RunningDigest();
   void add(std::span<const std::byte> bytes);
-  // Of all since it was made, or since the last call.
+  // Returns the digest of all bytes that were added since construction or the last finish().
   Digest finish();
 
  private:
@@ -34,15 +35,15 @@ class RunningDigest {
   std::unique_ptr<State> state_;
 };
 
-// A 64-bit check of a small header (XXH3-64, seed 0).
+// Returns a 64-bit checksum of a small header (XXH3-64, seed 0).
 std::uint64_t check_of(std::span<const std::byte> bytes);
 
-// A file's digest out of its chunks': the sum modulo 2^128 of XXH3-128(offset, length, digest), so chunks may
-// be added in any order, in flat memory, and swapped or repeated chunks do not cancel out.
+// Combines chunk digests into a file's digest: the sum modulo 2^128 of XXH3-128(offset, length, digest). So
+// chunks may be added in any order, in constant memory, and swapped or repeated chunks do not cancel out.
 class FileDigest {
  public:
   void add(std::uint64_t offset, std::uint64_t length, const Digest& digest);
-  // Takes back what was added: the chunk is to be written once more, perhaps with other bytes.
+  // Takes back a chunk that was added, because it will be written once more, perhaps with other bytes.
   void remove(std::uint64_t offset, std::uint64_t length, const Digest& digest);
   Digest value() const;
 

@@ -1,5 +1,5 @@
-// Baseline x86-64 code is half as fast as AVX2 or AVX-512,
-// which the library's dispatcher finds through cpuid.
+// Baseline x86-64 code is half as fast as AVX2 or AVX-512, which the library's dispatcher finds through
+// cpuid.
 #include <xxh_x86dispatch.h>
 
 #include "io/digest_code.h"

@@ -7,8 +7,8 @@
 
 namespace rdcp::io {
 
-// Move-only owner of a descriptor; -1 means none. Not for descriptors whose close() error matters: call
-// close() and look at what it returns.
+// Owns a descriptor, or none (-1). Move-only. The destructor ignores errors of close(2): if they matter, call
+// close() and check its result.
 class Fd {
  public:
   Fd() = default;
@@ -27,7 +27,7 @@ class Fd {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
   }
-  // close(2)'s result, with errno set when it is -1; the descriptor is gone either way.
+  // Returns close(2)'s result, with errno set when it is -1. The descriptor is gone either way.
   [[nodiscard]] int close() { return ::close(release()); }
 
  private:

@@ -15,13 +15,13 @@
 namespace rdcp::io {
 namespace {
 
-// A file of which less is in the page cache is rather read past it, as a whole.
+// If less of a file than this is in the page cache, all of it is read past the page cache.
 constexpr double kResidentPart = 0.5;
 
-// Below this a source costs one read either way, and page cache reads ahead.
+// A smaller source file costs one read either way, and the page cache reads ahead.
 constexpr std::uint64_t kDirectSourceBytesMin = 64 << 10;
 
-// Below this a target is likely to be in memory until somebody reads it, and is soon written back.
+// A smaller target file is likely to stay in memory until somebody reads it, and is soon written back.
 constexpr std::uint64_t kDirectTargetBytesMin = 8 << 20;
 
 bool is_in_memory_filesystem(int fd) {
@@ -87,7 +87,7 @@ RingFile choose_target(int fd, std::uint64_t size, CacheMode mode) {
 
 void enlarge_pipe(int fd) {
   constexpr int kPipeBytes = 1 << 20;
-  // A smaller one is only slower.
+  // A smaller buffer is only slower, so a failure does not matter.
   if (::fcntl(fd, F_GETPIPE_SZ) < kPipeBytes) (void)::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
 }
 
@@ -100,7 +100,7 @@ Fd reopen_direct(int fd) {
 bool drop_pages(int fd) {
   errno = 0;
   if (is_in_memory_filesystem(fd)) return false;
-  // Without the metadata, which costs a commit for each file; where the pages stay, that was not enough.
+  // This writes no metadata, which would cost a commit for each file. If pages stay, it was not enough.
   (void)::sync_file_range(fd, 0, 0,
                           SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
   if (pages_are_dropped(fd)) return true;
@@ -117,7 +117,7 @@ Result<void> preallocate(int fd, std::uint64_t size) {
   do {
     result = ::fallocate(fd, 0, 0, static_cast<off_t>(size));
   } while (result != 0 && errno == EINTR);
-  // ENOSYS: sandboxes that do not know the call.
+  // Sandboxes that do not know the call say ENOSYS.
   if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return {};
   return errno_error("preallocate", "");
 }
@@ -130,8 +130,8 @@ std::optional<Extent> DataExtents::next(std::uint64_t max_length) {
   return extent;
 }
 
-// Moves on to where data is next. ENXIO of SEEK_DATA is the end of all data; any other error means that this
-// filesystem does not tell (lseek(2)), and everything is data.
+// Moves on to the next data. ENXIO from SEEK_DATA means that there is no more data; any other error means
+// that this filesystem cannot tell (lseek(2)), and everything is data.
 bool DataExtents::find_data() {
   if (position_ >= size_) return false;
   data_end_ = size_;

@@ -1,4 +1,4 @@
-// How a file is opened for bulk I/O, and which parts of it hold data.
+// Decides how a file is read and written in bulk, and finds which parts of it hold data.
 #pragma once
 
 #include <cstdint>
@@ -21,48 +21,49 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Part of [0, size) that is in the page cache, 0.0 to 1.0:
-// cachestat(2) (Linux 6.5), else mincore(2) of a mapping.
+// Returns the share of [0, size) that is in the page cache, 0.0 to 1.0, by cachestat(2) (Linux 6.5), else by
+// mincore(2) on a mapping. Large files are only sampled. If neither call can tell, the result is 0.0.
 double resident_part(int fd, std::uint64_t size);
 
-// True when fd's filesystem takes O_DIRECT with 4096-byte alignment or finer (statx STATX_DIOALIGN,
-// Linux 6.1). Memory filesystems (tmpfs) report none and are always buffered.
+// True if fd's filesystem supports O_DIRECT with 4096-byte alignment or finer (statx STATX_DIOALIGN, Linux
+// 6.1). False for memory filesystems (tmpfs), which are always buffered.
 bool supports_direct(int fd);
 
-// Decides how fd is read and switches O_DIRECT on where it is (fcntl F_SETFL). automatic: resident files
-// buffered and on the worker's thread, others O_DIRECT where possible. keep: always buffered; bypass:
-// O_DIRECT where possible.
+// Decides how fd is read, and switches O_DIRECT on if needed (fcntl F_SETFL). automatic: files in the page
+// cache are read buffered, on the worker's thread, others with O_DIRECT where possible, unless they are
+// small. keep never uses O_DIRECT; bypass does where possible.
 RingFile choose_source(int fd, std::uint64_t size, CacheMode mode);
 
-// The same for a file about to be written with `size` bytes.
+// Decides the same for a file that is about to be written with `size` bytes.
 RingFile choose_target(int fd, std::uint64_t size, CacheMode mode);
 
-// Gives a pipe the largest buffer that anybody may have (/proc/sys/fs/pipe-max-size, by default), so that
-// both its ends move more at a time; what is no pipe stays as it is.
+// Enlarges a pipe's buffer to 1 MiB, the default of /proc/sys/fs/pipe-max-size, so that both ends move more
+// at a time. Does nothing if fd is not a pipe or the kernel refuses.
 void enlarge_pipe(int fd);
 
-// A second descriptor of the regular file fd, for O_DIRECT reads: what it reads comes from the disk, and what
-// was written and is not there yet is written first (open(2), O_DIRECT beside the page cache). None where the
-// filesystem does not take O_DIRECT, or /proc is missing.
+// Opens the regular file fd once more for O_DIRECT reads. These come from the disk; what was written but is
+// not there yet is written first (open(2), O_DIRECT beside the page cache). Returns no descriptor if the
+// filesystem does not support O_DIRECT or /proc is missing.
 Fd reopen_direct(int fd);
 
-// Writes back what of fd is only in the page cache, and drops its pages, so that reads come from the disk.
-// False: they do not, since this filesystem lives in memory or keeps pages; or, with errno not 0, the pages
+// Writes back fd's dirty pages and drops all its pages, so that reads come from the disk. Returns false if
+// they do not, because this filesystem is in memory or keeps pages, or, with errno not 0, because the pages
 // could not be written.
 bool drop_pages(int fd);
 
-// Reserves room for a file of `size` bytes that is about to be written whole: fallocate(2) on disks.
-// Filesystems that cannot (EOPNOTSUPP) and memory filesystems, where it only costs, are left alone. ENOSPC,
-// EDQUOT, EFBIG are errors; their subject is empty, since a descriptor has no name: the caller fills it in.
+// Reserves space for a file of `size` bytes that is about to be written whole, by fallocate(2). Does nothing
+// on filesystems that cannot do it (EOPNOTSUPP) and on memory filesystems, where it gains nothing. Other
+// failures are errors, for example ENOSPC, EDQUOT or EFBIG. A descriptor has no name, so the caller fills in
+// their subject.
 Result<void> preallocate(int fd, std::uint64_t size);
 
-// The data extents of a file, in order and without overlap, aligned outwards to kPageBytes (clipped to size).
-// Not sparse: one extent.
+// Lists the data extents of a file in order and without overlap, aligned outwards to kPageBytes (clipped to
+// size). A file that is not sparse is one extent.
 class DataExtents {
  public:
   DataExtents(int fd, std::uint64_t size, bool sparse) : fd_(fd), size_(size), sparse_(sparse) {}
-  // The next extent of at most max_length bytes (a multiple of kPageBytes), or none at the end. lseek
-  // SEEK_DATA and SEEK_HOLE; a filesystem without them yields everything.
+  // Returns the next extent of at most max_length bytes (a multiple of kPageBytes), or nothing at the end.
+  // Uses lseek SEEK_DATA and SEEK_HOLE; on a filesystem without them everything is data.
   std::optional<Extent> next(std::uint64_t max_length);
 
  private:

@@ -1,4 +1,4 @@
-// Which part of a file is in memory: cachestat(2) where there is one, mincore(2) elsewhere.
+// Finds out which part of a file is in memory, with cachestat(2) where it exists, else with mincore(2).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 namespace rdcp::io {
 namespace {
 
-// linux/mman.h of Linux 6.5; older headers lack them.
+// From linux/mman.h of Linux 6.5; older headers lack these.
 constexpr long kCachestatCall = 451;
 struct CachestatRange {
   std::uint64_t offset;
@@ -30,7 +30,8 @@ struct Cachestat {
   std::uint64_t recently_evicted_pages;
 };
 
-// Both calls walk page by page, 12 us a MiB: of a large file they look at this many windows, evenly spread.
+// Both calls walk page by page, 12 us a MiB, so in a large file only this many windows are looked at, evenly
+// spread.
 constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWindowsMax = 64;
 
@@ -38,7 +39,7 @@ std::uint64_t system_page_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Resident bytes of one window; none: see errno.
+// Returns the resident bytes of one window, or nothing with errno set.
 std::optional<std::uint64_t> resident_by_cachestat(int fd, std::uint64_t offset, std::uint64_t length) {
   CachestatRange range = {offset, length};
   Cachestat answer{};
@@ -46,7 +47,7 @@ std::optional<std::uint64_t> resident_by_cachestat(int fd, std::uint64_t offset,
   return std::min(answer.cached_pages * system_page_bytes(), length);
 }
 
-// To whoever neither owns a file nor may write it, mincore(2) calls every page resident (Linux 5.2).
+// mincore(2) calls every page resident if the caller neither owns the file nor may write it (Linux 5.2).
 bool mincore_tells_the_truth(int fd) {
   struct stat status;
   if (::fstat(fd, &status) == 0 && status.st_uid == ::geteuid()) return true;

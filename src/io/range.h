@@ -1,7 +1,7 @@
-// Which values a number may have that somebody else has said.
+// Says which numbers and enum values are valid in a message from somebody else.
 //
-// An enum that travels in a message has a function last_of() beside it, which its type finds and which
-// returns the last of its values, and first_of() where the first one is not 0. An enum without last_of() does
+// An enum that travels in a message has a function last_of() beside it, found by argument-dependent lookup,
+// which returns its last value, and first_of() if its first value is not 0. An enum without last_of() does
 // not compile in a message.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace rdcp::io {
 
-// A number of a message that is at least kMinimum and at most kMaximum: the decoder refuses all others. It is
-// used as the number itself.
+// A number in a message, at least kMinimum and at most kMaximum: the decoder refuses all others. It converts
+// to and from the plain number.
 template <class Number, Number kMinimum, Number kMaximum>
 class Within {
  public:
@@ -33,10 +33,10 @@ inline constexpr bool is_within = false;
 template <class Number, Number kMin, Number kMax>
 inline constexpr bool is_within<Within<Number, kMin, kMax>> = true;
 
-// The nanoseconds of a time.
+// The nanosecond part of a time.
 using Nanoseconds = Within<std::uint32_t, 0, 999'999'999>;
 
-// Whether an enum that travels has a value of this number.
+// True if the enum has a value of this number.
 template <class Enum>
 constexpr bool is_known(std::underlying_type_t<Enum> number) {
   std::underlying_type_t<Enum> first = 0;

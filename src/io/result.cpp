@@ -24,7 +24,7 @@ void append_escaped(std::string& line, std::string_view bytes) {
   }
 }
 
-// How much of it is shown as it is whatever is asked for: nearly all of most texts.
+// Returns the length of the leading bytes that no caller escapes, which is nearly all of most texts.
 std::size_t plain_length(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size() && text[length] >= ' ' && text[length] < '\x7f' && text[length] != '\\')
@@ -32,7 +32,7 @@ std::size_t plain_length(std::string_view text) {
   return length;
 }
 
-// kept: ASCII characters that stay, unsafe or not.
+// kept holds ASCII characters that stay, unsafe or not.
 std::string escaped(std::string_view bytes, std::string_view kept, bool backslashes) {
   std::string text;
   text.reserve(bytes.size());

@@ -18,10 +18,10 @@ enum class ErrorKind : unsigned char {
   usage,        // what was asked for makes no sense (exit 2)
   unreachable,  // a host could not be reached, or rdcp is not there or too old (exit 3)
   connection,   // the data connection failed (exit 4)
-  protocol,     // the peer said what it must not say (exit 4)
+  protocol,     // the peer sent what it must not send (exit 4)
   digest,       // a digest did not match after retries (exit 5)
   interrupted,  // a signal or the other side ended the run
-  reader_gone,  // nobody reads any more what is written to a pipe (exit 1)
+  reader_gone,  // the reader of a pipe that we write to is gone (exit 1)
 };
 constexpr ErrorKind last_of(ErrorKind) {
   return ErrorKind::reader_gone;
@@ -39,31 +39,33 @@ struct Error {
   std::string message() const;
 };
 
-// The gate from errno. `subject` is the path or host.
+// Makes an error from an errno value. `subject` is the path or host.
 Error errno_error(std::string_view operation, std::string_view subject, int code = errno,
                   ErrorKind kind = ErrorKind::file);
 
-// An error that has no errno.
+// Makes an error that has no errno value.
 Error plain_error(ErrorKind kind, std::string_view operation, std::string_view subject,
                   std::string_view detail);
 
-// True for what a terminal obeys instead of showing it, and for what makes text look other than it is: C0, C1
-// and DEL, ends of lines and paragraphs, and marks, overrides and isolates of bidirectional text (U+061C,
-// U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069). `character`: well-formed UTF-8 of one code point.
+// True for characters that a terminal obeys instead of showing, and for those that make text look different
+// from what it is: C0, C1 and DEL, line and paragraph separators, and marks, overrides and isolates of
+// bidirectional text (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069). `character` must be one
+// code point in well-formed UTF-8.
 bool is_unsafe(std::string_view character);
 
-// Bytes of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no
-// surrogates, nothing above U+10FFFF), or 0.
+// Returns the length in bytes of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no
+// overlong forms, no surrogates, nothing above U+10FFFF), or 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
-// A name as text that is safe on a terminal and in a one-line log, and from which it can be told: what is
-// unsafe or no UTF-8 becomes \n, \t or \xNN, a backslash becomes \\, the rest is left as it is.
+// Turns a name into text that is safe on a terminal and in a one-line log, and from which the name can be
+// recovered: unsafe characters and invalid UTF-8 become \n, \t or \xNN, a backslash becomes \\, the rest
+// stays.
 std::string printable(std::string_view bytes);
 
-// The same for words, which may have been escaped before: a backslash is left as it is.
+// Does the same for words, which may have been escaped before, so a backslash stays as it is.
 std::string visible(std::string_view bytes);
 
-// The same for whole lines: their ends and tabs are left, too.
+// Does the same as visible() for whole lines: line ends and tabs stay, too.
 std::string visible_lines(std::string_view bytes);
 
 template <class T>

@@ -13,22 +13,22 @@
 namespace rdcp::io {
 namespace {
 
-// Room for that many sleeping coroutines before the list of
-// them grows: a worker has a few timers, and slots that wait.
+// The list of sleeping coroutines has this much room before it grows: a worker has a few timers, and slots
+// that wait.
 constexpr std::size_t kSleepersExpected = 256;
 
-// Timeouts are added to the kernel's clock; one that is too long overflows there and would not wait at all.
+// The kernel adds timeouts to its clock. One that is too long overflows there and would not wait at all.
 constexpr Clock::duration kLongestWait = std::chrono::hours(24);
 
-// O_DIRECT transfers stop at multiples of the logical block size, which is never smaller; only the end of a
-// file is anywhere else.
+// O_DIRECT transfers stop at multiples of the logical block size, which is never smaller than this. Only the
+// end of a file can be anywhere else.
 constexpr std::size_t kSmallestBlockBytes = 512;
 
 constexpr std::size_t whole_pages(std::size_t bytes) {
   return bytes / kPageBytes * kPageBytes;
 }
 
-// The end of a pipe is something to be read, too.
+// True if a read would not wait. The end of a pipe counts as something to be read.
 bool more_is_there(int fd) {
   pollfd unread{fd, POLLIN, 0};
   return ::poll(&unread, 1, 0) > 0;
@@ -76,7 +76,7 @@ long Operation::call() const {
 bool Operation::advance(long result) {
   if (result == -EINTR) return false;
   if (result == -EAGAIN) {
-    // A transfer is tried again once poll says so, instead of spinning on an O_NONBLOCK descriptor.
+    // A transfer on an O_NONBLOCK descriptor is tried again once poll says so, instead of spinning.
     blocked_ = kind_ != Kind::poll && !blocked_;
     return false;
   }
@@ -113,7 +113,7 @@ bool Operation::advance_read(std::size_t bytes) {
     done_ += bytes;
     return complete || file_.direct || (file_.live && !more_is_there(file_.fd));
   }
-  // A short O_DIRECT read goes on from a page boundary, since a disk of 4096-byte blocks takes no other
+  // A short O_DIRECT read continues at a page boundary, since a disk with 4096-byte blocks takes no other
   // offset. Less than a page from such an offset is the end of the file.
   const std::size_t whole = whole_pages(bytes);
   done_ += whole > 0 ? whole : bytes;
@@ -126,7 +126,7 @@ bool Operation::advance_write(std::size_t bytes) {
     return true;
   }
   const std::size_t progress = file_.direct ? whole_pages(bytes) : bytes;
-  // Nothing written and no error: trying again would do the same for ever.
+  // Nothing was written and there is no error. Trying again would do the same for ever.
   if (progress == 0) return fail(EIO);
   done_ += progress;
   return false;
@@ -167,7 +167,7 @@ void Ring::wake() {
   if (wake_pending_.exchange(true)) return;
   const int saved_errno = errno;
   const std::uint64_t one = 1;
-  // Cannot fail: a counter that is drained before it is written again never overflows.
+  // This cannot fail: the counter is drained before it is written again, so it never overflows.
   [[maybe_unused]] const auto written = ::write(wake_fd(), &one, sizeof one);
   errno = saved_errno;
 }
@@ -175,8 +175,8 @@ void Ring::wake() {
 void Ring::drain_wake_fd() {
   std::uint64_t count;
   [[maybe_unused]] const auto taken = ::read(wake_fd(), &count, sizeof count);
-  // Only now: the other way round, a wake() in between would be read away and leave the flag up for ever. A
-  // wake() that still sees the flag is served by the return from this very run_once().
+  // The flag is cleared after the read. The other way round, a wake() in between would be read away and leave
+  // the flag set for ever. A wake() that still sees the flag is served when this run_once() returns.
   wake_pending_.exchange(false);
 }
 
@@ -196,8 +196,8 @@ void Ring::complete(Operation& operation, long result) {
   }
 }
 
-// Only those that are ready now: coroutines that keep waking
-// each other must not keep the ring from its completions.
+// Resumes only those that are ready now, because coroutines that keep waking each other must not keep the
+// ring from its completions.
 bool Ring::resume_ready() {
   WaiterQueue batch;
   while (Waiter* waiter = ready_.pop()) batch.push(*waiter);

@@ -1,8 +1,8 @@
-// The interface of a worker's ring: the one place where a
-// worker submits file I/O, polls descriptors and sleeps.
+// The interface of a worker's ring: the one place where a worker submits file I/O, polls descriptors and
+// sleeps.
 //
-// Two backends: io_uring (uring.h) and a small thread pool of pread/pwrite (thread_ring.h) for machines where
-// io_uring is forbidden. A ring belongs to one thread; only wake() may be called from others.
+// There are two backends: io_uring (uring.h), and a small thread pool of pread/pwrite (thread_ring.h) for
+// machines where io_uring is forbidden. A ring belongs to one thread; only wake() may be called from others.
 #pragma once
 
 #include <atomic>
@@ -23,33 +23,34 @@ namespace rdcp::io {
 class Ring;
 using Clock = std::chrono::steady_clock;
 
-// Offset of a file that has no positions (pipe, socket, terminal): read and written where it stands.
+// The offset to pass for a file that has no positions (pipe, socket, terminal): its next bytes are read or
+// written.
 inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
 // A file as a ring sees it.
 struct RingFile {
   int fd = -1;
-  int index = -1;       // place in the ring's registered-file table, -1: not registered
+  int index = -1;       // index in the ring's registered-file table, or -1 if not registered
   bool direct = false;  // opened O_DIRECT: buffers, lengths and offsets are multiples of 4096
-  bool resident =
-      false;  // read it on the worker's own thread: its pages are in memory, a ring would only add work
-  // Its pages are in memory, and yet it is read on other threads: the worker is the only one of its copy, and
-  // has enough to do with what is read.
+  // Its pages are in memory, so the worker's own thread reads it: a ring would only add work.
+  bool resident = false;
+  // Its pages are in memory, and yet other threads read it, because the worker is the only one of its copy
+  // and has enough to do with what is read.
   bool beside = false;
-  bool live = false;  // a read is over when nothing more is there for now, not only when it has all
+  bool live = false;  // a read ends when nothing more is there for now, even if it is not full
 };
 
-// bytes is less than asked for only at the end of the file
-// (reads), of what is there (live) or when error is set; error is an errno value.
+// bytes is less than requested only at the end of the file (reads), when a live file has no more for now, or
+// when error, an errno value, is set.
 struct IoResult {
   std::size_t bytes = 0;
   int error = 0;
-  bool at_end = false;  // a read of what has no positions has met the end
+  bool at_end = false;  // a read got 0 bytes: the end of a file
 };
 
-// One read, write or poll; awaitable, lives in the awaiting coroutine's frame and is never moved once
-// awaited. The ring finishes short transfers by itself: the waiter is resumed when all is transferred, at end
-// of file, or on an error. For a poll, IoResult::bytes holds the returned events.
+// One read, write or poll. It is awaitable, lives in the awaiting coroutine's frame and is never moved. The
+// ring continues short transfers by itself: it resumes the waiter when all is transferred, at the end of the
+// file, or on an error. For a poll, IoResult::bytes holds the returned events.
 class Operation : public Waiter {
  public:
   enum class Kind : unsigned char { read, write, poll };
@@ -67,17 +68,18 @@ class Operation : public Waiter {
   void await_suspend(std::coroutine_handle<> waiter);
   IoResult await_resume() const { return {done_, error_, at_end_}; }
 
-  // For backends. An operation whose descriptor is O_NONBLOCK and was not ready poses as a poll until it is.
+  // The functions below are for backends. An operation whose descriptor is O_NONBLOCK and was not ready
+  // counts as a poll until it is ready.
   Kind kind() const { return blocked_ ? Kind::poll : kind_; }
   const RingFile& file() const { return file_; }
   std::byte* rest() const { return data_ + done_; }
   std::size_t rest_bytes() const { return bytes_ - done_; }
   std::uint64_t rest_offset() const { return offset_ == kNoOffset ? kNoOffset : offset_ + done_; }
   short events() const;
-  // Takes one system call's result (bytes, or a negative
-  // errno). True: finished; false: submit the rest again.
+  // Takes one system call's result: bytes, or a negative errno. Returns true if the operation is finished,
+  // false if the rest must be submitted again.
   bool advance(long result);
-  // Makes one plain system call for the rest, which may block; returns what advance() takes.
+  // Makes one plain system call for the rest, which may block. Returns what advance() takes.
   long call() const;
   // A number that a backend keeps with an operation under way.
   long note() const { return note_; }
@@ -118,44 +120,48 @@ class Sleep : public Waiter {
   Clock::time_point until_;
 };
 
-// Destroying a ring, on its thread, cancels what is under way and waits until the kernel has let go of every
-// buffer; waiters are not resumed. So a ring dies before the tasks and the memory that it serves.
+// A ring must be destroyed on its thread, before the tasks and the memory that it serves. The destructor
+// cancels what is under way and waits until the kernel has let go of every buffer; it does not resume
+// waiters.
 class Ring {
  public:
   virtual ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // "io_uring" or "thread pool", with the reason where it is
-  // not the first choice, and what of registration works.
+  // Returns "io_uring" or "thread pool", with the reason if that is not the first choice, and if the arena is
+  // not registered, why.
   virtual std::string description() const = 0;
-  // Registers the arena so that reads and writes within it need no page pinning per call. A memlock limit
-  // that is too small (io_uring charges registered buffers to RLIMIT_MEMLOCK, io_uring_register(2)) is no
-  // error: the ring goes on without, and description() says which limit to raise.
+  // Registers the arena so that reads and writes within it need no page pinning per call. If the memlock
+  // limit is too small (io_uring charges registered buffers to RLIMIT_MEMLOCK, io_uring_register(2)), the
+  // ring goes on without; this is not an error, and description() says which limit to raise.
   virtual void register_arena(std::span<std::byte> arena) = 0;
-  // The same, once a read or write wants it: all of its pages are made then, which a run that moves no file's
-  // bytes need not pay for. Before Linux 5.13, where registering waits for what is under way, it is done now.
+  // Does the same, but only at the first read or write that has an offset. Registering allocates all pages of
+  // the arena, which a run that moves no file's bytes need not pay for. Before Linux 5.13 registering waits
+  // for what is under way, so it is done now.
   virtual void offer_arena(std::span<std::byte> arena) { register_arena(arena); }
-  // In place of these two, where others need what may be locked; description() tells of the limit.
+  // To be called instead of these two if others need the memory that may be locked. description() then says
+  // which limit to raise.
   virtual void keep_arena_unregistered() {}
-  // Puts fd into the registered-file table; -1 when there is none or it is full. The file stays open in the
-  // table until detach(), whatever becomes of fd.
+  // Puts fd into the registered-file table and returns its index, or -1 if there is no table or it is full.
+  // The table keeps the file open until detach(), even if fd is closed.
   virtual int attach(int fd) = 0;
   virtual void detach(int index) = 0;
 
   Operation read(const RingFile& file, std::span<std::byte> into, std::uint64_t offset);
   Operation write(const RingFile& file, std::span<const std::byte> from, std::uint64_t offset);
-  // Waits for events of poll(2) on fd, once.
+  // Waits once for events of poll(2) on fd.
   Operation poll(int fd, short events);
   Sleep sleep_until(Clock::time_point until) { return {*this, until}; }
 
-  // Puts a waiter on the list of those to be resumed by run_once(). Ring's thread only.
+  // Makes run_once() resume this waiter. Only for the ring's thread.
   void schedule(Waiter& waiter) { ready_.push(waiter); }
-  // Makes run_once() return soon; any thread, also from before the first run_once().
+  // Makes run_once() return soon. Any thread may call this, also before the first run_once().
   void wake();
 
-  // Resumes what is ready; else submits what is queued, waits until something completes, a sleep is over,
-  // wake() was called or max_wait has passed, and resumes what that made ready. Ring's thread only.
+  // Resumes what is ready and submits what is queued. If nothing was ready, it waits until something
+  // completes, a sleep is over, wake() is called or max_wait has passed. It then resumes what has become
+  // ready. Only for the ring's thread.
   Result<void> run_once(Clock::duration max_wait);
 
  protected:
@@ -163,7 +169,7 @@ class Ring {
   // Creates the eventfd behind wake(); a backend's factory calls it first.
   Result<void> open_wake_fd();
   int wake_fd() const { return wake_fd_.get(); }
-  // Queues one system call for the rest of the operation. Must not resume anything.
+  // Queues one system call for the rest of the operation. It must not resume anything.
   virtual void submit(Operation& operation) = 0;
   // Hands queued calls to the kernel and waits for at least one completion, wake_fd() or the time to pass;
   // calls complete() for each completion. A zero wait only reaps.
@@ -186,7 +192,7 @@ class Ring {
   std::atomic<bool> wake_pending_ = false;  // an eventfd write is on its way: wake() need not add another
 };
 
-// A list of coroutines of one ring that wait for something to change; each looks again when it is resumed.
+// A list of coroutines of one ring that wait for something to change. Each checks again when it is resumed.
 class WaitList {
  public:
   class Awaiter : public Waiter {
@@ -224,8 +230,8 @@ constexpr RingChoice last_of(RingChoice) {
   return RingChoice::thread_pool;
 }
 
-// Makes a ring for `depth` operations at once. automatic: io_uring, or the thread pool where
-// io_uring_setup(2) is refused (EPERM, ENOSYS: seccomp, kernel.io_uring_disabled).
+// Makes a ring for `depth` operations at once. automatic takes io_uring, or the thread pool if io_uring
+// cannot be set up (an old kernel, or EPERM, ENOSYS: seccomp, kernel.io_uring_disabled).
 Result<std::unique_ptr<Ring>> make_ring(RingChoice choice, unsigned depth);
 
 }  // namespace rdcp::io

@@ -12,19 +12,19 @@
 
 namespace rdcp::io {
 
-// Overwrites the bytes, also where the compiler sees that nobody reads them again.
+// Overwrites the bytes, even if the compiler sees that nobody reads them again.
 inline void wipe(std::span<std::byte> bytes) {
   ::explicit_bzero(bytes.data(), bytes.size());
 }
-// The text is empty afterwards, and what was behind its end is overwritten, too.
+// Overwrites the text's whole buffer, also beyond the text's end, and leaves the text empty.
 inline void wipe(std::string& text) {
   text.resize(text.capacity());
   ::explicit_bzero(text.data(), text.size());
   text.clear();
 }
-// Adds to a text that may hold a secret. Where it needs more room, what it leaves is overwritten.
+// Appends to a text that may hold a secret. If the text has to grow, its old buffer is overwritten.
 void append_secret(std::string& text, std::string_view bytes);
-// Removes the first bytes of such a text, and overwrites where they stood.
+// Removes the first bytes of such a text, and overwrites the room that this leaves at its end.
 void drop_secret(std::string& text, std::size_t bytes);
 
 // A key. It is overwritten when it is destroyed or moved from.

@@ -1,4 +1,4 @@
-// A part of a task that has waits of its own.
+// A part of a task that can itself wait.
 #pragma once
 
 #include <coroutine>
@@ -11,7 +11,7 @@
 
 namespace rdcp::io {
 
-// A coroutine that is awaited once, by the task (or step) that made it, and gives a T. Its frame comes from
+// A coroutine that returns a T, and is awaited once, by the task (or step) that made it. Its frame comes from
 // the thread's frame pool, and is given back on the same thread.
 template <class T>
 class [[nodiscard]] Step {
@@ -44,7 +44,7 @@ class [[nodiscard]] Step {
   }
 
   bool await_ready() const { return false; }
-  // Runs until it waits for something; if it never does, its waiter goes straight on.
+  // Runs the coroutine until it waits for something. If it never does, its waiter continues at once.
   bool await_suspend(std::coroutine_handle<> waiter) {
     handle_.resume();
     if (handle_.done()) return false;

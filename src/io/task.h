@@ -2,8 +2,8 @@
 //
 // A Task is one long-lived loop (a slot's loop, a stream's pump): its frame is allocated once, when it is
 // made, and nothing that it awaits allocates. g++ 12 miscompiles aggregate temporaries in a co_await
-// expression and co_await in a conditional operator, so every awaiter here has a constructor and callers keep
-// co_await in statements of its own.
+// expression and co_await in a conditional operator, so every awaiter here has a constructor, and callers
+// keep each co_await in a statement of its own.
 #pragma once
 
 #include <coroutine>
@@ -12,9 +12,9 @@
 
 namespace rdcp::io {
 
-// Owner of a coroutine that returns nothing. Starts suspended; start() runs it to its first suspension.
-// Not thread-safe: a task lives on one worker's thread. Destroying a task that is not done is our bug unless
-// its ring has nothing of it under way any more.
+// Owns a coroutine that returns nothing. It starts suspended; start() runs it to its first suspension. Not
+// thread-safe: a task lives on one worker's thread. Destroying a task that is not done is a bug, unless
+// nothing of it is under way in its ring any more.
 class [[nodiscard]] Task {
  public:
   struct promise_type {
@@ -43,13 +43,13 @@ class [[nodiscard]] Task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// A coroutine that can be resumed; a node of a list. Lives in an awaiter, hence in a coroutine frame.
+// A suspended coroutine, as a node of a list. It lives in an awaiter, hence in a coroutine's frame.
 struct Waiter {
   std::coroutine_handle<> handle;
   Waiter* next = nullptr;
 };
 
-// First in, first out; owns nothing.
+// A first-in, first-out queue. It does not own its waiters.
 class WaiterQueue {
  public:
   bool empty() const { return head_ == nullptr; }

@@ -8,8 +8,8 @@
 namespace rdcp::io {
 namespace {
 
-// The same everywhere: by default it is what `ulimit -s` says, which may be too little, or so much that a
-// limit on memory (ulimit -v) leaves room for few. Sanitizers' frames are larger, and fit.
+// The stack has the same size everywhere. The default is what `ulimit -s` says, which may be too little, or
+// so much that a limit on memory (ulimit -v) leaves room for few threads. Sanitizers' larger frames fit, too.
 constexpr std::size_t kStackBytes = 2 << 20;
 
 Error refusal(std::string_view what, int code) {
@@ -32,7 +32,7 @@ Result<Thread> Thread::start_job(std::string_view what, std::unique_ptr<Job> job
   if (code == 0) code = ::pthread_create(&id, &attributes, enter, job.get());
   ::pthread_attr_destroy(&attributes);
   if (code != 0) return refusal(what, code);
-  (void)job.release();  // the thread's
+  (void)job.release();  // the thread owns it now
   Thread thread;
   thread.id_ = id;
   return thread;

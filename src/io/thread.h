@@ -1,5 +1,5 @@
-// Threads, whose start may fail, as it does where processes and threads are limited (ulimit -u, a container's
-// limit on pids) or memory is: std::thread throws, and nobody would catch that.
+// Threads whose start may fail with an error value. It fails if processes and threads are limited (ulimit -u,
+// a container's limit on pids) or memory is. std::thread would throw then, and nobody would catch that.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 namespace rdcp::io {
 
-// Joined by its owner, or when it is destroyed. Movable.
+// A thread that is joined by its owner or by the destructor. Movable.
 class Thread {
  public:
   Thread() = default;
@@ -25,16 +25,16 @@ class Thread {
   }
   ~Thread() { join(); }
 
-  // Runs work() in a thread. what: for the error, "a worker".
+  // Runs work() in a new thread. `what` names it in an error, for example "a worker".
   template <class Work>
   static Result<Thread> start(std::string_view what, Work work) {
     return start_job(what, std::make_unique<JobOf<Work>>(std::move(work)));
   }
 
   bool joinable() const { return id_.has_value(); }
-  // Waits for its end; nothing to do without a thread.
+  // Waits until the thread ends. Does nothing if there is no thread.
   void join();
-  // Leaves it to itself.
+  // Lets the thread run on by itself.
   void detach();
 
  private:
@@ -54,7 +54,7 @@ class Thread {
   std::optional<pthread_t> id_;
 };
 
-// Processors that this process may use; at least 1.
+// Returns the number of processors that this process may use, at least 1.
 unsigned processors();
 
 }  // namespace rdcp::io

@@ -10,18 +10,18 @@
 namespace rdcp::io {
 namespace {
 
-// One keeps a memory filesystem busy; a disk wants several calls under way.
+// One thread keeps a memory filesystem busy; a disk wants several calls under way.
 constexpr unsigned kThreadsMax = 4;
 
-// A pipe, socket or terminal: a call may have to wait for the other end.
+// True for a pipe, socket or terminal, where a call may have to wait for the other end.
 bool may_block(const Operation& operation) {
   if (operation.rest_offset() != kNoOffset) return false;
   struct stat status;
   return ::fstat(operation.file().fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode);
 }
 
-// Writes no more than can be written at once. RWF_NOWAIT works on sockets, and on pipes since Linux 6.4; else
-// POLLOUT is good for PIPE_BUF bytes (pipe(7)).
+// Writes no more than can be written without waiting. RWF_NOWAIT works on sockets, and on pipes since Linux
+// 6.4. Otherwise POLLOUT promises room for PIPE_BUF bytes (pipe(7)).
 long write_without_waiting(const Operation& operation) {
   const int fd = operation.file().fd;
   const iovec rest = {operation.rest(), operation.rest_bytes()};
@@ -101,7 +101,7 @@ void ThreadRing::give_to_pool(Operation& operation) {
   changed_.notify_one();
 }
 
-// A pool thread's life.
+// The loop of a pool thread.
 void ThreadRing::work() {
   while (Operation* operation = next_pending()) {
     operation->set_note(transfer(*operation));
@@ -113,7 +113,7 @@ void ThreadRing::work() {
   }
 }
 
-// None: the ring is being destroyed.
+// Returns nullptr when the ring is being destroyed.
 Operation* ThreadRing::next_pending() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return stopping_ || !pending_.empty(); });
@@ -126,7 +126,8 @@ Result<void> ThreadRing::wait(Clock::duration max_wait) {
   const int ready = ::ppoll(poll_fds_.data(), poll_fds_.size(), &timeout, nullptr);
   if (ready < 0) return errno == EINTR ? Result<void>() : errno_error("poll", "");
   if (ready == 0) return {};
-  // Drained before the list is looked at, so that whoever adds to it afterwards wakes us again.
+  // The wake descriptor is drained before the list is looked at, so that whoever adds to the list afterwards
+  // wakes us again.
   if (poll_fds_[0].revents != 0) drain_wake_fd();
   take_finished();
   take_polled();
@@ -145,8 +146,8 @@ bool ThreadRing::take_finished() {
   }
 }
 
-// From the back: what complete() submits again is appended and has not been polled yet, and the last element
-// takes the place of one that is removed.
+// Goes from the back, because what complete() submits again is appended and has not been polled yet, and
+// because the last element takes the place of one that is removed.
 void ThreadRing::take_polled() {
   for (std::size_t i = polled_.size(); i-- > 0;) {
     const short events = poll_fds_[i + 1].revents;

@@ -1,4 +1,4 @@
-// The ring's twin for machines where io_uring is forbidden: plain system calls on a few threads, and poll(2).
+// The ring for machines where io_uring is forbidden: plain system calls on a few threads, and poll(2).
 #pragma once
 
 #include <poll.h>
@@ -15,11 +15,12 @@
 
 namespace rdcp::io {
 
-// Transfers run on the pool's threads, polls on the ring's own. A pipe or socket is polled before it is given
-// to the pool, so no thread is ever stuck in it: others need the thread, and the destructor joins it.
+// Transfers run on the pool's threads, polls on the ring's own. A pipe or socket is given to the pool only
+// once poll(2) has found it ready, so that no thread is ever stuck in it: other transfers need the thread,
+// and the destructor joins it.
 class ThreadRing final : public Ring {
  public:
-  // `reason`: why not io_uring, for description(); may be empty.
+  // `reason` tells description() why io_uring is not used; it may be empty.
   static Result<std::unique_ptr<Ring>> create(unsigned depth, std::string_view reason);
   ~ThreadRing() override;
 
@@ -47,7 +48,7 @@ class ThreadRing final : public Ring {
   std::vector<Operation*> polled_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // pending_ or stopping_ did
+  std::condition_variable changed_;  // pending_ or stopping_ has changed
   WaiterQueue pending_;
   WaiterQueue finished_;  // each one's note() is its system call's result
   bool stopping_ = false;

@@ -12,21 +12,21 @@
 namespace rdcp::io {
 namespace {
 
-// Large files that are open at once on one worker; one more is used unregistered.
+// A worker has at most this many large files registered at once; any more are used unregistered.
 constexpr int kFileTableSize = 64;
 
-// What io_uring_register(2) takes as one buffer.
+// The largest single buffer that io_uring_register(2) takes.
 constexpr std::size_t kLargestBufferBytes = std::size_t{1} << 30;
 
-// An entry's length has 32 bits; a larger transfer is done in parts of this.
+// A submission entry's length has 32 bits. A larger transfer is done in parts of this size.
 constexpr std::size_t kLargestTransferBytes = std::size_t{1} << 30;
 
-// Completions that are not an operation's carry no pointer.
+// The tags of completions that belong to no operation, and hence carry no pointer.
 constexpr std::uint64_t kWakeTag = 0;
 constexpr std::uint64_t kCancelTag = 1;
 
-// What each kernel offers, the best first. Completions are then run when we ask for them, not by interrupting
-// us; TASKRUN_FLAG lets us see without a system call whether there are any.
+// The setup flags that kernels offer, the best first. With them completions run when we ask for them, instead
+// of interrupting us, and TASKRUN_FLAG shows without a system call if there are any.
 constexpr std::array kSetupFlags = {
     // Linux 6.1
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
@@ -45,7 +45,8 @@ int queue_init(unsigned depth, io_uring* ring) {
   return result;
 }
 
-// These pass: a signal, memory that is short for a moment, a completion queue that must be emptied first.
+// True for errors that pass: a timeout, a signal, memory that is short for a moment, a completion queue that
+// must be emptied first.
 bool is_transient(int result) {
   return result == -ETIME || result == -EINTR || result == -EAGAIN || result == -EBUSY;
 }
@@ -68,7 +69,7 @@ Result<void> Uring::set_up(unsigned depth) {
   const int result = queue_init(depth, &ring_);
   if (result < 0) return errno_error("io_uring_setup", "", -result);
   set_up_ = true;
-  // Without it (before Linux 5.11) a wait with a timeout would need an entry of its own.
+  // Without this feature (before Linux 5.11) a wait with a timeout would need an entry of its own.
   if ((ring_.features & IORING_FEAT_EXT_ARG) == 0) {
     return plain_error(ErrorKind::file, "io_uring_setup", "", "Linux 5.11 or later is needed");
   }
@@ -87,7 +88,7 @@ std::string Uring::description() const {
   return "io_uring" + arena_refusal_;
 }
 
-// A table of empty places, -1, works where IORING_RSRC_REGISTER_SPARSE (5.19) is missing too.
+// A table of empty entries, -1, also works on kernels without IORING_RSRC_REGISTER_SPARSE (5.19).
 void Uring::register_file_table() {
   std::array<int, kFileTableSize> files;
   files.fill(-1);
@@ -139,7 +140,7 @@ void Uring::keep_arena_unregistered() {
   arena_refusal_ = ", arena not registered: raise the memlock limit (ulimit -l)";
 }
 
-// The registered buffer that holds all of `data`, or -1.
+// Returns the index of the registered buffer that holds all of `data`, or -1.
 int Uring::buffer_index(const std::byte* data, std::size_t bytes) const {
   const auto start = reinterpret_cast<std::uintptr_t>(data);
   const auto arena_start = reinterpret_cast<std::uintptr_t>(arena_.data());
@@ -164,7 +165,7 @@ Result<void> Uring::wait(Clock::duration max_wait) {
   return {};
 }
 
-// Turns queued operations into submission entries; the last queueful is left for the caller to submit.
+// Turns queued operations into submission entries. The caller submits the last batch of them.
 Result<void> Uring::fill_queue() {
   while (!queued_.empty() || !wake_poll_armed_) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
@@ -191,8 +192,7 @@ void Uring::prepare(io_uring_sqe* sqe, Operation& operation) {
     io_uring_prep_poll_add(sqe, file.fd, static_cast<unsigned short>(operation.events()));
   } else {
     prepare_transfer(sqe, operation);
-    if (file.beside)
-      sqe->flags |= IOSQE_ASYNC;  // else it would be read at once, by the thread that submits it
+    if (file.beside) sqe->flags |= IOSQE_ASYNC;  // or the thread that submits it would read it at once
     if (file.index >= 0) {
       sqe->fd = file.index;
       sqe->flags |= IOSQE_FIXED_FILE;
@@ -208,7 +208,7 @@ void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) {
   const auto bytes = static_cast<unsigned>(std::min(operation.rest_bytes(), kLargestTransferBytes));
   const std::uint64_t offset = operation.rest_offset();
   if (offset != kNoOffset && !offered_arena_.empty()) register_arena(std::exchange(offered_arena_, {}));
-  // Registered buffers spare the pinning for direct I/O; not every pipe-like file takes them.
+  // Registered buffers save the pinning for direct I/O, but not every pipe-like file takes them.
   const int buffer = offset == kNoOffset ? -1 : buffer_index(data, bytes);
   const bool read = operation.kind() == Operation::Kind::read;
   if (buffer >= 0 && read) {
@@ -222,8 +222,9 @@ void Uring::prepare_transfer(io_uring_sqe* sqe, const Operation& operation) {
   }
 }
 
-// The kernel's threads behind io_uring count as the user's (ulimit -u): where none can be started, it cancels
-// what it would have given to them. We cancel nothing but at the end.
+// The kernel's threads behind io_uring count as the user's (ulimit -u). If none can be started, the kernel
+// cancels what it would have given to them, so such a transfer is made by a plain call here. We ourselves
+// cancel only at the end.
 long Uring::call_instead(const Operation& operation) {
   return operation.kind() == Operation::Kind::poll ? -ECANCELED : operation.call();
 }
@@ -260,8 +261,8 @@ void Uring::end(Operation& operation) {
 }
 
 // The kernel may go on writing into buffers after io_uring_queue_exit() has returned, so everything is
-// awaited here. One by one, since IORING_ASYNC_CANCEL_ANY needs Linux 5.19. Operations themselves are not
-// looked at any more.
+// awaited here. Operations are cancelled one by one, because IORING_ASYNC_CANCEL_ANY needs Linux 5.19. The
+// operations themselves are not touched any more.
 void Uring::cancel_all() {
   std::size_t remaining = under_way_.size();
   int result = 0;

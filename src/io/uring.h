@@ -12,8 +12,8 @@
 
 namespace rdcp::io {
 
-// Made, used and destroyed on one thread: with
-// IORING_SETUP_SINGLE_ISSUER the kernel (6.0) refuses every other.
+// Create, use and destroy it on one thread: with IORING_SETUP_SINGLE_ISSUER the kernel (6.0) refuses all
+// others.
 class Uring final : public Ring {
  public:
   // Fails where io_uring_setup(2) is refused or the kernel is older than 5.11.
@@ -50,10 +50,10 @@ class Uring final : public Ring {
   bool set_up_ = false;
   bool wake_poll_armed_ = false;
   WaiterQueue queued_;                  // operations that have no submission entry yet
-  std::vector<Operation*> under_way_;   // each one's note() is its place here; to cancel them at the end
-  std::vector<int> free_file_indexes_;  // of the registered-file table
-  std::span<std::byte> arena_;          // empty: not registered
-  std::span<std::byte> offered_arena_;  // to be registered
+  std::vector<Operation*> under_way_;   // submitted operations; each one's note() is its index here
+  std::vector<int> free_file_indexes_;  // free entries of the registered-file table
+  std::span<std::byte> arena_;          // empty if none is registered
+  std::span<std::byte> offered_arena_;  // to be registered at the first transfer
   std::string arena_refusal_;
 };
 

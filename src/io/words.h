@@ -1,4 +1,4 @@
-// Text in words, as opposed to names of files: which of the two something is decides how it is shown.
+// Text in words, as opposed to file names: the two are escaped in different ways.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace rdcp::io {
 
-// A sentence or a part of one. What a peer says in words is escaped (visible()) where it is decoded, so that
-// above the codec there is none that could drive a terminal; it is printed as it is. Names stay raw bytes and
-// are escaped when they are printed (printable()).
+// A sentence or a part of one. A peer's words are escaped (visible()) where they are decoded, so that above
+// the codec no words can control a terminal, and they are printed as they are. Names stay raw bytes and are
+// escaped when they are printed (printable()).
 struct Words : std::string {
   using std::string::string;
   Words(std::string text) : std::string(std::move(text)) {}

@@ -12,12 +12,13 @@ namespace {
 
 constexpr int kLookEvery_ms = 100;
 
-// Knows whether it has waited before.
+// Waits for a descriptor, and calls wait.before() only the first time.
 class Waiting {
  public:
   explicit Waiting(const WriteWait& wait) : wait_(wait) {}
 
-  // True: something can be written, or the next write tells what is wrong.
+  // Returns true if something can be written, or if the next write will say what is wrong. Returns false if
+  // give_up() said so.
   bool until_writable(int fd) {
     pollfd full{fd, POLLOUT, 0};
     if (::poll(&full, 1, 0) != 0) return true;
@@ -36,7 +37,8 @@ class Waiting {
 
 }  // namespace
 
-// Who wants to know of a wait must not be caught in write(2): POLLOUT is good for PIPE_BUF bytes (pipe(7)).
+// A caller that wants to know of a wait must not block in write(2), so each write is at most PIPE_BUF bytes,
+// for which POLLOUT promises room (pipe(7)).
 int write_all(int fd, std::string_view bytes, const WriteWait& wait) {
   const bool looks_first = wait.before || wait.give_up;
   Waiting waiting(wait);

@@ -2,7 +2,7 @@
 
 namespace rdcp::net {
 
-// ChaCha20-Poly1305 is right everywhere.
+// ChaCha20-Poly1305 is the right choice everywhere.
 bool has_fast_aes() {
   return false;
 }

@@ -23,7 +23,7 @@ constexpr std::size_t kIndexAt = 6;
 constexpr unsigned kSealingShift = 14;
 constexpr std::size_t kNonceAt = 8;
 
-// In a challenge.
+// Offsets in a challenge.
 constexpr std::size_t kSaltAt = kNonceBytes;
 constexpr std::size_t kListenerSealingAt = kSaltAt + kSaltBytes;
 constexpr std::size_t kZerosAt = kListenerSealingAt + 1;
@@ -33,8 +33,8 @@ static_assert(kMacAt + kMacBytes == kChallengeBytes);
 constexpr std::string_view kOnlyHere = "does not encrypt, and this side was told --encrypt";
 constexpr std::string_view kOnlyThere = "was told --encrypt, and this side was not";
 
-// A request of at most 256 bytes is never cut short by a signal once the pool is initialised (getrandom(2));
-// before that it may be interrupted.
+// A request of at most 256 bytes is never interrupted by a signal once the pool is initialised
+// (getrandom(2)); before that it may be.
 bool draw_random(std::span<std::byte> into) {
   ssize_t drawn = -1;
   do {
@@ -89,7 +89,7 @@ io::Result<std::optional<SealKeys>> keys_of(const SessionKey& key, const Transcr
   return std::optional<SealKeys>(*keys);
 }
 
-// Of what the other side says, as seen from this one.
+// Says what is wrong with the other side's sealing, as seen from this side; empty if the two agree.
 std::string_view disagreement_of(std::uint8_t here, std::uint8_t there) {
   if (there > static_cast<std::uint8_t>(Cipher::chacha20_poly1305)) return "wants an encryption unknown here";
   if (here != 0 && there == 0) return kOnlyHere;

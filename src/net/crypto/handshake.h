@@ -1,4 +1,4 @@
-// Both ends of a connection prove that they hold the job's session key before anything else is said.
+// Both ends of a connection prove that they hold the job's session key before they say anything else.
 //
 //   connector -> listener  hello      "RDCP", version (2), stream index (14 bits) and connector's sealing (2
 //                                     bits) in 2 bytes, connector's nonce (32)
@@ -6,16 +6,16 @@
 //                                     listener's MAC (32)
 //   connector -> listener  proof      connector's MAC (32)
 //
-//   MAC = HMAC-SHA256(key, label | version | stream index (2) | connector's sealing (1) | listener's sealing
-//   (1) |
-//         salt | connector's nonce | listener's nonce), label: "rdcp listener" or "rdcp connector"
+//   MAC = HMAC-SHA256(key, label | version | stream index (2) | connector's sealing (1) |
+//         listener's sealing (1) | salt | connector's nonce | listener's nonce)
+//   label = "rdcp listener" or "rdcp connector"
 //
-// Sealing: 0 where the stream is to go as it is, else the Cipher that this side is fast at. Either both want
-// it or there is no stream; it is AES-256-GCM if both are fast at it. What is agreed on stands in the MACs,
-// so nobody on the way can talk the two out of it. The salt is of use where the key is made of a word that
-// people chose, else it is zero.
+// Sealing is 0 if that side does not encrypt, else the Cipher that it is fast at. If only one side encrypts,
+// there is no stream. AES-256-GCM is used if both sides are fast at it, else ChaCha20-Poly1305. The MACs
+// cover all of this, so nobody in between can downgrade it. The salt is for keys made of a word that people
+// chose, else it is zero.
 //
-// A listener of another version answers the hello by its own, and closes:
+// A TCP listener answers a hello of another version with its own version, and closes:
 //
 //   listener -> connector  refusal    "RDCP", version (2), zero (2)
 //
@@ -38,7 +38,7 @@
 
 namespace rdcp::net {
 
-// Of everything that travels on a stream: handshake, frames and what the frames mean.
+// The version of everything that travels on a stream: handshake, frames and what the frames mean.
 inline constexpr std::uint16_t kProtocolVersion = 7;
 
 using SessionKey = io::Secret<32>;
@@ -52,8 +52,8 @@ inline constexpr std::size_t kChallengeBytes = kNonceBytes + kSaltBytes + 8 + kM
 inline constexpr std::size_t kProofBytes = kMacBytes;
 inline constexpr std::size_t kRefusalBytes = 8;
 
-inline constexpr std::chrono::seconds kHandshakeTimeout{
-    10};  // for the whole exchange, trickled bytes included
+// Limits the whole exchange, however slowly its bytes come in.
+inline constexpr std::chrono::seconds kHandshakeTimeout{10};
 
 inline constexpr std::uint16_t kStreamIndexMax = (1 << 14) - 1;
 
@@ -62,19 +62,20 @@ using Mac = std::array<std::byte, kMacBytes>;
 using Salt = std::array<std::byte, kSaltBytes>;
 io::Result<Salt> make_salt();
 
-// With what one side goes into its handshakes.
+// What one side brings to its handshakes.
 struct HandshakeTerms {
   HandshakeTerms() = default;
   HandshakeTerms(const SessionKey& key, bool seals = false) : key(key), seals(seals) {}
 
   SessionKey key{};
   bool seals = false;
-  Salt salt{};  // of a listener whose key is made of a word: told to the connector
-  // Of a connector whose key is: makes it, instead of `key`. Called more than once for a salt.
+  Salt salt{};  // set by a listener whose key is made of a word; the connector is told
+  // Set by a connector whose key is made of a word: makes the key, which replaces `key`. It may be called
+  // more than once with the same salt.
   std::function<io::Result<SessionKey>(const Salt&)> key_of{};
 };
 
-// What a MAC is over, apart from its label.
+// What a MAC covers, apart from its label.
 struct Transcript {
   std::uint16_t version = kProtocolVersion;
   std::uint16_t stream_index = 0;
@@ -89,24 +90,25 @@ struct Transcript {
 io::Result<Mac> listener_mac(const SessionKey& key, const Transcript& transcript);
 io::Result<Mac> connector_mac(const SessionKey& key, const Transcript& transcript);
 
-// What a hello, or a refusal, is to be told by: the version of its sender, where that is another one than
-// ours. Of a message that is neither, or not whole: none.
+// Returns the version of the sender of a hello or a refusal, if it is not ours. Returns nothing for any other
+// message, or one that is too short.
 std::optional<std::uint16_t> other_version(std::span<const std::byte> message);
 io::Error version_error(std::uint16_t theirs);
 std::array<std::byte, kRefusalBytes> version_refusal();
 
-// The three messages as pure functions, transport-free, so that RDMA can carry them in SENDs. The connecting
-// side speaks first (iWARP needs that). MACs are compared in constant time. One object serves one connection.
-// Where the system has no randomness to give, nothing is ever accepted.
+// These make and check the three messages without any transport, so that RDMA can carry them in SENDs. The
+// connecting side speaks first (iWARP needs that). MACs are compared in constant time. One object serves one
+// connection. If the system has no random bytes, nothing is ever accepted.
 class Connector {
  public:
   Connector(const HandshakeTerms& terms, std::uint16_t stream_index);  // draws a nonce
   std::array<std::byte, kHelloBytes> hello() const;
-  // Checks the listener's MAC. Errors (connection): "does not hold this job's key", or one side wants to seal
-  // and the other does not.
+  // Checks the listener's MAC. Errors: "does not hold this job's key", or only one side wants to seal
+  // (connection); the challenge has bytes that this version does not know (protocol).
   io::Result<std::array<std::byte, kProofBytes>> answer(
       std::span<const std::byte, kChallengeBytes> challenge) const;
-  // After a good answer(): the keys that were agreed on; none where nothing is sealed.
+  // To be called after a successful answer(). Returns the agreed keys, or nothing if the stream is not
+  // sealed.
   io::Result<std::optional<SealKeys>> seal_keys(std::span<const std::byte, kChallengeBytes> challenge) const;
 
  private:
@@ -121,14 +123,16 @@ class Connector {
 class Listener {
  public:
   explicit Listener(const HandshakeTerms& terms);  // draws a nonce
-  // Errors: not rdcp, another protocol version (names both), stream index not below stream_count.
+  // Errors: the peer does not speak rdcp, or has another protocol version (the error names both), or its
+  // stream index is not below stream_count.
   io::Result<std::array<std::byte, kChallengeBytes>> challenge(std::span<const std::byte, kHelloBytes> hello,
                                                                std::uint16_t stream_count);
-  // Error: connection, also when there was no challenge yet.
+  // Error (connection): the proof is wrong, or there was no challenge yet.
   io::Result<void> check(std::span<const std::byte, kProofBytes> proof) const;
-  // After the challenge: what keeps a connector that said hello so from proving anything; else empty.
+  // After the challenge: says why the two sides cannot agree on sealing, so that no proof will come. Empty if
+  // they agree.
   std::string_view disagreement() const;
-  // After a good check().
+  // To be called after a successful check().
   io::Result<std::optional<SealKeys>> seal_keys() const;
   std::uint16_t stream_index() const { return transcript_.stream_index; }
 

@@ -1,4 +1,4 @@
-// Integers as they stand on the wire.
+// Stores and loads integers as they are on the wire.
 #pragma once
 
 #include <concepts>

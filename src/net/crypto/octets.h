@@ -1,4 +1,4 @@
-// Bytes as C libraries take them.
+// Casts bytes to the types that C libraries take.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ constexpr std::string_view kPipeLabel = "rdcp pipe";
 constexpr std::uint64_t kCost = 16384;
 constexpr std::uint64_t kBlocks = 8;
 constexpr std::uint64_t kParallel = 1;
-constexpr std::uint64_t kMemoryMax = 64 << 20;  // OpenSSL asks for a bound; 16 MiB are used
+constexpr std::uint64_t kMemoryMax = 64 << 20;  // OpenSSL wants a limit; 16 MiB are used
 
 const unsigned char* bytes_of(std::string_view text) {
   return to_read(std::as_bytes(std::span(text)));

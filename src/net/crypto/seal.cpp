@@ -65,7 +65,7 @@ io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, co
 }
 
 void SealState::Free::operator()(evp_cipher_ctx_st* context) const {
-  EVP_CIPHER_CTX_free(context);  // which wipes the key
+  EVP_CIPHER_CTX_free(context);  // this wipes the key
 }
 
 SealState::SealState() = default;
@@ -105,7 +105,7 @@ SealNonce SealState::nonce(SealPart part) const {
   return nonce;
 }
 
-// OpenSSL's. The key schedule stays; only the nonce is set anew.
+// For OpenSSL's code. The key schedule stays; only the nonce is set anew.
 bool SealState::begin(SealPart part, std::span<const std::byte> associated) {
   int bytes = 0;
   return EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, to_read(nonce(part)), -1, nullptr) == 1 &&
@@ -155,7 +155,7 @@ bool Opener::open(SealPart part, std::span<const std::byte> bytes, std::span<std
                   std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated) {
   assert(to.size() == bytes.size());
   if (wide_) return wide_->open(nonce(part), associated, bytes, to, tag);
-  Tag copy;  // OpenSSL takes no const
+  Tag copy;  // OpenSSL does not take const
   std::ranges::copy(tag, copy.begin());
   int done = 0;
   return begin(part, associated) &&

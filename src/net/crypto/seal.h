@@ -1,14 +1,14 @@
-// Authenticated encryption of one direction of a connection: what was altered, repeated, left out or put in
-// another order on the way does not open.
+// Authenticated encryption of one direction of a connection: whatever was altered, repeated, left out or
+// reordered on the way does not open.
 //
 // The keys of a connection, one for each direction, are
 //
 //   HKDF-SHA256(key: the session key, salt: connector's nonce | listener's nonce, info: "rdcp seal" |
 //   version u16 | stream index u16 | cipher u8 | direction u8), 32 bytes
 //
-// where direction is 0 from the connector to the listener and 1 back. Both nonces are fresh, so no connection
-// has keys that another one had. What is sealed in one direction is numbered from 0; its nonce is its part
-// (u32) and its number (u64). Integers are little-endian.
+// where direction is 0 from the connector to the listener and 1 back. Both nonces are fresh, so no two
+// connections have the same keys. Whatever is sealed in one direction is numbered from 0; its nonce is its
+// part (u32) and its number (u64). Integers are little-endian.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class WideAes;
 
 enum class Cipher : std::uint8_t { aes_256_gcm = 1, chacha20_poly1305 = 2 };
 
-// Whether this processor has instructions for AES and GCM. Without them ChaCha20-Poly1305 is faster, and
+// True if this processor has instructions for AES and GCM. Without them ChaCha20-Poly1305 is faster, and
 // takes the same time whatever the bytes are.
 bool has_fast_aes();
 
@@ -37,13 +37,13 @@ using Tag = std::array<std::byte, kTagBytes>;
 using SealKey = io::Secret<32>;
 using SealNonce = std::array<std::byte, 12>;
 
-// What is sealed under one number: a frame and its payload, or a control message.
+// The parts that are sealed under one number: a frame and its payload, or a control message.
 enum class SealPart : std::uint32_t { frame = 0, payload = 1, message = 2 };
 
-// How much is sealed with one key: far from what AES-GCM bears for chunks of 16 MiB.
+// The limit of numbers for one key: far from what AES-GCM can take for chunks of 16 MiB.
 inline constexpr std::uint64_t kSealsMax = std::uint64_t{1} << 32;
 
-// What a connection is sealed with, as one of its two sides has it.
+// The keys of a connection, as one of its two sides sees them.
 struct SealKeys {
   Cipher cipher = Cipher::aes_256_gcm;
   SealKey sending{};
@@ -64,14 +64,14 @@ io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, co
 
 // Whose code runs the cipher; it makes no difference to the bytes.
 enum class SealCode : std::uint8_t {
-  fastest,  // WideAes where there is one
+  fastest,  // WideAes if it is available
   openssl,
 };
 
-// Common to both directions. Movable; for one thread at a time.
+// The common part of Sealer and Opener. Movable; for one thread at a time.
 class SealState {
  public:
-  // On to the next number. Error (connection): there have been kSealsMax.
+  // Moves on to the next number. Error (connection): there have been kSealsMax.
   io::Result<void> next();
   std::uint64_t number() const { return number_; }
 
@@ -91,21 +91,21 @@ class SealState {
   bool begin(SealPart part, std::span<const std::byte> associated);
 
   std::unique_ptr<WideAes> wide_;
-  Context context_;  // null: wide_ does it
+  Context context_;  // null if wide_ is used
   std::uint64_t number_ = 0;
 };
 
 class Sealer : public SealState {
  public:
-  // number and code: for tests. Error (connection): OpenSSL refuses.
+  // number and code are for tests. Error (connection): OpenSSL refuses.
   static io::Result<Sealer> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0,
                                    SealCode code = SealCode::fastest);
-  // From `bytes` to `to`, which are the same or do not overlap, under the present number; `associated` is
-  // authenticated with it. Error (connection): the part was sealed under this number before, or OpenSSL
+  // Seals `bytes` into `to`, which are the same or do not overlap, under the current number. `associated` is
+  // authenticated with them. Error (connection): the part was sealed under this number before, or OpenSSL
   // refuses.
   io::Result<void> seal(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
                         std::span<std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
-  // In place.
+  // Seals in place.
   io::Result<void> seal(SealPart part, std::span<std::byte> bytes, std::span<std::byte, kTagBytes> tag,
                         std::span<const std::byte> associated = {}) {
     return seal(part, bytes, bytes, tag, associated);
@@ -121,8 +121,8 @@ class Opener : public SealState {
  public:
   static io::Result<Opener> create(Cipher cipher, const SealKey& key, std::uint64_t number = 0,
                                    SealCode code = SealCode::fastest);
-  // From `bytes` to `to`, which are the same or do not overlap. False: it is not what was sealed under this
-  // number as this part; `to` then holds what nobody may use.
+  // Opens `bytes` into `to`, which are the same or do not overlap. Returns false if they are not what was
+  // sealed under this number as this part; nobody may use `to` then.
   bool open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
             std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
 

@@ -1,5 +1,5 @@
-// AES-256-GCM four blocks at a time, for processors with 512-bit vectors that have AES (VAES, VPCLMULQDQ):
-// several times as fast as OpenSSL before 3.1, which has no such code, and the same bytes.
+// AES-256-GCM four blocks at a time, for processors with 512-bit vectors that have AES (VAES, VPCLMULQDQ). It
+// makes the same bytes as OpenSSL, several times as fast as versions before 3.1, which have no such code.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace rdcp::net {
 
 class WideAes {
  public:
-  // Null: not on this processor, or not with what rdcp was built with.
+  // Returns null if this processor, or this build of rdcp, cannot do it.
   static std::unique_ptr<WideAes> create(const SealKey& key);
   ~WideAes();  // wipes the key
 
-  // From `bytes` to `to`, which are the same or do not overlap.
+  // Seals `bytes` into `to`, which are the same or do not overlap.
   void seal(const SealNonce& nonce, std::span<const std::byte> associated, std::span<const std::byte> bytes,
             std::span<std::byte> to, std::span<std::byte, kTagBytes> tag) const;
-  // False: the tag is another; `to` then holds what nobody may use.
+  // Returns false if the tag does not match; nobody may use `to` then.
   bool open(const SealNonce& nonce, std::span<const std::byte> associated, std::span<const std::byte> bytes,
             std::span<std::byte> to, std::span<const std::byte, kTagBytes> tag) const;
 

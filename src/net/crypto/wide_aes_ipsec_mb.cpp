@@ -8,8 +8,8 @@ namespace rdcp::net {
 
 namespace {
 
-// The library's table of functions for this processor, for as long as the process lives; null where they are
-// not wide. AES-GCM keeps nothing in it, so every thread may use it.
+// Returns the library's table of functions for this processor, which lives as long as the process, or null if
+// they are not wide. AES-GCM keeps nothing in it, so every thread may use it.
 const IMB_MGR* functions() {
   static const IMB_MGR* const made = []() -> const IMB_MGR* {
     std::unique_ptr<IMB_MGR, decltype(&free_mb_mgr)> manager(alloc_mb_mgr(0), &free_mb_mgr);
@@ -24,7 +24,7 @@ const IMB_MGR* functions() {
 
 }  // namespace
 
-// The key's rounds, and powers of its hash key.
+// The key's rounds, and powers of the hash key.
 struct WideAes::Schedule {
   gcm_key_data key;
 };

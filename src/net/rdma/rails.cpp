@@ -13,7 +13,7 @@
 namespace rdcp::net {
 namespace {
 
-// A numeric address without its scope, which means nothing on the other host. What is none has no family.
+// A numeric address without its scope, which means nothing on the other host. Other text has no family.
 struct IpAddress {
   int family = AF_UNSPEC;
   std::array<std::uint8_t, 16> bytes{};
@@ -55,11 +55,11 @@ bool is_meant(const RdmaPort& port, const std::string& via) {
   return wanted.family != AF_UNSPEC && via.find('%') == std::string::npos && wanted == parse(port.host);
 }
 
-// One port's address with what pairing asks of it.
+// One port's address, with what is needed to pair it.
 struct End {
   const RdmaPort* port;
   IpAddress address;
-  bool meant;  // by `via`
+  bool meant;  // `via` names it, or is empty
 };
 
 std::vector<End> ends_of(const RdmaPorts& ports, const std::string& via) {
@@ -71,7 +71,8 @@ std::vector<End> ends_of(const RdmaPorts& ports, const std::string& via) {
   return ends;
 }
 
-// Every link has the network fe80::/64, so such an address shows the way only where one port has one.
+// True if all link-local addresses on this kind of link belong to one port. Every link has the network
+// fe80::/64, so the address alone does not say which port leads there.
 bool link_local_is_clear(const std::vector<End>& ends, LinkKind link) {
   const RdmaPort* first = nullptr;
   for (const End& end : ends) {
@@ -86,7 +87,7 @@ using PairTest = bool (*)(const End& connecting, const End& listening);
 
 bool in_one_subnet(const End& one, const End& other) {
   if (is_link_local(one.address) != is_link_local(other.address)) return false;
-  // A prefix that is not known is taken for that of a single address.
+  // If a prefix is not known, it counts as that of a single address.
   const auto prefix = [](const End& end) {
     const std::uint8_t known = end.port->prefix_bits != 0 ? end.port->prefix_bits : end.address.bits();
     return std::min(known, end.address.bits());
@@ -114,8 +115,8 @@ std::vector<Candidate> candidates(const std::vector<End>& connecting, const std:
     return is_link_local(pair.first->address) &&
            !(link_local_is_clear(connecting, link) && link_local_is_clear(listening, link));
   });
-  // The slower end sets the pace. Otherwise in the order of the ports, so that a host that copies to itself
-  // pairs each port with itself.
+  // The slower end sets the pace. Pairs of equal speed stay in the order of the ports, so that a host that
+  // copies to itself pairs each port with itself.
   std::ranges::stable_sort(found, std::ranges::greater{}, [](const Candidate& pair) {
     return std::min(pair.first->port->megabits, pair.second->port->megabits);
   });
@@ -155,7 +156,7 @@ std::string missing_ports(const RdmaPorts& connecting, const RdmaPorts& listenin
   return text;
 }
 
-// "rxe0 10.0.0.1 (RoCE), ..."
+// Returns "rxe0 10.0.0.1 (RoCE), ...".
 std::string listed(const std::vector<End>& ends) {
   constexpr std::size_t kNamedMax = 4;
   std::string text;

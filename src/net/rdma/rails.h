@@ -1,4 +1,4 @@
-// Which RDMA ports of two hosts go together.
+// Pairs the RDMA ports of two hosts.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace rdcp::net {
 // A pair of ports that can reach each other: the connecting side's and the listening side's.
 struct Rail {
   RdmaPort connecting;
-  RdmaPort listening;  // a link-local host has the connecting side's %scope, the only one of use there
+  RdmaPort listening;  // a link-local host has the %scope of the connecting side, where it is used
   auto fields() { return std::tie(connecting, listening); }
 };
 
@@ -21,12 +21,12 @@ struct RailChoice {
   std::string none_because;
 };
 
-// Pairs of the same kind of link (InfiniBand with InfiniBand, and so on) whose addresses are in one subnet
-// (same family, same network under both prefixes; IPv6 link-local only with link-local, and only one such
-// port on each side), the fastest first, each port used once. Loopback pairs (both agents on one host: same
-// device and address) are in order. Only when there is none: ports of the same kind and family, which may
-// reach each other through routers (RoCE v2 and iWARP do); connecting shows. via, where not empty: only pairs
-// of which one side has that device, interface or address.
+// Pairs ports of the same kind of link (InfiniBand with InfiniBand, and so on) whose addresses are in one
+// subnet (same family, same network under both prefixes; IPv6 link-local only with link-local, and only if
+// each side has one such port), the fastest first, each port once. A port may be paired with itself (both
+// agents are on one host). If there is no such pair, ports of the same kind and family are paired, because
+// they may reach each other through routers (RoCE v2 and iWARP do); connecting will show. If via is not
+// empty, one side of each pair must have that device, interface or address.
 RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening, const std::string& via);
 
 }  // namespace rdcp::net

@@ -19,11 +19,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
-// A rail on which nobody answers at all is given up sooner than one that refuses.
+// A rail on which nobody answers is given up sooner than one that refuses.
 constexpr std::chrono::seconds kNoAnswerMax{5};
-// How long a rail is waited for before the next one is tried beside it, for a further stream.
+// For a further stream, the next rail is tried as well after this time.
 constexpr std::chrono::seconds kNextRail{1};
-// Fewer than a listener holds unproven, so that none pushes another out.
+// Fewer attempts at once than a listener holds unproven connections, so that none pushes out another.
 constexpr std::size_t kDialsAtOnce = RdmaListener::kPendingMax / 2;
 
 // Attempts at one proven connection over a rail.
@@ -35,7 +35,7 @@ class RdmaConnectAttempt {
   std::size_t rail_index() const { return rail_index_; }
   std::uint16_t stream_index() const { return stream_index_; }
   bool proven() const { return state_ == State::proven; }
-  // Why it was given up; empty while it was not.
+  // Says why it was given up; empty as long as it was not.
   const std::string& cause() const { return cause_; }
   RdmaConnectionPtr take() { return std::move(connection_); }
 
@@ -70,10 +70,10 @@ class RdmaConnectAttempt {
   std::uint16_t stream_index_;
   Connector connector_;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point attempt_at_ = started_;  // when it began or, while waiting, begins
+  Clock::time_point attempt_at_ = started_;  // when the attempt began or, while waiting, will begin
   State state_ = State::waiting;
   std::string cause_;
-  EventChannel channel_;  // these two until there is a connection
+  EventChannel channel_;  // these two are used until there is a connection
   CmId id_;
   RdmaConnectionPtr connection_;
 };
@@ -127,7 +127,7 @@ void RdmaConnectAttempt::begin() {
   id_.reset(id);
   state_ = State::resolving_address;
   attempt_at_ = Clock::now();
-  // Bound to the rail's own address, so that a host with several ports uses this one.
+  // The id is bound to the rail's own address, so that a host with several ports uses this one.
   if (rdma_resolve_addr(id, from->get(), to->get(), static_cast<int>(kResolveMax.count())) != 0) {
     try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
   }
@@ -193,7 +193,7 @@ void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit
   attempt_at_ = Clock::now() + kTryAgain;
 }
 
-// The address is named once, by whoever tells the cause.
+// Keeps only the cause, because whoever reports it names the address.
 void RdmaConnectAttempt::fail(const io::Error& error) {
   cause_ = cause_of(error);
   connection_.reset();
@@ -215,13 +215,13 @@ io::Error stopped() {
   return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
 }
 
-// cause: empty where none has come.
+// cause is empty if there is none yet.
 std::string cause_text(const Rail& rail, const std::string& cause) {
   return rail.connecting.device + " -> " + rail.listening.host + ": " +
          (cause.empty() ? "does not answer" : cause);
 }
 
-// causes: of each rail.
+// causes has one cause for each rail.
 io::Error all_failed(const std::vector<Rail>& rails, const std::vector<std::string>& causes) {
   std::string text;
   for (std::size_t rail = 0; rail < rails.size(); ++rail) {
@@ -256,8 +256,8 @@ class RailCall {
   const std::vector<Rail>& rails_;
   const RdmaCall& call_;
   Clock::time_point until_;
-  std::vector<std::string> causes_;     // of each rail, empty while it is not lost
-  std::vector<std::uint16_t> waiting_;  // streams without a dial, the last first
+  std::vector<std::string> causes_;     // of each rail; empty as long as it is not lost
+  std::vector<std::uint16_t> waiting_;  // streams without an attempt, the first one last
   std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;
   RdmaConnections connections_;
 };
@@ -301,7 +301,7 @@ void RailCall::start_dials() {
   }
 }
 
-// What other streams have proven over a rail that is lost stays: it may have been lost for new ones only.
+// Connections of other streams over a lost rail stay, because it may be lost only for new ones.
 void RailCall::take_results() {
   for (const auto& dial : dials_) {
     if (dial->proven()) connections_[dial->stream_index()] = dial->take();
@@ -320,7 +320,7 @@ RailConnections RailCall::result() {
   return result;
 }
 
-// The rails of one connect_further(), the first one first.
+// Tries rails for one connect_further(), in their order.
 class RailRace {
  public:
   RailRace(std::vector<Rail> rails, const RdmaCall& call, std::uint16_t stream)
@@ -329,7 +329,7 @@ class RailRace {
 
  private:
   void start_next();
-  // None of them is proven while this is asked for.
+  // This is only called while none of them is proven.
   std::size_t under_way() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(dials_, [](const auto& dial) { return dial->cause().empty(); }));
@@ -340,7 +340,7 @@ class RailRace {
   const RdmaCall& call_;
   const std::uint16_t stream_;
   Clock::time_point next_start_;
-  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;  // of the first rails
+  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;  // one for each rail tried so far
 };
 
 io::Result<RdmaConnectionPtr> RailRace::run() {
@@ -357,7 +357,7 @@ io::Result<RdmaConnectionPtr> RailRace::run() {
   }
 }
 
-// All that have failed are passed over.
+// Starts the next attempt, at once if all others have failed.
 void RailRace::start_next() {
   while (dials_.size() < rails_.size() && under_way() < kDialsAtOnce) {
     if (under_way() > 0 && Clock::now() < next_start_) return;

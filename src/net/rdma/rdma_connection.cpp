@@ -41,7 +41,7 @@ RdmaConnection::RdmaConnection(EventChannel channel, CmId id, const RdmaPort& po
 
 io::Result<RdmaConnectionPtr> RdmaConnection::create(EventChannel channel, CmId id, const RdmaPort& port,
                                                      const RdmaCall& call) {
-  EventChannel own_channel = std::move(channel);  // in an order of our own, for the way out with an error
+  EventChannel own_channel = std::move(channel);  // so that after an error the id goes before its channel
   CmId own_id = std::move(id);
   auto queue = RdmaQueue::create(*own_id, rdma_queue_sizes(call.source, call.target_slots));
   if (!queue) return queue.error();
@@ -53,7 +53,7 @@ RdmaConnection::~RdmaConnection() {
   disconnect();
 }
 
-// An id that never was connected, or whose device is gone, refuses.
+// rdma_disconnect() fails for an id that was never connected, or whose device is gone.
 void RdmaConnection::disconnect() {
   if (std::exchange(disconnected_, true)) return;
   if (rdma_disconnect(id_.get()) != 0) queue_->flush();

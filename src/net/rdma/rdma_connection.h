@@ -1,4 +1,4 @@
-// A connection: its id on an event channel of its own, and its queue pair. Within net only.
+// A connection: its id on an event channel of its own, and its queue pair. For use within net only.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace rdcp::net {
 
-// The device answers a send that finds no receive posted by a pause (655 ms, which is what CM sets) and as
-// many tries more. Ours never meet that, see RdmaQueueSizes; 7 would be for ever.
+// If a send finds no receive posted, the device pauses (655 ms, which CM sets) and tries again, this many
+// times. Our sends never meet that, see RdmaQueueSizes; 7 would mean for ever.
 inline constexpr std::uint8_t kReceiverNotReadyRetries = 6;
-// Of a packet that is not acknowledged; the pause between is CM's. Seven is the most.
+// How often a packet that is not acknowledged is sent again; CM sets the pause between. Seven is the most.
 inline constexpr std::uint8_t kRetries = 7;
 
 rdma_conn_param connection_parameters();
-// Numeric, with the port.
+// These return numeric addresses with their ports.
 std::string local_address_text(rdma_cm_id& id);
 std::string peer_address_text(rdma_cm_id& id);
 
 class RdmaConnection {
  public:
-  // id: its device is known, it is on channel, which is its own. port: of this host.
+  // id must know its device and be on channel, which is its own. port is this host's.
   static io::Result<RdmaConnectionPtr> create(EventChannel channel, CmId id, const RdmaPort& port,
                                               const RdmaCall& call);
   ~RdmaConnection();
@@ -38,10 +38,10 @@ class RdmaConnection {
   rdma_cm_id& id() { return *id_; }
   RdmaQueue& queue() { return *queue_; }
   const RdmaPort& port() const { return port_; }
-  // What its messages and payloads are sealed with, if they are.
+  // The keys that seal its messages and payloads, if they are sealed.
   const std::optional<SealKeys>& seal() const { return seal_; }
   void set_seal(const std::optional<SealKeys>& seal) { seal_ = seal; }
-  // Ends it; all that is under way completes with an error. The first call counts.
+  // Ends the connection; all that is under way completes with an error. Only the first call counts.
   void disconnect();
 
  private:

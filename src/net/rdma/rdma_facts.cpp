@@ -53,7 +53,8 @@ std::string state_name(ibv_port_state state) {
   }
 }
 
-// PortPhysicalState of the InfiniBand specification; the kernel gives Ethernet's states the same numbers.
+// Names from PortPhysicalState in the InfiniBand specification; the kernel gives Ethernet's states the same
+// numbers.
 std::string physical_state_name(std::uint8_t state) {
   constexpr std::array kNames = {
       "", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery"};
@@ -78,7 +79,8 @@ LinkKind kind_of(const ibv_device& device, const ibv_port_attr& port) {
   return port.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkKind::roce : LinkKind::infiniband;
 }
 
-// "200 Gb/sec (4X HDR)". XDR is here alone: libibverbs' field of the speed ends at NDR.
+// Reads, for example, "200 Gb/sec (4X HDR)". Only sysfs says XDR, because libibverbs' field of the speed ends
+// at NDR.
 std::uint32_t sysfs_megabits(const std::string& device, unsigned port) {
   std::ifstream file(fmt::format("{}/{}/ports/{}/rate", kClass, device, port));
   double gigabits = 0;
@@ -93,7 +95,7 @@ void add_gids(ibv_context& context, std::vector<RdmaPortFacts>& ports, int entri
     const auto owner = std::ranges::find(ports, entry.port_num, &RdmaPortFacts::number);
     if (owner == ports.end()) continue;
     RdmaPortFacts& port = *owner;
-    // RoCE lists each GID twice, as version 1 and 2.
+    // RoCE lists each GID twice, for version 1 and version 2.
     std::string gid = text_of(entry.gid);
     if (!gid.empty() && std::ranges::find(port.gids, gid) == port.gids.end()) {
       port.gids.push_back(std::move(gid));
@@ -141,8 +143,8 @@ int numa_node_of(const std::string& device) {
   return file >> node ? node : -1;
 }
 
-// Why a node could not be opened. The libraries look for it in other places when the first try is refused,
-// so that their errno says ENOENT where permission is what is missing.
+// Returns the errno for a node that could not be opened. When their first try is refused, the libraries look
+// in other places, so their errno says ENOENT although permission is missing.
 int open_error(const std::string& node, int reported) {
   const io::Fd fd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return errno;
@@ -189,7 +191,7 @@ std::uint8_t prefix_bits(const sockaddr* mask) {
   return static_cast<std::uint8_t>(bits);
 }
 
-// Loopback addresses are left out, for the peer has the same ones.
+// Loopback addresses are left out, because the peer has the same ones.
 bool is_of_use(const ifaddrs& each) {
   constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
   if (each.ifa_addr == nullptr || (each.ifa_flags & (kUp | IFF_LOOPBACK)) != kUp) return false;
@@ -203,8 +205,8 @@ std::string host_of(const sockaddr& address) {
   return to_address(copy).host;
 }
 
-// Binding an id to an address makes librdmacm say which device and port that is, for IPoIB, RoCE and iWARP
-// alike, and with VLANs and bonds (rdma_bind_addr(3)).
+// Binding an id to an address makes librdmacm say which device and port that is. This works for IPoIB, RoCE
+// and iWARP, also with VLANs and bonds (rdma_bind_addr(3)).
 void add_address(RdmaFacts& facts, rdma_event_channel& channel, const ifaddrs& each) {
   rdma_cm_id* raw = nullptr;
   if (::rdma_create_id(&channel, &raw, nullptr, RDMA_PS_TCP) != 0) return;
@@ -221,7 +223,7 @@ void add_address(RdmaFacts& facts, rdma_event_channel& channel, const ifaddrs& e
 }
 
 void add_addresses(RdmaFacts& facts) {
-  // Makes the kernel load rdma_ucm where it can, so it comes before any look at the node.
+  // This makes the kernel load rdma_ucm if it can, so it comes before any look at the node.
   const EventChannel channel(::rdma_create_event_channel());
   if (!channel) {
     facts.cm_error = open_error(kCmNode, errno);
@@ -238,8 +240,8 @@ void add_addresses(RdmaFacts& facts) {
 }  // namespace
 
 std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code) {
-  // enum ib_port_speed and ib_port_width of the kernel's include/rdma/ib_verbs.h; rates of a lane as its
-  // sysfs "rate" reckons them.
+  // The codes are enum ib_port_speed and ib_port_width of the kernel's include/rdma/ib_verbs.h. The rates of
+  // a lane are those that the kernel uses for "rate" in sysfs.
   struct Code {
     std::uint32_t code, value;
   };

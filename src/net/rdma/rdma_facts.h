@@ -1,5 +1,5 @@
-// What the kernel says about RDMA on this host, before anything is concluded from it: usable or not, every
-// device and port is in it. rdma_port.h judges it for copies, the doctor for people.
+// Collects what the kernel says about RDMA on this host, before anything is concluded from it: every device
+// and port is listed, usable or not. rdma_port.h judges this for copies, the doctor for people.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ struct RdmaPortFacts {
   std::uint8_t number = 1;
   LinkKind link = LinkKind::roce;
   std::string state;           // "ACTIVE", "DOWN", "INIT", "ARMED"
-  std::string physical_state;  // "LinkUp", "Polling", "Disabled", ...; empty where not known
+  std::string physical_state;  // "LinkUp", "Polling", "Disabled", ...; empty if not known
   std::uint32_t megabits = 0;
-  std::uint32_t mtu_bytes = 0;      // active
+  std::uint32_t mtu_bytes = 0;      // the active one
   std::uint32_t mtu_bytes_max = 0;  // what the port could do
-  std::vector<std::string> gids;    // those that are set, as in sysfs
+  std::vector<std::string> gids;    // those that are set, written as in sysfs
   std::vector<std::string> interfaces;
 };
 
 struct RdmaDeviceFacts {
   std::string name;
-  std::string node;      // "/dev/infiniband/uverbs0"; empty where libibverbs does not offer the device
+  std::string node;      // "/dev/infiniband/uverbs0"; empty if libibverbs does not offer the device
   int open_error = 0;    // errno of opening node
   bool connects = true;  // has reliable connections, as InfiniBand, RoCE and iWARP devices do
-  int numa_node = -1;    // -1: none, or not known
+  int numa_node = -1;    // -1 if there is none or it is not known
   std::uint32_t work_requests_max = 0;
   std::uint64_t memory_region_bytes_max = 0;
   std::vector<RdmaPortFacts> ports;
@@ -45,23 +45,23 @@ struct RdmaAddressFacts {
 
 struct RdmaFacts {
   std::vector<RdmaDeviceFacts> devices;
-  bool has_uverbs = true;  // module ib_uverbs
+  bool has_uverbs = true;  // the module ib_uverbs is loaded
   int cm_error = 0;        // errno of opening kCmNode
   std::vector<RdmaAddressFacts> addresses;
 };
 
 inline constexpr const char* kCmNode = "/dev/infiniband/rdma_cm";
 
-// Calls no library where /sys/class/infiniband is empty.
+// Collects the facts. Calls no library if /sys/class/infiniband is empty.
 RdmaFacts rdma_facts();
 
-// What own_rdma_ports() concludes.
+// Returns what own_rdma_ports() concludes from these facts.
 RdmaPorts usable_ports(const RdmaFacts& facts);
 
-// Speed times width, in ibv_port_attr's codes; 0 for a code that is not known.
+// Returns speed times width, given in ibv_port_attr's codes; 0 if a code is not known.
 std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code);
 
-// As people write it: "fe80::1" for sysfs' fe80:0000:0000:0000:0000:0000:0000:0001.
+// Shortens a GID to what people write: "fe80::1" for sysfs' fe80:0000:0000:0000:0000:0000:0000:0001.
 std::string short_gid(const std::string& gid);
 
 }  // namespace rdcp::net

@@ -19,7 +19,7 @@ namespace {
 using io::Clock;
 
 constexpr int kBacklog = 16;
-constexpr std::chrono::seconds kListenAgain{1};  // after a device was removed
+constexpr std::chrono::seconds kListenAgain{1};  // how often to try after a device was removed
 
 // A connection whose peer has not yet proven itself.
 class PendingRdma {
@@ -36,7 +36,8 @@ class PendingRdma {
     polls.push_back({connection_->queue().fd(), POLLIN, 0});
   }
 
-  // Goes as far as the messages that are there lead. True: proven. An error: drop it.
+  // Goes as far as the messages that have arrived allow. Returns true if the peer is proven. After an error
+  // the connection must be dropped.
   io::Result<bool> step(std::uint16_t stream_count);
 
  private:
@@ -57,7 +58,7 @@ io::Error not_rdcp() {
 io::Result<bool> PendingRdma::step(std::uint16_t stream_count) {
   if (auto still_there = take_events(); !still_there) return still_there.error();
   connection_->queue().take_bell();
-  // Not a message more than the proof: what follows it belongs to the stream.
+  // Takes not a message more than the proof, because what follows it belongs to the stream.
   while (const auto completion = connection_->queue().next()) {
     const auto proven = take_message(*completion, stream_count);
     if (!proven || *proven) return proven;
@@ -65,7 +66,7 @@ io::Result<bool> PendingRdma::step(std::uint16_t stream_count) {
   return false;
 }
 
-// The peer's first message may be here before the event that says that the connection is made.
+// This does not wait for ESTABLISHED, because the peer's first message may arrive before that event.
 io::Result<void> PendingRdma::take_events() {
   while (const auto event = next_cm_event(connection_->channel())) {
     if (event->type != RDMA_CM_EVENT_ESTABLISHED) return cm_error(event->type, event->status, peer());
@@ -115,12 +116,12 @@ io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host,
 // This host's ports, and an id that listens on each.
 class ListeningIds {
  public:
-  // As RdmaListener::open().
+  // See RdmaListener::open().
   io::Result<void> open(std::vector<RdmaPort>& ports, std::uint16_t at);
   rdma_event_channel& channel() const { return *channel_; }
-  // A request comes in at an address that is listened on.
+  // Returns the port at whose address this request has come in.
   const RdmaPort& port_of(rdma_cm_id& id) const;
-  // Its device is gone.
+  // To be called when this id's device is gone.
   void remove(const rdma_cm_id* id);
   void listen_again();
   int interrupted() const { return interrupted_.get(); }
@@ -190,7 +191,7 @@ void ListeningIds::interrupt() const {
 // The unproven and the proven connections of one accept_all().
 class RdmaAcceptor {
  public:
-  // only_one: of any number below the call's.
+  // With only_one, accepts one connection with any number below call.stream_count.
   RdmaAcceptor(const RdmaCall& call, ListeningIds& listening, bool only_one)
       : call_(call), listening_(listening), only_one_(only_one), proven_(only_one ? 1 : call.stream_count) {}
 
@@ -214,7 +215,7 @@ class RdmaAcceptor {
   const RdmaCall& call_;
   ListeningIds& listening_;
   const bool only_one_;
-  std::uint16_t last_number_ = 0;   // of a proven connection
+  std::uint16_t last_number_ = 0;   // of the last proven connection
   std::list<PendingRdma> pending_;  // the oldest first
   RdmaConnections proven_;
   std::string last_refusal_;
@@ -227,7 +228,7 @@ void RdmaAcceptor::wait(Clock::duration max_wait) const {
   ::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
 }
 
-// At most kPendingMax new ones at a time, so that those already here are served in between.
+// Takes at most kPendingMax new ones at a time, so that those already here are served in between.
 void RdmaAcceptor::serve() {
   listening_.listen_again();
   for (auto next = pending_.begin(); next != pending_.end();) step(next++);
@@ -244,7 +245,7 @@ void RdmaAcceptor::serve() {
   }
 }
 
-// Destroying a requested id turns the request down.
+// If accept() fails, it destroys the id, which turns the request down.
 void RdmaAcceptor::take_request(CmId id) {
   if (pending_.size() == RdmaListener::kPendingMax) {
     refuse(pending_.begin(), "was closed for newer ones before it proved itself");
@@ -258,7 +259,8 @@ io::Result<void> RdmaAcceptor::accept(CmId id) {
   auto channel = open_event_channel();
   if (!channel) return channel.error();
   const auto refused = [] { return io::errno_error("accept", "", errno, io::ErrorKind::connection); };
-  // A channel of its own: the listener's closes before the stream begins, and each stream polls its own.
+  // The connection gets a channel of its own, because the listener's closes before the stream begins, and
+  // each stream polls its own.
   if (rdma_migrate_id(id.get(), channel->get()) != 0) return refused();
   const RdmaPort& port = listening_.port_of(*id);
   auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call_);
@@ -297,7 +299,7 @@ io::Error gave_up(const std::string& last_refusal) {
   return io::plain_error(io::ErrorKind::connection, "accept", "RDMA connections", detail);
 }
 
-// Serves until all connections are there; null `until`: without a deadline.
+// Serves until all connections are there. Without `until` there is no deadline.
 io::Result<void> receive_all(RdmaAcceptor& reception, const std::optional<Clock::time_point>& until,
                              const std::atomic<bool>& stop) {
   while (!reception.complete()) {

@@ -21,7 +21,7 @@ std::string cm_problem(int code) {
   return text;
 }
 
-// What keeps a whole device from being used.
+// Says what keeps a whole device from being used, if anything does.
 std::optional<std::string> device_problem(const RdmaFacts& facts, const RdmaDeviceFacts& device) {
   if (device.node.empty()) {
     return device.name + (facts.has_uverbs ? " has no driver in libibverbs (package ibverbs-providers)"
@@ -83,7 +83,7 @@ bool is_link_local(const RdmaPort& port) {
   return port.host.starts_with("fe80:") || port.host.starts_with("169.254.");
 }
 
-// A host with many ports that are all down gets a line that can be read.
+// Keeps the line readable on a host with many ports that are all down.
 std::string joined(std::vector<std::string> problems) {
   constexpr std::size_t kNamedMax = 4;
   std::string text;
@@ -145,7 +145,7 @@ RdmaPorts usable_ports(const RdmaFacts& facts) {
     return std::tuple(-static_cast<std::int64_t>(port.megabits), is_link_local(port));
   });
   if (ports.usable.empty()) ports.none_because = joined(std::move(problems));
-  // A device that was taken away while it was asked has no ports.
+  // A device that was removed while it was queried has no ports.
   if (ports.usable.empty() && ports.none_because.empty()) ports.none_because = "no RDMA device has a port";
   return ports;
 }

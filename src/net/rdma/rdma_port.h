@@ -1,4 +1,4 @@
-// The RDMA ports of this host, and by which IP addresses librdmacm reaches them.
+// Finds the RDMA ports of this host, and the IP addresses by which librdmacm reaches them.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ constexpr LinkKind last_of(LinkKind) {
 }
 std::string_view describe(LinkKind kind);  // "InfiniBand", "RoCE", "iWARP"
 
-// A port of an RDMA device that can be used: its link is active and it has an IP address. One for each
-// address.
+// A port of an RDMA device that can be used: its link is active and it has an IP address. A port with several
+// addresses has one RdmaPort for each.
 struct RdmaPort {
   std::string device;  // "mlx5_0"
   std::uint8_t port = 1;
@@ -29,16 +29,16 @@ struct RdmaPort {
   std::string interface;         // the network interface of its address: "eth0", "ib0"
   std::string host;              // numeric address, IPv6 link-local with %scope
   std::uint8_t prefix_bits = 0;  // of the subnet that host is in
-  std::string gid;               // as in /sys/class/infiniband/DEVICE/ports/N/gids; empty where not known
+  std::string gid;               // as in /sys/class/infiniband/DEVICE/ports/N/gids; empty if not known
   std::uint32_t megabits = 0;    // active speed times active width
   std::uint32_t mtu_bytes = 0;   // active_mtu of the path
   // Limits (ibv_query_device(3)).
   std::uint32_t work_requests_max = 0;        // of one queue pair
-  std::uint64_t memory_region_bytes_max = 0;  // 0: unknown
-  // Where a listener waits on this address; 0: nobody does.
+  std::uint64_t memory_region_bytes_max = 0;  // 0 if unknown
+  // The port number on which a listener waits at this address, 0 if there is none.
   std::uint16_t listen_port = 0;
 
-  // "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0"
+  // Returns "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0".
   std::string text() const;
   auto fields() {
     return std::tie(device, port, link, interface, host, prefix_bits, gid, megabits, mtu_bytes,
@@ -49,14 +49,14 @@ struct RdmaPort {
 
 struct RdmaPorts {
   std::vector<RdmaPort> usable;  // the fastest first
-  // Why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP
+  // Says why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP
   // address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not loaded)", ...
   io::Words none_because;
   auto fields() { return std::tie(usable, none_because); }
 };
 
-// Asks the kernel. Cheap where there is no device (a look into /sys/class/infiniband). Never fails: what is
-// wrong is in none_because.
+// Asks the kernel. This is cheap if there is no device (a look into /sys/class/infiniband). It never fails:
+// none_because says what is wrong.
 RdmaPorts own_rdma_ports();
 
 }  // namespace rdcp::net

@@ -8,11 +8,11 @@
 namespace rdcp::net {
 namespace {
 
-// Besides chunks and credits: the handshake's two messages of each side, the region, the end.
+// Messages besides chunks and credits: at most two of the handshake, the region, the end.
 constexpr std::uint32_t kOtherMessages = 4;
 constexpr std::size_t kPollAtOnce = 16;
 
-// A work request's number: what it is and, below, its index.
+// A work request's number is its kind, shifted by this, and its index.
 constexpr unsigned kKindShift = 32;
 
 std::uint64_t number(RdmaQueue::Kind kind, std::uint32_t index) {
@@ -53,7 +53,7 @@ io::Result<void> check_limits(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
 }  // namespace
 
 // A credit's SEND may still be unacknowledged when the next one for its slot is due, so the target has room
-// for two of each slot.
+// for two per slot.
 RdmaQueueSizes rdma_queue_sizes(bool source, std::uint32_t target_slots) {
   return {.messages = (source ? target_slots : 2 * target_slots) + kOtherMessages,
           .writes = source ? target_slots : 0,
@@ -97,7 +97,8 @@ io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& si
   return {};
 }
 
-// A device that cannot send a frame inline refuses to be asked for it.
+// A device that cannot send a frame inline refuses a queue pair with that size, so the second try asks for
+// none.
 io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
   for (const std::uint32_t inline_bytes : {static_cast<std::uint32_t>(kMessageBytesMax), 0u}) {
     ibv_qp_init_attr wanted{};
@@ -163,7 +164,7 @@ std::uint32_t RdmaQueue::prepare(std::span<const std::byte> message) {
   return index;
 }
 
-// Of a write that was taken while its message was not, only destroy_queue_pair() tells the end.
+// If a write was taken but its message was not, the write ends only with destroy_queue_pair().
 io::Result<std::uint32_t> RdmaQueue::post(ibv_send_wr& first, std::uint32_t index) {
   ibv_send_wr* refused = nullptr;
   if (!qp_) return post_error(ENOTCONN);
@@ -213,7 +214,7 @@ std::span<const RdmaQueue::Completion> RdmaQueue::poll(std::span<Completion> roo
   return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
 
-// Of a failed completion only wr_id and status are defined (ibv_poll_cq(3)).
+// In a failed completion only wr_id and status are defined (ibv_poll_cq(3)).
 RdmaQueue::Completion RdmaQueue::take(const ibv_wc& completion) {
   const auto kind = static_cast<Kind>(completion.wr_id >> kKindShift);
   const auto index = static_cast<std::uint32_t>(completion.wr_id);

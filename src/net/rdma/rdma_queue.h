@@ -18,40 +18,41 @@ namespace rdcp::net {
 
 inline constexpr std::size_t kMessageBytesMax = kSealedFrameBytes;
 
-// How much can be under way at once. What a peer may rightfully send is never more than `receives`, so it
+// How much can be under way at once. A peer that keeps the rules never sends more than `receives`, so it
 // never finds the receiver not ready.
 struct RdmaQueueSizes {
-  std::uint32_t messages = 0;  // being sent
+  std::uint32_t messages = 0;  // that are being sent
   std::uint32_t writes = 0;
   std::uint32_t receives = 0;
 };
-// For a stream of so many slots and its handshake.
+// Returns the sizes for a stream with this many slots and for its handshake.
 RdmaQueueSizes rdma_queue_sizes(bool source, std::uint32_t target_slots);
 
 class RdmaQueue {
  public:
-  // Of an id whose device is known; it outlives the queue. All receives are posted. Errors (connection): the
-  // device's limits, or what it refused.
+  // Makes the queue of an id whose device is known and which must outlive the queue. All receives are posted.
+  // Errors (connection): the device's limits are too small, or it refused.
   static io::Result<std::unique_ptr<RdmaQueue>> create(rdma_cm_id& id, const RdmaQueueSizes& sizes);
   RdmaQueue(const RdmaQueue&) = delete;
   RdmaQueue& operator=(const RdmaQueue&) = delete;
 
   ibv_pd& pd() { return *pd_; }
 
-  // Where a payload comes from and goes to.
+  // Where a payload comes from and where it goes.
   struct Write {
     std::span<const std::byte> payload;
     std::uint32_t lkey;
     std::uint64_t address;  // at the peer
     std::uint32_t rkey;
   };
-  // A number for the message, below sizes.messages, which its completion bears. The message is copied at
-  // once. Error (connection): the device took it not, or no more than the write. At most sizes.messages may
-  // be under way.
+  // Sends a copy of the message. Returns a number below sizes.messages, which the message's completion bears.
+  // At most sizes.messages may be under way. Error (connection): the device did not take the message (it may
+  // have taken the write).
   io::Result<std::uint32_t> send(std::span<const std::byte> message);
-  // The payload, and the message behind it, in one post.
+  // Writes the payload and sends the message behind it, in one post. Returns and fails as send() does.
   io::Result<std::uint32_t> write_and_send(const Write& write, std::span<const std::byte> message);
-  // A write of no bytes, which the peer's device answers whatever its software does. One at a time.
+  // Posts a write of no bytes, which the peer's device acknowledges whatever its software does. One at a
+  // time.
   io::Result<void> probe();
 
   enum class Kind : std::uint8_t { received, sent, written, probed };
@@ -61,21 +62,21 @@ class RdmaQueue {
     ibv_wc_status status;
     std::uint32_t bytes;  // received
   };
-  // What has completed: the first of `room` are filled and returned. A write completes by itself only when it
-  // fails; the message behind it does in any case.
+  // Takes completions into the first of `room` and returns these. A write has a completion of its own only if
+  // it fails; the message behind it always has one.
   std::span<const Completion> poll(std::span<Completion> room);
-  // One of them, for the handshake; rings the bell for the next one when there is none.
+  // Takes one completion, for the handshake. If there is none, arms the bell for the next one.
   std::optional<Completion> next();
-  // The message of a successful receive; valid until repost().
+  // Returns the message of a successful receive; valid until repost().
   std::span<const std::byte> received(const Completion& completion) const;
   io::Result<void> repost(std::uint32_t index);
 
-  // The bell: fd() becomes readable with the first completion after arm(). Whoever arms it polls once more
-  // before waiting.
+  // The bell: fd() becomes readable with the first completion after arm(). The caller must poll once more
+  // after arming it, before it waits.
   int fd() const { return channel_->fd; }
   bool armed() const { return armed_; }
   io::Result<void> arm();
-  // False: it has not rung.
+  // Returns false if the bell has not rung.
   bool take_bell();
 
   bool can_send() const { return !free_messages_.empty(); }
@@ -84,9 +85,9 @@ class RdmaQueue {
     return messages_max_ - static_cast<std::uint32_t>(free_messages_.size());
   }
   bool drained() const { return sends_under_way() == 0 && receives_posted_ == 0 && !probing_; }
-  // Everything that is under way ends with an error.
+  // Makes everything that is under way end with an error.
   void flush();
-  // Destroys the queue pair: the device touches no memory any more, and nothing completes.
+  // Destroys the queue pair. The device touches no memory any more after this, and nothing completes.
   void destroy_queue_pair();
 
  private:
@@ -100,8 +101,8 @@ class RdmaQueue {
   io::Result<std::uint32_t> post(ibv_send_wr& first, std::uint32_t index);
   Completion take(const ibv_wc& completion);
 
-  // What is posted for a message and the write before it, and for a receive. All but lengths and addresses is
-  // filled in once.
+  // The work requests for a message with the write before it, and for a receive. All but lengths and
+  // addresses is filled in once.
   struct Send {
     ibv_sge payload{};
     ibv_sge message{};

@@ -27,22 +27,22 @@ class RdmaSource final : public RdmaStream {
   void all_sent() override;
 
   void make_room_to_pack(const StreamShape& shape);
-  // Whether packing the next payload is to be tried.
+  // True if packing the next payload should be tried.
   bool may_pack();
   void take_region(std::span<const std::byte> message);
   std::span<std::byte> room_for(const Frame& frame);
   io::Result<std::uint32_t> post(Frame& frame, std::span<const std::byte>& payload);
   [[maybe_unused]] bool in_arena(std::span<const std::byte> payload);
 
-  std::optional<io::Arena> packed_;  // a slot for each of the target's
+  std::optional<io::Arena> packed_;  // has a slot for each of the target's
   MemoryRegion packed_memory_;
   io::Arena& arena_;
   bool can_pack_ = false;
   CompressionController link_;
   InflightBytes under_way_;
   std::optional<SlotRegion> region_;
-  std::vector<SendAwaiter*> sending_;  // by message
-  io::WaiterQueue stranded_;           // of SendAwaiter: could not be posted
+  std::vector<SendAwaiter*> sending_;  // by the message's number
+  io::WaiterQueue stranded_;           // of SendAwaiter; they could not be posted
 };
 
 void RdmaSource::post_send(SendAwaiter& awaiter) {
@@ -52,16 +52,16 @@ void RdmaSource::post_send(SendAwaiter& awaiter) {
     stranded_.push(awaiter);
     shut(index.error());
   } else if (awaiter.payload().empty()) {
-    // The frame was copied. So an end is handed over now: a target that has it may be gone before its
-    // device's acknowledgement, which gets lost on a bad link, is sent again.
+    // The frame was copied, so the send is complete now. This matters for an end: once the target has it, the
+    // target may be gone before its device repeats an acknowledgement that was lost on a bad link.
     complete_send(awaiter);
   } else {
     sending_[*index] = &awaiter;
   }
 }
 
-// Where nothing is sealed, packed payloads are sent from memory of their own, others from the arena. Where it
-// cannot be registered, nothing is packed.
+// If nothing is sealed, packed payloads are sent from memory of their own, others from the arena. If that
+// memory cannot be registered, nothing is packed.
 void RdmaSource::make_room_to_pack(const StreamShape& shape) {
   auto room = io::Arena::create(shape.target_slots, shape.slot_bytes);
   can_pack_ = false;

@@ -18,11 +18,11 @@ namespace {
 
 using io::Clock;
 
-// Flushing takes microseconds; a device that is gone may never do it.
+// Flushing takes microseconds, but a device that is gone may never do it.
 constexpr std::chrono::seconds kFlushMax{2};
-// A connection that says nothing for so long is asked whether it is still there.
+// A connection that is silent for this long is probed.
 constexpr std::chrono::seconds kProbeAfter{5};
-// A port that went down may be back before packets are given up.
+// A port that went down has this long to come back, because it may do so before packets are given up.
 constexpr std::chrono::seconds kPortDownMax{5};
 
 constexpr std::string_view kRegionMagic = "RDMR";
@@ -95,7 +95,7 @@ RdmaStream::RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena)
   if (auto registered = register_memory(side); !registered) RdmaStream::shut(registered.error());
 }
 
-// Before the memory that it may write into is given back.
+// The queue pair is destroyed before the memory that it may write into.
 RdmaStream::~RdmaStream() {
   queue().destroy_queue_pair();
 }
@@ -114,10 +114,10 @@ io::Result<void> RdmaStream::set_up_waiting() {
   return {};
 }
 
-// The source's memory, too, is registered for local writing: pinned for reading only, a page that nobody has
-// touched would be the shared page of zeros, and the device would send that for ever. Relaxed ordering lets
-// the host's bridge reorder writes of a payload, never past the completion of what follows; devices without
-// it ignore it.
+// The source's memory is registered for local writing, too. If a page that nobody has touched were pinned
+// only for reading, it would be the shared page of zeros, and the device would send that for ever. Relaxed
+// ordering lets the host's bridge reorder writes of a payload, but never past the completion of what follows.
+// Devices without it ignore it.
 io::Result<void> RdmaStream::register_memory(Side side) {
   const unsigned access =
       side == Side::source ? IBV_ACCESS_LOCAL_WRITE
@@ -142,7 +142,8 @@ std::string RdmaStream::description() const {
 io::Task RdmaStream::pump() {
   while (!finished()) {
     if (take_completions()) {
-      // A chunk that has just arrived is in the cache: let its receiver look at it before the next ones.
+      // A chunk that has just arrived is in the cache, so its receiver should look at it before the next
+      // ones.
       co_await Yield(ring());
       continue;
     }
@@ -151,7 +152,7 @@ io::Task RdmaStream::pump() {
         stuck_ = true;
         shut(armed.error());
       }
-      continue;  // what came before the bell was armed does not ring it
+      continue;  // completions from before arming do not ring the bell
     }
     const io::IoResult polled = co_await ring().poll(waiting_.get(), POLLIN);
     if (polled.error != 0) {
@@ -206,7 +207,7 @@ void RdmaStream::take(const RdmaQueue::Completion& completion) {
   if (completion.kind == RdmaQueue::Kind::received && good && !shut_down()) take_received(completion);
 }
 
-// The receive is posted again before anything is made of the message, which may call for an answer.
+// The receive is posted again before the message is handled, because that may call for an answer.
 void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
   std::array<std::byte, kMessageBytesMax> copy;
   const std::span<const std::byte> message = queue().received(completion);
@@ -217,9 +218,9 @@ void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
   take_message(std::span(copy).first(message.size()));
 }
 
-// The first failure says why; all that follow are flushed. Where the first is a flush already, something else
-// put the queue pair into error: a disconnect, which CM tells (with iWARP perhaps only later), or a request
-// of the peer that our device refused.
+// The first failure says why; all that follow are flushed. If the first one is a flush already, something
+// else put the queue pair into error: a disconnect, which CM reports (with iWARP perhaps only later), or a
+// request of the peer that our device refused.
 void RdmaStream::take_failure(ibv_wc_status status) {
   if (closing_) return;
   take_device_events();
@@ -243,7 +244,7 @@ std::optional<Frame> RdmaStream::frame_of(std::span<const std::byte> message) {
 }
 
 void RdmaStream::take_events() {
-  // Completions are most of what happens: the rest is looked at when there are none.
+  // Most events are completions, so the others are looked at when there are none.
   if (queue().take_bell()) return;
   std::uint64_t expirations;
   [[maybe_unused]] const auto taken = ::read(timer_.get(), &expirations, sizeof(expirations));
@@ -258,7 +259,8 @@ void RdmaStream::take_cm_events() {
       case RDMA_CM_EVENT_TIMEWAIT_EXIT:
         break;
       case RDMA_CM_EVENT_DISCONNECTED:
-        // What arrived before is still in the completion queue; settle() judges when it is taken.
+        // What arrived before this is still in the completion queue; settle() judges the end once it is
+        // taken.
         close_connection();
         break;
       default:
@@ -272,7 +274,8 @@ void RdmaStream::take_device_events() {
   if (device_.failure() && !closing_) fail(*device_.failure());
 }
 
-// The device tells by itself of a peer that acknowledges nothing, but only when something was sent.
+// The device itself reports a peer that acknowledges nothing, but only if something was sent. So a probe is
+// sent when the peer is silent.
 void RdmaStream::check_connection() {
   if (closing_) return;
   take_cm_events();

@@ -1,11 +1,11 @@
-// What the RDMA stream's two sides have in common: completions, events and ends. Within net only.
+// The common part of the RDMA stream's two sides: completions, events and ends. For use within net only.
 //
-// One coroutine, the pump, takes completions while there are any and else waits, through the ring, on one
-// epoll descriptor: completions, CM events, device events and a timer for the end.
+// One coroutine, the pump, takes completions while there are any. Otherwise it waits, through the ring, on
+// one epoll descriptor for completions, CM events, device events and a timer for the end.
 //
-// The end, of any kind: the connection is disconnected, which flushes what is under way; when all of it has
-// completed, or a little later at most, the queue pair is destroyed. Only then is a payload, whose SEND has
-// not completed, given back.
+// Every end is the same: the connection is disconnected, which flushes what is under way. When all of it has
+// completed, or after kFlushMax at most, the queue pair is destroyed. Only then is a payload whose SEND has
+// not completed given back.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace rdcp::net {
 
-// Where the target's slots lie.
+// Where the target's slots are, as the target tells the source.
 struct SlotRegion {
   std::uint64_t address = 0;
   std::uint64_t slot_bytes = 0;
@@ -36,11 +36,11 @@ struct SlotRegion {
 };
 inline constexpr std::size_t kRegionBytes = 32;
 std::array<std::byte, kRegionBytes> encode(const SlotRegion& region);
-// Error (protocol): not a region.
+// Error (protocol): it is not a region.
 io::Result<SlotRegion> decode_region(std::span<const std::byte> message);
 
-// Where the payloads of a sealed stream depart and land, so that plaintext lies where no device reaches.
-// Null: nothing is sealed, or there is no memory.
+// Makes the memory that a sealed stream's payloads are sent from or arrive in, so that plaintext stays where
+// no device reaches. Returns null if nothing is sealed, or if there is no memory.
 std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_t slots,
                                          std::size_t slot_bytes);
 
@@ -64,31 +64,31 @@ class RdmaStream : public Stream {
   RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena);
   const StreamShape& shape() const { return shape_; }
 
-  // The first things that a side says.
+  // Sends what this side says first.
   virtual void begin() {}
   virtual void take_message(std::span<const std::byte> message) = 0;
-  // The device is done with a message and with the payload before it. Not called for one that failed while
-  // the stream is not shut yet: all_sent() is, when it is.
+  // Called when the device is done with a message and with the payload before it. If a message fails while
+  // the stream is not shut yet, it is not called for it; all_sent() comes once the stream has ended.
   virtual void sent(std::uint32_t index) = 0;
-  // The device is done with everything.
+  // Called when the device is done with everything.
   virtual void all_sent() {}
 
   void close_connection() override;
-  // A frame that has arrived; nothing when the stream was shut for it.
+  // Returns the frame that has arrived, or nothing if the stream was shut because of it.
   std::optional<Frame> frame_of(std::span<const std::byte> message);
-  // Shuts the stream, unless it is over.
+  // Shuts the stream with an error, unless it is over; then only closes the connection.
   void fail(const io::Error& why);
-  // What is wrong with what the peer sent.
+  // Shuts the stream because of what the peer sent.
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
   RecordLayer& envelope() { return envelope_; }
-  // What is registered with the device: the arena, or what stands between it and the wire.
+  // The memory that is registered with the device: the arena, or what stands between it and the wire.
   io::Arena& registered() { return between_ ? *between_ : arena_; }
   bool has_between() const { return between_ != nullptr; }
 
   RdmaQueue& queue() { return connection_->queue(); }
   const ibv_mr& memory() const { return *memory_; }
-  // Nothing is sent any more.
+  // True if nothing is sent any more.
   bool closing() const { return closing_; }
 
  private:
@@ -121,7 +121,7 @@ class RdmaStream : public Stream {
   bool closing_ = false;
   bool stuck_ = false;  // cannot wait for completions
   io::Clock::time_point close_until_;
-  io::Clock::time_point last_sign_ = io::Clock::now();  // of life from the peer
+  io::Clock::time_point last_sign_ = io::Clock::now();  // when the peer last showed a sign of life
   io::Clock::time_point probed_at_;
   io::Task pump_;
 };

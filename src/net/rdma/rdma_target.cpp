@@ -31,8 +31,8 @@ class RdmaTarget final : public RdmaStream {
   io::Result<void> open_payload(const Frame& frame);
 
   io::Arena& arena_;
-  std::vector<std::byte> packed_;       // a packed payload, where the source cannot change it any more
-  std::vector<Frame> waiting_credits_;  // until there is room to send them
+  std::vector<std::byte> packed_;       // a copy of a packed payload, which the source cannot change any more
+  std::vector<Frame> waiting_credits_;  // wait until there is room to send them
 };
 
 void RdmaTarget::begin() {
@@ -48,7 +48,7 @@ void RdmaTarget::begin() {
 void RdmaTarget::post_credit(const Frame& credit) {
   if (closing()) return;
   if (queue().can_send()) return send_credit(credit);
-  // One a slot is room enough for a source that uses a slot only after it has read the credit for it.
+  // One for each slot is enough room if the source uses a slot only after it has read the credit for it.
   if (waiting_credits_.size() == target_slots()) {
     return shut(peer_error(io::ErrorKind::protocol, "sent a chunk for a slot whose credit it had not read"));
   }
@@ -61,7 +61,7 @@ void RdmaTarget::send_credit(const Frame& credit) {
   if (auto sent = queue().send(message->bytes()); !sent) shut(sent.error());
 }
 
-// The payload was placed before: a queue pair's requests are carried out in their order.
+// The payload is already in its slot, because a queue pair's requests are carried out in order.
 void RdmaTarget::take_message(std::span<const std::byte> message) {
   const auto frame = frame_of(message);
   if (!frame) return;
@@ -71,8 +71,8 @@ void RdmaTarget::take_message(std::span<const std::byte> message) {
   deliver(*frame);
 }
 
-// Whoever knows the rkey, which stands in every packet, can write into what is registered at any time. So
-// what is opened comes to lie elsewhere.
+// Whoever knows the rkey, which is in every packet, can write into registered memory at any time. So payloads
+// are opened into other memory.
 io::Result<void> RdmaTarget::open_payload(const Frame& frame) {
   const std::span<std::byte> arrived = registered().slot(frame.slot).first(wire_bytes(frame));
   const std::span<std::byte> slot = arena_.slot(frame.slot).first(frame.length);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDoesNotAnswer = "does not answer any more (the link or the host is down)";
 
-// Reasons of a rejection (InfiniBand Architecture Specification 12.6.7.2), of those that a user can act on.
+// The reasons of a rejection (InfiniBand Architecture Specification 12.6.7.2) that a user can act on.
 constexpr int kRejectNoResources = 3;
 constexpr int kRejectTimeout = 4;
 constexpr int kRejectInvalidServiceId = 8;
@@ -63,7 +63,7 @@ std::string rejection(int status) {
   }
 }
 
-// "what (Connection timed out)"; CM reports errno values below zero.
+// Returns "what (Connection timed out)". CM reports errno values below zero.
 std::string with_errno(std::string_view what, int status) {
   const char* name = status < 0 ? ::strerrordesc_np(-status) : nullptr;
   return std::string(what) + (name == nullptr ? "" : " (" + std::string(name) + ")");

@@ -18,7 +18,7 @@
 namespace rdcp::net {
 namespace {
 
-// Virtual and wireless devices say -1 or refuse to be read.
+// Returns 0 if the speed is not known: virtual and wireless devices say -1 or cannot be read.
 int link_megabits(const std::string& interface) {
   std::ifstream file("/sys/class/net/" + interface + "/speed");
   int megabits = 0;
@@ -62,7 +62,7 @@ io::Result<std::vector<InterfaceAddress>> interface_addresses() {
   return found;
 }
 
-// "client-address client-port server-address server-port" (ssh(1)).
+// Returns the third field of "client-address client-port server-address server-port" (ssh(1)).
 std::string address_that_ssh_reached(const std::string& ssh_connection) {
   std::istringstream fields(ssh_connection);
   std::string client, client_port, server;
@@ -121,7 +121,8 @@ io::Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t 
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* raw = nullptr;
   int failure = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &raw);
-  // Loopback does not count as an address of this host (RFC 3493), but may be what is asked for.
+  // The first call may fail because loopback does not count as an address of this host (RFC 3493), although
+  // it may be what is asked for.
   hints.ai_flags = 0;
   if (failure != 0) failure = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &raw);
   if (failure != 0) {

@@ -1,4 +1,4 @@
-// Where the other host can be reached.
+// Finds the addresses at which hosts can be reached.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// Addresses at which this host can probably be reached, best first, without a port: the address that ssh's
-// client reached (SSH_CONNECTION, third field), then those of interfaces that are up, fastest link first
-// (/sys/class/net/*/speed), link-local ones after all others, loopback last. `via`: an address or an
-// interface name; only that one then. Errors: no interface of that name is up (usage), no address at all
-// (connection).
+// Returns the addresses at which this host can probably be reached, best first, without a port: the address
+// that ssh's client reached (SSH_CONNECTION, third field), then those of interfaces that are up, fastest link
+// first (/sys/class/net/*/speed), link-local ones after all others, loopback last. With `via`, an address or
+// an interface's name, only that address or the interface's addresses. Errors: no interface of that name is
+// up (usage), there is no address at all (connection).
 io::Result<std::vector<std::string>> own_addresses(const std::string& via);
 
-// The addresses that a host's name stands for, in the system's order (getaddrinfo(3)), numeric ones too, also
-// as "[IPV6]". Error (unreachable): there are none.
+// Returns the addresses of a host's name, in the system's order (getaddrinfo(3)). The name may be numeric,
+// also "[IPV6]". Error (unreachable): there are none.
 io::Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port);
 
 // An address of an interface that is up.
 struct InterfaceAddress {
   std::string interface;
   std::string host;
-  int megabits = 0;  // the link's speed, 0 where it is not known
+  int megabits = 0;  // the link's speed, 0 if it is not known
   bool loopback = false;
   bool link_local = false;
 };
 
-// The order that own_addresses() describes. ssh_connection: the variable's value, may be empty.
+// Sorts as own_addresses() describes. ssh_connection is the variable's value and may be empty.
 std::vector<std::string> best_first(std::vector<InterfaceAddress> found, const std::string& ssh_connection);
 
 }  // namespace rdcp::net

@@ -17,8 +17,8 @@ using io::Result;
 
 namespace {
 
-// Of Documentation/networking/ip-sysctl: what is loaded, and what of it is for everybody. Modules are loaded
-// on demand for root alone.
+// Reads a list that Documentation/networking/ip-sysctl describes: "available" is what is loaded, "allowed"
+// what of it everybody may use. Modules are loaded on demand only for root.
 std::string names_in(const std::string& list) {
   std::string names;
   std::ifstream file("/proc/sys/net/ipv4/tcp_" + list + "_congestion_control");

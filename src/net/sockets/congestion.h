@@ -1,4 +1,4 @@
-// TCP congestion control by the name that the user gave it.
+// Sets TCP congestion control by the name that the user gave.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace rdcp::net {
 
-// Makes the socket use it; an empty name leaves the system's. Error (usage): the kernel of this host does not
-// have it, or does not let this user have it; it names the host and what there is instead.
+// Makes the socket use it; an empty name keeps the system's default. Error (usage): this host's kernel does
+// not have it, or does not let this user have it. The error names the host and the alternatives.
 io::Result<void> set_congestion(int socket, const std::string& name);
 
-// The same for no socket in particular, so that it is known before a host waits for another.
+// Checks the same on a socket of its own, so that a wrong name is known before one host waits for the other.
 io::Result<void> check_congestion(const std::string& name);
 
 }  // namespace rdcp::net

@@ -16,14 +16,14 @@
 namespace rdcp::net {
 namespace {
 
-// Linux sends the first keepalive probe after kKeepIdleSeconds of silence and gives up kKeepProbes *
+// Linux sends the first keepalive probe after kKeepIdleSeconds of silence, and gives up kKeepProbes *
 // kKeepEverySeconds later (tcp(7)).
 constexpr int kKeepIdleSeconds = 5;
 constexpr int kKeepEverySeconds = 5;
 constexpr int kKeepProbes = 3;
 static_assert(kKeepIdleSeconds + kKeepProbes * kKeepEverySeconds < 25);
 
-// An option that cannot be set only makes a stream slower or a dead peer known later.
+// If an option cannot be set, the stream is only slower, or a dead peer is noticed later.
 void set(int socket, int level, int option, int value) {
   (void)::setsockopt(socket, level, option, &value, sizeof(value));
 }
@@ -73,7 +73,7 @@ Address to_address(const SocketAddress& address) {
 }
 
 Address local_address(int socket) {
-  SocketAddress address;  // of family 0 where there is none
+  SocketAddress address;  // of family 0 if there is none
   (void)::getsockname(socket, address.get(), &address.length);
   return to_address(address);
 }
@@ -99,7 +99,8 @@ io::Result<void> set_stream_options(int socket, const std::string& congestion) {
   return set_congestion(socket, congestion);
 }
 
-// A write to one that still does not block is waited for all the same (write_all()).
+// If the socket stays non-blocking, write_all() waits all the same. It also goes on waiting after the
+// time-out, which is EAGAIN, too.
 void make_control_socket(int socket) {
   (void)::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
   const timeval longest{.tv_sec = 25, .tv_usec = 0};

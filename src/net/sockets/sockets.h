@@ -1,4 +1,4 @@
-// What the kernel's socket calls need said in their own terms: addresses, options, small messages.
+// Wraps the kernel's socket calls: addresses, options, small messages.
 #pragma once
 
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-// Error (usage): host is no numeric address, or its %scope is no interface.
+// Error (usage): host is not a numeric address, or its %scope is not an interface.
 io::Result<SocketAddress> to_socket_address(const Address& address);
 // IPv4 addresses that came through a dual-stack socket lose their ::ffff: prefix. An address of another
 // family, which only tests use, has its family's number as host.
@@ -34,24 +34,26 @@ Address to_address(const SocketAddress& address);
 Address local_address(int socket);
 Address peer_address(int socket);
 
-// A non-blocking TCP socket of a family.
+// Opens a non-blocking TCP socket of this family.
 io::Result<io::Fd> open_tcp_socket(int family);
 
-// No delay; a peer that is gone is noticed within 25 s, idle or not. congestion may be empty. Error: as
-// set_congestion() has it.
+// Sets TCP_NODELAY, and keepalive so that a peer that is gone is noticed within 25 s while nothing is sent.
+// congestion may be empty. Errors: those of set_congestion().
 io::Result<void> set_stream_options(int socket, const std::string& congestion);
 
-// For a connection over which messages go, read and written by blocking calls: a peer that takes nothing for
-// 25 s is an error of write(2), EAGAIN.
+// Makes a socket blocking, for a connection that carries messages. If its peer takes nothing for 25 s,
+// write(2) fails with EAGAIN.
 void make_control_socket(int socket);
 
-// What an error says apart from its operation and subject.
+// Returns what an error says, without its operation and subject.
 std::string cause_of(const io::Error& error);
 
-// For the handshake's small messages on non-blocking sockets. Receives what is there of the rest of `into`,
-// of which `have` bytes are filled; true when it is full. Error (connection): the peer closed, or errno.
+// For the handshake's small messages on non-blocking sockets. Receives what has arrived of the rest of
+// `into`, whose first `have` bytes are filled; returns true when it is full. Error (connection): the peer
+// closed, or errno.
 io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t& have);
-// A fresh socket's buffer takes a message of this size whole; where it does not, that is an error.
+// Sends the message in one call. A new socket's buffer takes a message of this size whole; if it does not,
+// that is an error.
 io::Result<void> send_whole(int socket, std::span<const std::byte> message);
 
 }  // namespace rdcp::net

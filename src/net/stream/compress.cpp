@@ -12,20 +12,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Below, a packed payload saves less than its unpacking costs.
+// A smaller payload, if packed, saves less than its unpacking costs.
 constexpr std::size_t kPackedMin = 256;
-// What is saved must be one part in so many.
+// Packing must save one part in this many.
 constexpr std::size_t kUsefulShare = 16;
-// A payload of which this much did not shrink is left alone.
+// If this much of a payload does not shrink, all of it is left alone.
 constexpr std::size_t kTrialBytes = 16 << 10;
-// What a look takes in: pieces of this size from so many places.
+// A sample consists of pieces of this size from this many places.
 constexpr std::size_t kLookPiece = 128;
 constexpr std::size_t kLookPieces = 8;
 // 1 KiB of noise has about 7.8 bits; packed and encrypted files have the same.
 constexpr double kNoiseBits = 7.5;
-// After so many tries in vain, 64 payloads that look like noise are let by until the next one.
+// After this many tries in vain, 64 payloads that look like noise are skipped until the next try.
 constexpr unsigned kInVainMax = 6;
-// How far one measurement moves the estimate of the speed.
+// How much of the speed's estimate one measurement replaces.
 constexpr double kNewShare = 0.25;
 
 io::Error no_memory() {
@@ -61,14 +61,14 @@ io::Result<Compressor> Compressor::create(int level) {
   return made;
 }
 
-// Room that is no longer than what would be useful makes zstd give up where it does not pay.
+// zstd gets no more room than would be useful, so that it gives up if packing does not pay.
 std::size_t Compressor::try_to_pack(std::span<const std::byte> bytes, std::span<std::byte> room) {
   const std::size_t packed =
       ZSTD_compress2(context_.get(), room.data(), most_useful(bytes.size()), bytes.data(), bytes.size());
   return ZSTD_isError(packed) != 0 ? 0 : packed;
 }
 
-// Somewhere else each time: what files hold often lies at regular places.
+// Returns another place each time, because files often have their content at regular places.
 std::size_t Compressor::any_place(std::size_t below) {
   random_ = random_ * 1664525 + 1013904223;
   return below == 0 ? 0 : (random_ >> 8) % below;
@@ -85,8 +85,8 @@ bool Compressor::looks_like_noise(std::span<const std::byte> bytes) {
   return entropy_of(sample) > kNoiseBits;
 }
 
-// What looks like noise is tried now and then only, unless the last one shrank all the same, and then a part
-// of it first: it may still hold what repeats.
+// A payload that looks like noise is tried only now and then, unless the last one shrank all the same. A part
+// of it is tried first, because it may still contain repetitions.
 std::size_t Compressor::pack(std::span<const std::byte> bytes, std::span<std::byte> room) {
   if (bytes.size() < kPackedMin) return 0;
   const bool doubtful = in_vain_ > 0 && looks_like_noise(bytes);

@@ -1,4 +1,4 @@
-// Payloads made smaller by zstd, each by itself, and the judgement of when that pays.
+// Compresses payloads with zstd, each by itself, and judges when that pays.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct ZSTD_DCtx_s;
 
 namespace rdcp::net {
 
-// off, a level of zstd, or automatic: level 1, while a stream gets more through with it
+// Off, a level of zstd, or automatic: level 1, as long as a stream gets more through with it
 // (CompressionController).
 using Compression = std::uint8_t;
 inline constexpr Compression kCompressOff = 0;
@@ -23,15 +23,16 @@ constexpr bool is_compression(Compression value) {
   return value <= kCompressAuto;
 }
 
-// For one thread. Everything is allocated beforehand but what zstd needs at its first call.
+// For one thread. create() allocates everything except what zstd needs at its first call.
 class Compressor {
  public:
-  // Error (connection): no memory.
+  // Error (connection): there is no memory.
   static io::Result<Compressor> create(int level);
-  // Packs bytes into room, which is as long at least. How long they are there; 0: they travel as they are,
-  // since they became too little shorter, or would not, to judge by a look at them and by those before.
+  // Packs bytes into room, which is at least as long, and returns their length there. Returns 0 if they
+  // should travel as they are, because packing saved too little, or would, judging by a sample and by earlier
+  // payloads.
   std::size_t pack(std::span<const std::byte> bytes, std::span<std::byte> room);
-  // How fast it has been lately, unpacked bytes a second; an estimate before there was anything to pack.
+  // Returns how fast it has been lately, in unpacked bytes a second; an estimate before anything was packed.
   double bytes_per_second() const { return bytes_per_second_; }
 
  private:
@@ -46,16 +47,16 @@ class Compressor {
 
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
   double bytes_per_second_ = 400e6;
-  unsigned in_vain_ = 1;  // tries since the last one that paid; at first, judged as after a failure
+  unsigned in_vain_ = 1;  // tries since the last one that paid; starts as after a failure
   std::uint32_t random_ = 1;
-  unsigned to_skip_ = 0;  // payloads until the next one
+  unsigned to_skip_ = 0;  // doubtful payloads to skip before the next try
 };
 
 class Decompressor {
  public:
   static io::Result<Decompressor> create();
-  // False: `packed` does not unpack to exactly as many bytes as `to` has room for. Nothing is ever written
-  // beyond it.
+  // Returns false if `packed` does not unpack to exactly as many bytes as `to` has room for. Nothing is ever
+  // written beyond `to`.
   bool unpack(std::span<const std::byte> packed, std::span<std::byte> to);
 
  private:
@@ -66,7 +67,7 @@ class Decompressor {
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;
 };
 
-// Bits that each byte of a sample would need if bytes were coded one by one: 8 for noise.
+// Returns how many bits each byte of a sample would need if bytes were coded one by one: 8 for noise.
 double entropy_of(std::span<const std::byte> sample);
 
 }  // namespace rdcp::net

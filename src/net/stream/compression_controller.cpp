@@ -5,15 +5,15 @@
 namespace rdcp::net {
 namespace {
 
-// The network counts as the limit from this share of the time on.
+// The network counts as the limit if it limits at least this share of the time.
 constexpr double kLimitingShare = 0.5;
 // Packing costs the processor more than sending does, so it has to be clearly faster than the link.
 constexpr double kClearlyFaster = 0.7;
-// What packing must bring: it takes time from other streams and from the peer, too.
+// Packing must be this much faster, because it takes time from other streams and from the peer, too.
 constexpr double kGain = 1.2;
-// Payloads that hardly shrink say nothing of packing; the compressor lets most of them by.
+// Payloads that hardly shrink say nothing about packing; the compressor skips most of them.
 constexpr double kHardlyShrinks = 0.9;
-// How many times as long as at least.
+// At most, packing is judged over this many times the shortest time.
 constexpr double kPatienceMax = 20;
 
 double seconds_of(CompressionController::Clock::duration duration) {
@@ -25,7 +25,7 @@ double seconds_of(CompressionController::Clock::duration duration) {
 void CompressionController::take(const Sample& sample, double packs_per_second) {
   if (!sampled_) change_to(false, sample);
   sampled_ = sample.at;
-  // One thread packs all of a stream, so more than that cannot get through.
+  // One thread packs all of a stream, so no more than this can get through.
   if (packs_ && packs_per_second < kGain * plain_) return give_up(sample);
   if (sample.acked_bytes < settled_at_) return;
   if (!window_) {
@@ -35,7 +35,8 @@ void CompressionController::take(const Sample& sample, double packs_per_second) 
   }
   const Clock::duration time = sample.at - window_->at;
   if (packs_) {
-    // The faster the compressor is beside the link, the more likely it is of use, and moments say the less.
+    // The faster the compressor is compared with the link, the more likely packing is of use, and the less
+    // short moments say.
     const double patience = std::clamp(packs_per_second / plain_, 1.0, kPatienceMax);
     if (time >= patience * kWindow / 2) judge_packed(sample);
   } else if (time >= kWindow) {
@@ -59,13 +60,13 @@ void CompressionController::judge_plain(const Sample& sample, double packs_per_s
     window_ = sample;
     return;
   }
-  // Time in which there was nothing to send is not held against it.
+  // Time in which there was nothing to send does not count against the link.
   plain_ = acked / busy;
   look_again_ = std::max<Clock::duration>(kLookAgain, kLookShare * (settling_ + time));
   change_to(true, sample);
 }
 
-// Of all that was packed since the last change: a link's rate varies from moment to moment.
+// Judges all that was packed since the last change, because a link's rate varies from moment to moment.
 void CompressionController::judge_packed(const Sample& sample) {
   if (wire_bytes_ == 0) return;
   const auto acked = static_cast<double>(sample.acked_bytes - window_->acked_bytes);

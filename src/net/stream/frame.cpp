@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x52464452;  // "RDFR"
 
-// Where the fields stand on the wire.
+// The offsets of fields on the wire.
 constexpr std::size_t kKindAt = 4;
 constexpr std::size_t kFlagsAt = 5;
 constexpr std::size_t kStatusAt = 6;
@@ -29,10 +29,10 @@ constexpr std::size_t kTagAt = 72;
 constexpr std::size_t kCheckAt = 88;
 static_assert(kCheckAt + sizeof(std::uint64_t) == kFrameBytes);
 
-constexpr std::uint64_t kOffsetMax = std::numeric_limits<std::int64_t>::max();   // off_t's
-constexpr std::uint64_t kStreamMax = std::numeric_limits<std::uint16_t>::max();  // the handshake's
+constexpr std::uint64_t kOffsetMax = std::numeric_limits<std::int64_t>::max();   // off_t's largest value
+constexpr std::uint64_t kStreamMax = std::numeric_limits<std::uint16_t>::max();  // a stream index is a u16
 
-// Which fields of a frame a kind uses; the table in frame.h.
+// The fields of a frame that a kind uses, as the table in frame.h says.
 enum : unsigned {
   kUsesSlot = 1,
   kUsesPayload = 2,  // length and digest
@@ -87,7 +87,7 @@ constexpr unsigned flags_of(FrameKind kind) {
   return kind == FrameKind::open ? again | kFlagSparse | kFlagCompare : again;
 }
 
-// What is wrong with the form of a frame of a known kind, or nullptr.
+// Says what is wrong with the form of a frame of a known kind, or returns nullptr.
 const char* fault_of(const Frame& frame) {
   const unsigned used = uses(frame.kind);
   const auto unused = [used](unsigned field) { return (used & field) == 0; };

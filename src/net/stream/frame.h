@@ -9,7 +9,7 @@
 //    7  zero                                      72  tag, or zeros (16 bytes)
 //    8  slot                                      88  XXH3-64 of bytes 0..87
 //
-// Which fields a kind uses; all others are zero:
+// The fields that each kind uses; all others are zero:
 //
 //    archive     slot length digest flags
 //    open        slot length digest file_id offset extra flags
@@ -25,11 +25,12 @@
 //    credit      slot status verdicts (with status done)
 //    lost        slot offset
 //
-// Verdicts stand where digest and extra stand. Pages are no file's: file_id is their turn, offset the lowest
-// turn of which pages may still come; so lines are told in one order, whichever page is answered first.
+// Verdicts take the place of digest and extra. Pages (compare, names) belong to no file: their file_id is
+// their turn, and their offset the lowest turn of pages that may still come. So lines are told in one order,
+// whichever page is answered first.
 //
-// What has a payload may say that it is packed (as many bytes travel, fewer than `length`, and unpack to it),
-// and, on a sealed stream, has the payload's tag. Digest and length are those of the payload unpacked.
+// The packed length says that a payload is packed: that many bytes travel, fewer than `length`, and unpack to
+// it. On a sealed stream the tag is the payload's. Digest and length are those of the unpacked payload.
 #pragma once
 
 #include <array>
@@ -50,19 +51,19 @@ enum class FrameKind : std::uint8_t {
   // Source to target, each with a payload in the slot it names.
   archive = 1,  // payload: an archive chunk
   open = 2,    // payload: one archive entry without content; offset: expected file size; flag kSparse; extra:
-               // which file it is in which state, so that the target knows it again; zeros: it need not
+               // identifies the file and its state, so that the target recognizes it again, or is zeros
   data = 3,    // payload: bytes of file file_id at offset
   commit = 4,  // payload: one archive entry, the final metadata; offset: final size; extra: the file's digest
-  copy_range = 5,  // no payload, local copies only: extra: source descriptor and length; offset: where
+  copy_range = 5,  // no payload, only for local copies; extra: source descriptor and length; offset: where
   abandon = 6,     // no payload: the source gives file_id up; the target drops its temporary file
   // Source to target, without a slot.
   end = 7,  // nothing more comes on this stream
   // Target to source, without a payload.
   credit = 8,  // slot is free; status says what became of the chunk that was in it
-  // Source to target, in a slot. No payload; offset: the index of a stream that is lost. Answered when the
-  // target has ended that stream, too: only then is what was under way on it sent again.
+  // Source to target, in a slot. No payload; offset: the index of a lost stream. It is answered once the
+  // target has ended that stream, too; only then is what was under way on it sent again.
   lost = 9,
-  // Questions about what the target has; each is answered by the verdicts of its credit.
+  // Questions about what the target has; the verdicts of the credit answer them.
   compare = 10,  // payload: a page of entries; verdict: what becomes of each
   names = 11,    // payload: what a directory of the source holds, so that the target can tell what it lacks
   probe = 12,    // payload: digests of file_id's blocks from offset on; verdict: which the target has already
@@ -71,27 +72,27 @@ enum class FrameKind : std::uint8_t {
 };
 
 inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, do not preallocate
-// On archive, compare, names, open, data, probe, commit, abandon: it may have been sent before, over a stream
-// that was lost.
+// On archive, compare, names, open, data, probe, commit, abandon: the frame may have been sent before, over a
+// stream that was lost.
 inline constexpr std::uint8_t kFlagAgain = 2;
 inline constexpr std::uint8_t kFlagCompare = 4;  // on open: only compare with what is there; write nothing
 
 // What became of a chunk.
 enum class AckStatus : std::uint8_t {
-  granted = 1,      // first leave to use the slot; no chunk was in it
+  granted = 1,      // first permission to use the slot; no chunk was in it
   done = 2,         // verified and written
   bad_digest = 3,   // arrived damaged; send it again
   refused = 4,      // verified, but its file could not be written; the target has reported why
   unsupported = 5,  // copy_range: not on these filesystems; send the bytes
   in_turn = 6,      // open: done, and its chunks should come over one stream (see LargeFile::one_worker)
-  // Of an open, done too: what there is to spare sending all of the file (see Spans in tree/plan/work.h).
-  has_basis = 7,  // the old file, to be probed
-  has_like = 8,   // another file that may be alike, to be probed
-  has_part = 9,   // a part of this very file, to be asked for
+  // Also answers to open, as done: the target could avoid a full transfer (see Spans in tree/plan/work.h).
+  has_basis = 7,  // it has an old version (a basis file), to be probed
+  has_like = 8,   // it has another file that may be alike, to be probed
+  has_part = 9,   // it has a part of this very file, whose blocks are asked for
 };
 
-// Host form of a frame. Every field is checked by decode() for form, and by the receiver against what was
-// granted.
+// The host form of a frame. decode() checks the form of every field, and the receiver checks each against
+// what was granted.
 struct Frame {
   FrameKind kind = FrameKind::end;
   std::uint8_t flags = 0;
@@ -105,7 +106,7 @@ struct Frame {
   std::uint32_t packed = 0;  // how long the payload is on the wire, if it is compressed
   Tag tag{};                 // of the payload as it travels, if it is sealed
 
-  // Of a credit.
+  // These are for credits.
   Verdicts verdicts() const;
   void set_verdicts(const Verdicts& verdicts);
   bool operator==(const Frame&) const = default;
@@ -115,21 +116,21 @@ bool has_payload(FrameKind kind);
 // True for the frames that travel in a slot and are answered with a credit.
 bool takes_slot(FrameKind kind);
 
-// How many bytes of payload travel behind the frame.
+// Returns how many bytes of payload travel behind the frame.
 constexpr std::uint32_t wire_bytes(const Frame& frame) {
   return frame.packed != 0 ? frame.packed : frame.length;
 }
 
 using FrameBytes = std::array<std::byte, kFrameBytes>;
 
-// Little-endian, with a magic number first and an XXH3-64 check of all before it last. A frame that decode()
-// would refuse is our bug.
+// Encodes little-endian, with a magic number first and an XXH3-64 check of all before it last. A frame that
+// decode() would refuse is a bug.
 FrameBytes encode(const Frame& frame);
 
 // Errors (protocol): wrong magic, wrong check, unknown kind or status, undefined flag bits, a non-zero field
 // that the kind does not use, a length without payload or a payload kind of length 0 (data chunks are never
-// empty either), a packed length that is none or no gain, an offset that is no off_t or whose sum with the
-// length is none, an index that no stream has.
+// empty either), a packed length that is not smaller than the length, an offset that does not fit an off_t by
+// itself or with the length added, an index that no stream can have.
 io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes);
 
 }  // namespace rdcp::net

@@ -1,6 +1,7 @@
-// What a link does, told by when payloads are posted to a device and when it has completed them, acknowledged
-// by the peer's device: a CompressionController's samples, where no kernel counts. A source that waits for a
-// credit has nothing under way, so that a slow target is no slow link.
+// Measures a link by when payloads are posted to a device and when the device has completed them, that is,
+// when the peer's device has acknowledged them. It makes the samples for a CompressionController if no kernel
+// counts. A source that waits for a credit has nothing under way, so a slow target does not look like a slow
+// link.
 #pragma once
 
 #include <cassert>
@@ -14,7 +15,7 @@ class InflightBytes {
  public:
   using Clock = CompressionController::Clock;
 
-  // at: before it was posted, since a device of software sends on the processor that posts.
+  // at is the time before the post, because a device made of software sends on the processor that posts.
   void posted(std::uint64_t bytes, Clock::time_point at) {
     if (under_way_ == 0) busy_since_ = at;
     under_way_ += bytes;

@@ -18,14 +18,16 @@
 namespace rdcp::net {
 namespace {
 
-// One side's way to be told, by either thread, that there is something to look at; polled through its ring.
+// Either thread rings it to tell one side that there is something to look at. That side polls it through its
+// ring.
 class Bell {
  public:
   Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), code_(fd_ ? 0 : errno) {}
   int fd() const { return fd_.get(); }
-  // errno of the constructor, or 0.
+  // Returns the constructor's errno, or 0.
   int code() const { return code_; }
-  // Both fail only where the answer is known: rung more often than can be counted, or not at all.
+  // Both calls fail only if the result is the same anyway: the bell was rung more often than can be counted,
+  // or not at all.
   void ring() { (void)::eventfd_write(fd_.get(), 1); }
   void silence() {
     eventfd_t count;
@@ -40,8 +42,8 @@ class Bell {
 }  // namespace
 
 // A payload belongs to its source until the target has taken it out of the queue, then to the target until
-// that has put its SendAwaiter among the copied ones. So the source, when it is shut, may take back what is
-// still in the queue and must wait only for one copy; also where its ring broke and it cannot be told of it.
+// that has put its SendAwaiter among the copied ones. So a source that is shut may take back what is still in
+// the queue, and must wait only for one copy, also if its ring is broken and cannot report it.
 class MemoryChannel {
  public:
   struct ToTarget {
@@ -67,7 +69,8 @@ class MemoryChannel {
     target_bell_.ring();
   }
 
-  // The next frame for the target. None: nothing there; closed tells whether anything can still come.
+  // Returns the next frame for the target, or nothing if there is none; `closed` then says that no more can
+  // come.
   std::optional<ToTarget> take(bool& closed) {
     const std::lock_guard lock(mutex_);
     closed = source_closed_;
@@ -78,7 +81,7 @@ class MemoryChannel {
     return first;
   }
 
-  // The source's own unsent frames, when it is shut.
+  // Returns the source's own unsent frames, when it is shut.
   void take_back(std::vector<Stream::SendAwaiter*>& into) {
     const std::lock_guard lock(mutex_);
     for (const ToTarget& item : to_target_) into.push_back(item.awaiter);
@@ -103,7 +106,7 @@ class MemoryChannel {
     source_bell_.ring();
   }
 
-  // Exchanges what has gathered for the source with `news`, whose vectors keep their room.
+  // Exchanges what has gathered for the source with `news`, whose vectors keep their memory.
   void take_news(ToSource& news) {
     news.copied.clear();
     news.credits.clear();
@@ -113,10 +116,11 @@ class MemoryChannel {
     news.closed = target_closed_;
   }
 
-  // Both bells: the side that closes may have to look up, too.
+  // Both bells are rung, because the side that closes may have to wake up, too.
   void close_source() { close(source_closed_); }
   void close_target() { close(target_closed_); }
-  // The source's payloads and awaiters go: when this returns, the target has none of them any more.
+  // To be called when the source's payloads and awaiters go away. When this returns, the target uses none of
+  // them any more.
   void leave_source() {
     {
       std::unique_lock lock(mutex_);
@@ -141,7 +145,7 @@ class MemoryChannel {
   MemoryTap tap_;
   std::mutex mutex_;
   std::vector<ToTarget> to_target_;
-  bool copying_ = false;  // the target, what it took last
+  bool copying_ = false;  // the target copies what it took last
   std::condition_variable copied_;
   ToSource to_source_;
   bool source_closed_ = false;
@@ -237,7 +241,7 @@ class MemoryTarget : public Stream {
   void close_connection() override { channel_->close_target(); }
 
   io::Task pump();
-  // False: the channel has nothing for us now.
+  // Returns false if the channel has nothing for us now.
   bool take_one();
   void take(const MemoryChannel::ToTarget& item);
   void take_tapped(const MemoryChannel::ToTarget& item);
@@ -250,14 +254,14 @@ class MemoryTarget : public Stream {
 
 void MemoryTarget::post_credit(const Frame& credit) {
   channel_->put_credit(credit);
-  if (over()) channel_->target_bell().ring();  // the pump has nothing left to wait for
+  if (over()) channel_->target_bell().ring();  // the pump waits, but has nothing left to wait for
 }
 
 io::Task MemoryTarget::pump() {
   if (const int code = channel_->target_bell().code()) shut(io::errno_error("eventfd", "", code));
   while (!shut_down() && !over()) {
     if (take_one()) {
-      // The chunk is in the cache now: let its receiver look at it before the next one arrives.
+      // The chunk is in the cache now, so its receiver should look at it before the next one arrives.
       co_await Yield(ring());
       continue;
     }
@@ -298,7 +302,7 @@ void MemoryTarget::take_tapped(const MemoryChannel::ToTarget& item) {
 void MemoryTarget::place(const Frame& frame, std::span<const std::byte> payload) {
   if (!accept(frame)) return;
   if (has_payload(frame.kind)) {
-    // Not std::ranges::copy, which g++ 12 compiles to a loop over single bytes here, ten times slower.
+    // std::ranges::copy would be ten times slower: g++ 12 compiles it to a loop over single bytes here.
     std::memcpy(arena_.slot(frame.slot).data(), payload.data(),
                 std::min<std::size_t>(payload.size(), frame.length));
   }

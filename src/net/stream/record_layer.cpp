@@ -81,7 +81,7 @@ io::Result<WireMessage> RecordLayer::wrap_message(std::span<const std::byte> mes
 
 io::Result<std::span<const std::byte>> RecordLayer::open_message(std::span<const std::byte> message) {
   if (!seals()) return message;
-  // The payload of the frame before had its number.
+  // The last frame's number was also its payload's, so the next number begins only now.
   if (begun_) {
     if (auto next = opener_->next(); !next) return next.error();
   }

@@ -1,9 +1,9 @@
-// What a stream's frames and payloads are wrapped in on the wire: compressed, then sealed, each where it was
-// agreed on. Every stream has one; by default it changes nothing.
+// Wraps a stream's frames and payloads for the wire: compresses them, then seals them, each if it was agreed
+// on. Every TCP or RDMA stream has one; by default it changes nothing.
 //
-// Sealed, a message is followed by its tag; of a payload the tag travels within its frame, which is sealed
-// itself. A frame and its payload bear the same number (SealPart tells them apart), and so does every other
-// message of a stream; each direction counts from 0.
+// If a stream is sealed, each message is followed by its tag, but a payload's tag travels in its frame, which
+// is sealed itself. A frame and its payload have the same number (SealPart tells them apart). Every other
+// message of a stream has a number of its own. Each direction counts from 0.
 #pragma once
 
 #include <array>
@@ -33,40 +33,40 @@ class WireMessage {
 class RecordLayer {
  public:
   RecordLayer() = default;
-  // source: this side sends payloads, the other gets them. Errors: no such compression (protocol), OpenSSL
-  // or memory (connection).
+  // source is true for the side that sends payloads. Errors: there is no such compression (protocol), OpenSSL
+  // refuses or there is no memory (connection).
   static io::Result<RecordLayer> create(const std::optional<SealKeys>& seal, Compression compression,
                                         bool source);
 
   bool seals() const { return sealer_.has_value(); }
-  // Payloads may be packed.
+  // True if payloads may be packed.
   bool packs() const { return compressor_ || decompressor_; }
-  // Only while the network limits the stream.
+  // True if payloads are packed only while the network limits the stream.
   bool packs_for_slow_links() const { return automatic_; }
-  // Unpacked bytes a second.
+  // Returns the compressor's speed in unpacked bytes a second.
   double packing_speed() const { return compressor_ ? compressor_->bytes_per_second() : 0; }
   std::size_t frame_bytes() const { return seals() ? kSealedFrameBytes : kFrameBytes; }
 
-  // Source. Makes of the frame and payload what travels: afterwards `payload` lies in `room`, as long as it
-  // was, if it was packed or sealed, else where it was. Sets frame.packed and frame.tag. Error (connection):
-  // see Sealer.
+  // At the source: turns a frame and its payload into what travels. A payload that is packed or sealed lies
+  // in `room` afterwards, which is as long as the payload was; else it stays where it was. Sets frame.packed
+  // and frame.tag. Error (connection): see Sealer.
   io::Result<WireMessage> wrap(Frame& frame, std::span<const std::byte>& payload, std::span<std::byte> room,
                                bool may_pack);
-  // Nothing that wrap() does needs room.
+  // True if wrap() never needs room.
   bool travels_as_it_is() const { return !seals() && !packs(); }
   io::Result<WireMessage> wrap(const Frame& frame);
-  // Any other message of at most kFrameBytes.
+  // Wraps any other message of at most kFrameBytes.
   io::Result<WireMessage> wrap_message(std::span<const std::byte> message);
 
-  // The other side. Messages are opened in their order, and a frame's payload before the next message.
-  // Errors: what arrived is not what was sent (digest); no frame, or one with what was not agreed on
-  // (protocol).
+  // The functions below are for the receiving side. Messages must be opened in their order, and a frame's
+  // payload before the next message. Errors: what arrived is not what was sent (digest); it is not a frame,
+  // or it uses what was not agreed on (protocol).
   io::Result<Frame> open_frame(std::span<const std::byte> message);
-  // The message within; valid until the next call.
+  // Returns the message within, which is valid until the next call.
   io::Result<std::span<const std::byte>> open_message(std::span<const std::byte> message);
-  // The payload of the last frame: `arrived`, of wire_bytes(frame), to `slot`, of frame.length. They are the
-  // same, or do not overlap. Sealed and packed, it is opened within `arrived`. Without a seal a payload that
-  // does not unpack is left to its digest, which then is wrong.
+  // Opens the payload of the last frame from `arrived`, of wire_bytes(frame), into `slot`, of frame.length.
+  // They are the same, or do not overlap. A payload that is sealed and packed is first opened within
+  // `arrived`. Without a seal, a payload that does not unpack is not an error here; its digest will be wrong.
   io::Result<void> open_payload(const Frame& frame, std::span<std::byte> arrived, std::span<std::byte> slot);
 
  private:

@@ -164,7 +164,7 @@ void Stream::take_credit(const Frame& frame) {
   if (slot.waiter != nullptr) ring_.schedule(*std::exchange(slot.waiter, nullptr));
 }
 
-// How it travelled is of no interest any more.
+// The receiver need not know how the payload travelled.
 void Stream::hand_to_receiver(Frame frame) {
   slots_[frame.slot].state = SlotState::filled;
   ++counters_.frames;

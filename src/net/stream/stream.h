@@ -1,7 +1,7 @@
 // One ordered connection between two agents, as the tree layer sees it. Callers cannot tell the transports
 // apart.
 //
-//   source:  slot = co_await stream.credit()       -> leave to use one of the target's slots
+//   source:  slot = co_await stream.credit()       -> permission to use one of the target's slots
 //            co_await stream.send(frame, payload)  -> the transport is done with the payload
 //            co_await stream.acknowledged(slot)    -> the target is done with the chunk; the slot is ours to
 //            credit again; what it answered to a question is in the Verdicts that were passed along
@@ -16,21 +16,19 @@
 //
 // How a stream ends:
 //
-//   well:   The source, with every chunk acknowledged, sends an end frame (which takes no slot). Its
-//   receivers at the
-//           target get nothing from then on. Each side then closes its connection by itself, without waiting
-//           for the other: the source when the end is handed to the transport and no chunk is unanswered, the
-//           target when every slot is released and every credit is out. An end sent while chunks are still
-//           unanswered is in order: both sides stay until these are settled. Each side waits until idle(); no
-//           error is left behind, and a peer that is gone from then on is none.
-//   badly:  A connection that closes or fails before that, a frame against the accounts, or a call of shut():
-//   all
-//           that wait and all that come later get the first cause. idle() holds soon after. The peer is not
-//           told why, it sees a connection that closed too early.
+// - In order: once every chunk is acknowledged, the source sends an end frame (which takes no slot). Its
+//   receivers at the target get nothing from then on. Each side then closes its connection by itself, without
+//   waiting for the other: the source when the end is handed to the transport and no chunk is unanswered, the
+//   target when every slot is released and every credit is out. An end may also be sent while chunks are
+//   still unanswered: both sides then stay until these are settled. Each side waits until idle(). No error is
+//   left behind, and a peer that goes away from then on is not an error.
+// - With an error: a connection closes or fails before that, a frame breaks the accounts, or shut() is
+//   called. All that wait and all that come later get the first cause, and idle() holds soon after. The peer
+//   is not told why; it sees a connection that closed too early.
 //
 // The base class keeps the accounts (which slots are granted, which are under way) and checks each frame
 // against them; a transport moves frames and payloads. Frames arrive in the order in which they were sent.
-// One thread: the worker's.
+// All of a stream runs on one thread, the worker's.
 #pragma once
 
 #include <chrono>
@@ -48,13 +46,14 @@
 
 namespace rdcp::net {
 
-// What the two ends of a stream agreed on beforehand (over control).
+// What the two ends of a stream have agreed on beforehand (over control).
 struct StreamShape {
   std::uint32_t target_slots = 0;
   std::size_t slot_bytes = 0;
 };
 
-// What the awaits of a stream waited for, in nanoseconds summed over coroutines; for the "limited by" line.
+// How long the awaits of a stream have waited, in nanoseconds summed over coroutines. The "limited by" line
+// shows it.
 struct StreamTimes {
   std::uint64_t credit_ns = 0;   // source: waiting for a free slot at the target
   std::uint64_t send_ns = 0;     // source: from send() until the transport is done with the payload
@@ -68,7 +67,7 @@ struct StreamCounters {
   StreamTimes times;
 };
 
-// A host that acknowledges nothing for so long is gone. One that is only slow does acknowledge.
+// A host that acknowledges nothing for this long is gone. One that is only slow still acknowledges.
 inline constexpr std::chrono::seconds kUnreachableMax{25};
 
 class Stream {
@@ -88,43 +87,45 @@ class Stream {
   // True when nothing of this stream is under way in the ring any more; a worker runs its ring until then,
   // and only then may the stream be destroyed.
   virtual bool idle() const = 0;
-  // "tcp 10.0.0.1:40000 -> 10.0.0.2:41000" or the like.
+  // Returns "tcp 10.0.0.1:40000 -> 10.0.0.2:41000" or the like.
   virtual std::string description() const = 0;
-  // Target. Whether the source could still change a chunk that lies in its slot: what is parsed is copied
-  // first.
+  // At the target: true if the source could still change a chunk that lies in its slot. Whatever is parsed is
+  // copied first then.
   virtual bool peer_can_write() const { return false; }
-  // Whether a device holds the arena, or as much, locked in memory, which counts against RLIMIT_MEMLOCK.
+  // True if a device holds the arena, or as much memory, locked, which counts against RLIMIT_MEMLOCK.
   virtual bool locks_arena() const { return false; }
-  // To be called about once a second: shuts the stream when its peer's host has been out of reach for
+  // To be called about once a second. Shuts the stream if its peer's host has been out of reach for
   // kUnreachableMax.
   virtual void check_connection() {}
 
-  // Source. A granted slot of the target, first come, first served; waits while none is free.
+  // At the source: waits for a free slot of the target and returns it. First come, first served.
   CreditAwaiter credit();
-  // Source. frame.slot is a credited slot (frames that take one); payload.size() == frame.length. Resumes
-  // when the payload's memory may be used again. Nothing is sent after an end frame.
+  // At the source: sends a frame, and resumes when the payload's memory may be used again. frame.slot must be
+  // a credited slot (for frames that take one), and payload.size() == frame.length. Nothing is sent after an
+  // end frame.
   SendAwaiter send(const Frame& frame, std::span<const std::byte> payload);
-  // Source. What became of the chunk in slot; the slot is back among the credits when this resumes.
-  // verdicts: where the answers to a question (FrameKind::compare and so on) go, until this resumes.
+  // At the source: returns what became of the chunk in slot. When this resumes, the slot is back among the
+  // credits, and the answers to a question (FrameKind::compare and so on) are in *verdicts, which must live
+  // until then.
   AckAwaiter acknowledged(std::uint32_t slot, Verdicts* verdicts = nullptr);
 
-  // Target. The next chunk, or nothing after the source's end frame.
+  // At the target: returns the next chunk, or nothing after the source's end frame.
   ReceiveAwaiter receive();
-  // Target. Gives slot back with a word on its chunk; does not wait. Nothing happens on a stream that is
-  // shut.
+  // At the target: gives the slot back, with what became of its chunk. Does not wait. Does nothing on a
+  // stream that is shut.
   void release(std::uint32_t slot, AckStatus status, const Verdicts& verdicts = {});
 
-  // Ends everything: all that wait and all that come later get `why`. The first call counts. The transport
-  // closes its connection.
+  // Ends everything: all that wait and all that come later get `why`, and the transport closes its
+  // connection. Only the first call counts.
   void shut(const io::Error& why);
-  // Why the stream was shut; nothing while it lives and after it ended well.
+  // Returns why the stream was shut, or nothing while it lives and after it has ended well.
   const std::optional<io::Error>& why_shut() const { return why_shut_; }
   const StreamCounters& counters() const { return counters_; }
 
  protected:
   enum class Side : std::uint8_t { source, target };
 
-  // peer: what errors call the other side.
+  // peer is the other side's name in errors.
   Stream(io::Ring& ring, Side side, const StreamShape& shape, std::string peer);
 
   io::Ring& ring() { return ring_; }
@@ -132,36 +133,38 @@ class Stream {
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::uint32_t target_slots() const { return static_cast<std::uint32_t>(slots_.size()); }
   bool shut_down() const { return why_shut_.has_value(); }
-  // The end frame was handed over (source) or has arrived (target).
+  // True once the end frame was handed over (source) or has arrived (target).
   bool ended() const { return ended_; }
-  // Ended, and no chunk is unanswered: whatever happens to the connection from now on is no error.
+  // True if the stream has ended and no chunk is unanswered. Whatever happens to the connection from now on
+  // is not an error.
   bool over() const { return ended_ && busy_count_ == 0; }
-  // "peer ADDRESS: detail".
+  // Returns "peer ADDRESS: detail".
   io::Error peer_error(io::ErrorKind kind, std::string_view detail) const;
   io::Error peer_errno(int code) const;
 
-  // For transports. Starts to send what awaiter holds; it is completed later by complete_send(), on a shut
-  // stream too, once nothing reads its payload any more.
+  // For transports: starts to send what the awaiter holds. complete_send() follows once nothing reads its
+  // payload any more, also on a shut stream.
   virtual void post_send(SendAwaiter& awaiter) = 0;
-  // For transports (target): sends a credit frame when it can.
+  // For transports, at the target: sends a credit frame when it can.
   virtual void post_credit(const Frame& credit) = 0;
-  // For transports: as shut(), but where what arrived is not what was sent (an error of kind digest), the
-  // connection stays until shut() is called: if it were closed here, the other side would take that for the
-  // cause. A held stream is not idle.
+  // For transports: does the same as shut(), except after an error of kind digest (what arrived is not what
+  // was sent). The connection then stays until shut() is called, because if it were closed here, the other
+  // side would take that for the cause. A held stream is not idle.
   void shut_for(const io::Error& why);
   bool held() const { return held_; }
-  // For transports: closes the connection; what is under way in the ring must come to an end soon. May be
+  // For transports: closes the connection. What is under way in the ring must come to an end soon. May be
   // called from within the transport's own code.
   virtual void close_connection() = 0;
 
-  // Target: grants every slot, once, when the stream starts.
+  // At the target: grants every slot, once, when the stream starts.
   void grant_all();
   void complete_send(SendAwaiter& awaiter);
-  // A frame's header has arrived. An error when it may not come now (slot not granted or in use, kind of the
-  // wrong side, length over the slot, something after the end): the stream is shut then. For chunks the
-  // transport then fills the slot and calls deliver().
+  // To be called when a frame's header has arrived. If the frame may not come now (its slot is not granted or
+  // in use, its kind is the wrong side's, its length is over the slot, it comes after the end), shuts the
+  // stream and returns the error. For chunks the transport then fills the slot and calls deliver().
   io::Result<void> accept(const Frame& frame);
-  // A whole accepted frame is there: credits go to the source's accounts, chunks and the end to receivers.
+  // To be called when a whole accepted frame is there. Credits go to the source's accounts, chunks and the
+  // end to receivers.
   void deliver(const Frame& frame);
 
  private:
@@ -173,7 +176,7 @@ class Stream {
     AckAwaiter* waiter = nullptr;
   };
 
-  // First in, first out, in room that is made once. Slots bound what is ever in it.
+  // A first-in, first-out queue whose room is allocated once. The number of slots bounds what is ever in it.
   template <class T>
   class Fifo {
    public:

@@ -1,8 +1,8 @@
-// What a stream's calls return; each lives in the frame of the coroutine that awaits it. This is the second
-// half of net/stream/stream.h, which includes it: include that.
+// The awaiters that a stream's calls return. Each lives in the frame of the coroutine that awaits it. This is
+// the second half of net/stream/stream.h, which includes it: include that one.
 //
-// A slot or frame is handed to one certain waiter when it comes free, so a resumed waiter always has what it
-// waited for, in the order in which they came.
+// A slot or frame that comes free is handed to one certain waiter, in the order in which they came, so a
+// resumed waiter always has what it waited for.
 #pragma once
 
 #include <coroutine>
@@ -16,7 +16,7 @@
 
 namespace rdcp::net {
 
-// Common to the four: who waits on which stream, and since when.
+// The common part of the four awaiters: who waits on which stream, and since when.
 class StreamAwaiter : public io::Waiter {
  public:
   StreamAwaiter(const StreamAwaiter&) = delete;
@@ -28,7 +28,7 @@ class StreamAwaiter : public io::Waiter {
     handle = waiter;
     since_ = io::Clock::now();
   }
-  // Zero when there was nothing to wait for.
+  // Returns how long it has waited, or zero if there was nothing to wait for.
   std::uint64_t waited_ns() const;
 
   Stream& stream_;
@@ -56,7 +56,7 @@ class Stream::SendAwaiter : public StreamAwaiter {
   void await_suspend(std::coroutine_handle<> waiter);
   io::Result<void> await_resume();
 
-  // For transports, which may wrap both (see RecordLayer).
+  // These are for transports, which may wrap both (see RecordLayer).
   Frame& frame() { return frame_; }
   std::span<const std::byte>& payload() { return payload_; }
 
@@ -89,7 +89,7 @@ class Stream::ReceiveAwaiter : public StreamAwaiter {
   std::optional<Frame> frame_;
 };
 
-// Lets everything that is ready run first.
+// An awaiter that lets everything that is ready run first.
 class Yield : public io::Waiter {
  public:
   explicit Yield(io::Ring& ring) : ring_(ring) {}

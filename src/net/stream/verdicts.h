@@ -1,4 +1,4 @@
-// What a credit can say beside its status.
+// What a credit can say besides its status.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace rdcp::net {
 
-// A target's answers to the parts of a question, two bits each, in their order. What they mean is between the
-// two sides of the question.
+// A target's answers to the parts of a question, two bits each, in order. Their meaning depends on the
+// question.
 class Verdicts {
  public:
   static constexpr std::size_t kCount = 128;

@@ -1,4 +1,4 @@
-// The TCP stream: frame, then payload, received straight into an aligned slot.
+// The TCP stream. Each frame is followed by its payload, which is received straight into an aligned slot.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace rdcp::net {
 
-// socket: non-blocking, proven (tcp_connect.h). The ring and, at the target, the arena outlive the stream.
+// socket must be non-blocking and proven (tcp_connect.h). The ring and, at the target, the arena must outlive
+// the stream.
 std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
                                         RecordLayer envelope = {});
 std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,

@@ -38,7 +38,7 @@ class ConnectAttempt {
   bool proven() const { return state_ == State::proven; }
   bool was_challenged() const { return was_challenged_; }
   bool of_another_version() const { return of_another_version_; }
-  // Why it failed; empty while it has not.
+  // Says why it failed; empty as long as it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
   ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
@@ -47,7 +47,7 @@ class ConnectAttempt {
     return {under_way() ? socket_.get() : -1,
             static_cast<short>(state_ == State::connecting ? POLLOUT : POLLIN), 0};
   }
-  // Goes on as far as it can once the socket is ready.
+  // Goes on as far as it can, once the socket is ready.
   void step();
   void fail_if_overdue(Clock::time_point now);
 
@@ -129,7 +129,7 @@ void ConnectAttempt::take_challenge() {
   state_ = State::proven;
 }
 
-// The address is named once, by all_failed(), so only the cause is kept.
+// Keeps only the cause, because all_failed() names the address.
 void ConnectAttempt::fail(const io::Error& error) {
   cause_ = cause_of(error);
   socket_.reset();
@@ -160,8 +160,8 @@ io::Error all_failed(std::span<const ConnectAttempt> dials) {
   return error;
 }
 
-// Waits for any of the dials, a look at `stop` or the deadline, and lets those go on that are ready; stops
-// after the first proven one when only one is wanted.
+// Waits until an attempt is ready, it is time to check `stop`, or the deadline has passed, and lets those go
+// on that are ready. If only one connection is wanted, returns after the first proven one.
 void poll_and_step(std::span<ConnectAttempt> dials, const Call& call, bool only_one) {
   std::vector<pollfd> polls;
   for (const ConnectAttempt& dial : dials) polls.push_back(dial.poll());
@@ -178,7 +178,7 @@ void poll_and_step(std::span<ConnectAttempt> dials, const Call& call, bool only_
   for (ConnectAttempt& dial : dials) dial.fail_if_overdue(now);
 }
 
-// The first of the addresses that proves the key, with the connection for this stream.
+// Returns the first of the addresses that proves the key, with the connection for this stream.
 io::Result<ConnectAttempt> race(const std::vector<Address>& addresses, const Call& call,
                                 std::uint16_t stream = 0) {
   std::vector<ConnectAttempt> dials;
@@ -199,7 +199,7 @@ io::Result<ConnectAttempt> race(const std::vector<Address>& addresses, const Cal
   }
 }
 
-// Connections for all streams but the first, to the address that won the race.
+// Makes the connections for all streams but the first, to the address that won the race.
 io::Result<void> connect_rest(const Address& address, const Call& call, Sockets& sockets) {
   std::vector<ConnectAttempt> dials;
   std::size_t next = 1;

@@ -1,5 +1,5 @@
-// Setting up a job's TCP connections: listen, connect, prove the key. Blocking, with deadlines; not the data
-// path.
+// Sets up a job's TCP connections: listens, connects, proves the key. Calls block, most of them with a
+// deadline; this is not the data path.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@
 namespace rdcp::net {
 
 struct TcpOptions {
-  // Congestion control for the job's sockets (TCP_CONGESTION), empty: the system's default.
+  // Congestion control for the job's sockets (TCP_CONGESTION); if empty, the system's default.
   std::string congestion;
 };
 
-// A connection whose two sides have proven the key, and what they seal it with, if they do.
+// A connection whose two sides have proven the key, and the keys that seal it, if it is sealed.
 struct ProvenSocket {
   io::Fd fd;
   std::optional<SealKeys> seal;
@@ -31,44 +31,44 @@ struct ProvenSocket {
   int get() const { return fd.get(); }
 };
 
-// Sockets by stream index, non-blocking, TCP_NODELAY, keepalive set so that a peer that is gone while nothing
-// is sent is noticed within 25 s; while something is, see Stream::check_connection().
+// Sockets by stream index. They are non-blocking, with TCP_NODELAY, and with keepalive so that a peer that is
+// gone while nothing is sent is noticed within 25 s; while something is sent, see Stream::check_connection().
 using Sockets = std::vector<ProvenSocket>;
 
-// A listening socket for one job alone, IPv6 dual-stack where there is IPv6.
+// A listening socket for one job alone, IPv6 dual-stack if the host has IPv6.
 class TcpListener {
  public:
-  // bind_address: a numeric address, or empty for all. port: 0 for one that the kernel picks.
+  // bind_address is a numeric address, or empty for all. With port 0 the kernel picks one.
   static io::Result<TcpListener> open(const std::string& bind_address, std::uint16_t port = 0);
   std::uint16_t port() const { return port_; }
   // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
-  // accept_all(); on_refusal hears of each, "ADDRESS:PORT: cause".
+  // accept_all(); on_refusal is called for each, with "ADDRESS:PORT: cause".
   using OnRefusal = std::function<void(const std::string& who_and_why)>;
   io::Result<ProvenSocket> accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,
                                       const TcpOptions& options, OnRefusal on_refusal);
-  // Accepts until every index below stream_count has an authenticated connection, then closes the listening
-  // socket (on an error, too: a listener serves one job). At most kPendingMax unproven connections are held,
-  // each kHandshakeTimeout at most; for a further one the oldest is closed. Refusing the new one instead
-  // would let anybody who holds kPendingMax silent connections keep the true peer out, who needs only a round
-  // trip or two to be proven. A wrong key or garbage closes that connection only. Of two proven connections
-  // for one index the later one counts: the peer has given the earlier one up. `stop` is looked at every 100
-  // ms. Errors: deadline passed, with what the last refused peer did wrong (connection); stopped
-  // (interrupted).
+  // Accepts until every index below stream_count has a proven connection, then closes the listening socket
+  // (also after an error, because a listener serves one job). At most kPendingMax unproven connections are
+  // held, each for kHandshakeTimeout at most; for a further one the oldest is closed. If the new one were
+  // refused instead, anybody with kPendingMax silent connections could keep out the true peer, who needs only
+  // a round trip or two to be proven. A wrong key or garbage closes only that connection. If two connections
+  // prove the same index, the later one counts, because the peer has given the earlier one up. `stop` is
+  // checked every 100 ms. Errors: the deadline has passed, with what the last refused peer did wrong
+  // (connection); stopped (interrupted).
   io::Result<Sockets> accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                  std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
-  // The same, but goes on listening.
+  // Does the same, but goes on listening.
   io::Result<Sockets> accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
                                    std::chrono::seconds deadline, const std::atomic<bool>& stop,
                                    const TcpOptions& options);
-  // Waits without a deadline for one more proven connection, of any number below `limit`.
+  // Waits without a deadline for one more proven connection, whose number may be any below `limit`.
   struct Further {
     std::uint16_t stream = 0;
     ProvenSocket socket;
   };
   io::Result<Further> accept_further(const HandshakeTerms& terms, std::uint16_t limit,
                                      const std::atomic<bool>& stop, const TcpOptions& options);
-  // Any thread: what waits for a connection ends, once `stop` is set, at once.
+  // Any thread may call this. Once `stop` is set, it ends a wait for a connection at once.
   void interrupt();
   static constexpr std::size_t kPendingMax = 32;
 
@@ -86,15 +86,15 @@ struct TcpCall {
   TcpOptions options = {};
 };
 
-// Tries the addresses in order (the next one starts after 500 ms without an answer, the first that proves the
-// key wins and serves all streams), then makes stream_count proven connections to it. Only the winner is ever
-// sent a proof, so the listener counts no connection that is not used. Errors: every address tried and its
-// cause (connection), with the code EPROTONOSUPPORT when one speaks another version, else ECONNREFUSED when
-// none of them sent a challenge, so that trying again may help; stopped (interrupted).
+// Tries the addresses in order, then makes stream_count proven connections to the first that proves the key.
+// The next address is tried after 500 ms without an answer. Only the winner is ever sent a proof, so the
+// listener counts no connection that is not used. Errors: each address that was tried and its cause
+// (connection), with the code EPROTONOSUPPORT if one speaks another version, else ECONNREFUSED if none of
+// them sent a challenge, so that trying again may help; stopped (interrupted).
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& call,
                                 std::uint16_t stream_count);
 
-// One more stream, with this number, in the same way.
+// Makes one more stream, with this number, in the same way.
 io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const TcpCall& call,
                                          std::uint16_t stream);
 

@@ -28,12 +28,12 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
   auto socket = open_tcp_socket(address->storage.ss_family);
   if (!socket) return socket.error();
   if (address->storage.ss_family == AF_INET6) {
-    const int off = 0;  // takes IPv4 as well, whatever net.ipv6.bindv6only says
+    const int off = 0;  // IPv4 is accepted as well, whatever net.ipv6.bindv6only says
     if (::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) {
       return listen_error(at.text());
     }
   }
-  if (at.port != 0) {  // a port that an earlier run has just used; bind(2) tells where it stays taken
+  if (at.port != 0) {  // an earlier run may just have used the port; bind(2) tells if it is taken
     const int on = 1;
     (void)::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   }
@@ -57,14 +57,15 @@ class Pending {
   ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
   const std::string& peer() const { return peer_; }
 
-  // Goes as far as the bytes that are there lead. True: proven. An error: close it.
+  // Goes as far as the bytes that have arrived allow. Returns true if the peer is proven. After an error the
+  // connection must be closed.
   io::Result<bool> step(std::uint16_t stream_count);
 
  private:
   io::Result<void> answer_hello(std::uint16_t stream_count);
 
   io::Fd socket_;
-  std::string peer_;  // asked for while it is there: a socket that was reset has none
+  std::string peer_;  // read at once, because a socket that was reset has none
   Clock::time_point deadline_;
   Listener listener_;
   std::optional<SealKeys> seal_;
@@ -79,10 +80,10 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
     if (!whole || !*whole) return whole;
     if (auto answered = answer_hello(stream_count); !answered) return answered.error();
   }
-  // Not a byte more than the proof: what follows it belongs to the stream.
+  // Reads not a byte more than the proof, because what follows it belongs to the stream.
   const auto proof = std::span(message_).first<kProofBytes>();
   const auto whole = receive_rest(socket_.get(), proof, have_);
-  // A peer that sees by our MAC that its key is another one has nothing more to say.
+  // A peer that sees by our MAC that its key is a different one closes the connection.
   if (!whole && !listener_.disagreement().empty()) {
     return io::plain_error(io::ErrorKind::connection, "handshake with", "peer", listener_.disagreement());
   }
@@ -101,7 +102,7 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
 io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
   const auto hello = std::span(message_).first<kHelloBytes>();
   const auto challenge = listener_.challenge(hello, stream_count);
-  // Its user is to hear of it there, too.
+  // The user of the other side should hear of it, too.
   if (!challenge && other_version(hello)) (void)send_whole(socket_.get(), version_refusal()).ok();
   if (!challenge) return challenge.error();
   challenged_ = true;
@@ -115,7 +116,7 @@ class Acceptor {
   Acceptor(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
            TcpListener::OnRefusal on_refusal)
       : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
-  // For one connection of any number below limit.
+  // For one connection with any number below limit.
   Acceptor(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
       : terms_(terms), options_(options), limit_(limit), proven_(1) {}
 
@@ -126,8 +127,8 @@ class Acceptor {
   std::uint16_t last_number() const { return last_number_; }
   const std::string& last_refusal() const { return last_refusal_; }
 
-  // Waits for the listening socket or a pending connection, and lets those go on that can. True: someone
-  // knocks.
+  // Waits for the listening socket or a pending connection, and lets those go on that can. Returns true if a
+  // new connection is waiting.
   bool serve(int listening, Clock::duration max_wait);
   void drop_overdue();
   io::Result<void> accept_new(int listening);
@@ -139,8 +140,8 @@ class Acceptor {
   const HandshakeTerms& terms_;
   const TcpOptions& options_;
   const TcpListener::OnRefusal on_refusal_;  // may be empty
-  const std::uint16_t limit_ = 0;            // of numbers; 0: as many as proven_ has room for
-  std::uint16_t last_number_ = 0;            // of a proven connection
+  const std::uint16_t limit_ = 0;            // of stream numbers; 0 if proven_'s size is the limit
+  std::uint16_t last_number_ = 0;            // of the last proven connection
   std::list<Pending> pending_;               // the oldest first
   Sockets proven_;
   std::string last_refusal_;
@@ -185,7 +186,7 @@ void Acceptor::drop_overdue() {
   }
 }
 
-// At most kPendingMax at a time, so that those already here are served in between.
+// Accepts at most kPendingMax at a time, so that those already here are served in between.
 io::Result<void> Acceptor::accept_new(int listening) {
   for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) {
     io::Fd socket(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -193,7 +194,7 @@ io::Result<void> Acceptor::accept_new(int listening) {
       const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
       if (out_of_descriptors && pending_.empty()) return listen_error("TCP port");
       if (out_of_descriptors) refuse(pending_.begin(), "was one connection too many");
-      // All other errors are of the connection that was to be accepted (accept(2)), or there is none.
+      // All other errors are about the connection that was to be accepted (accept(2)), or there is none.
       return {};
     }
     if (pending_.size() == TcpListener::kPendingMax) {
@@ -211,7 +212,7 @@ io::Error gave_up(std::uint16_t port, const std::string& last_refusal) {
   return io::plain_error(io::ErrorKind::connection, "accept on port", std::to_string(port), detail);
 }
 
-// Serves until all connections are there; null `until`: without a deadline.
+// Serves until all connections are there. Without `until` there is no deadline.
 io::Result<Sockets> receive_all(int listening, std::uint16_t port, Acceptor& reception,
                                 const std::optional<Clock::time_point>& until,
                                 const std::atomic<bool>& stop) {
@@ -265,7 +266,7 @@ io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerm
   return Further{reception.last_number(), std::move(sockets->front())};
 }
 
-// poll(2) tells of a listening socket that is shut down (POLLHUP).
+// poll(2) reports a listening socket that is shut down (POLLHUP).
 void TcpListener::interrupt() {
   ::shutdown(fd_.get(), SHUT_RDWR);
 }

@@ -1,5 +1,5 @@
 #include <linux/sockios.h>
-#include <linux/tcp.h>  // the kernel's tcp_info, of which libc's is the beginning
+#include <linux/tcp.h>  // the kernel's tcp_info; libc's has only its beginning
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -19,7 +19,7 @@
 namespace rdcp::net {
 namespace {
 
-// A frame and its payload on their way out.
+// A frame and its payload that are being sent.
 class Outgoing {
  public:
   Outgoing(const WireMessage& header, std::span<const std::byte> payload)
@@ -69,12 +69,12 @@ class TcpSource : public TcpStream {
 
   io::Task pump_out() override;
   io::Task pump_in() override;
-  // Whether packing the next payload is to be tried.
+  // True if packing the next payload should be tried.
   bool may_pack();
-  // Hands on the whole frames in arrived_; false when the stream is shut.
+  // Delivers the whole frames in arrived_. Returns false if the stream is shut.
   bool take_arrived();
-  // Sends a FIN after all that is on its way and ends pump_in's wait. The target owes nothing more, so
-  // nothing arrives that a reset could answer.
+  // Sends a FIN after everything that is under way, and ends pump_in's wait. The target has nothing more to
+  // send, so nothing arrives that would be answered with a reset.
   void finish() { ::shutdown(socket(), SHUT_RDWR); }
 
   static constexpr std::size_t kCreditsPerReceive = 32;
@@ -111,7 +111,7 @@ io::Task TcpSource::pump_out() {
       co_await out_waits().wait();
       continue;
     }
-    // Only now, when the socket is to take them: so they are still in the cache.
+    // The payload is wrapped only now, when the socket is about to take it, so that it is still in the cache.
     const auto header = envelope().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
     if (!header) shut(header.error());
     link_.handed_over(awaiter->frame().length, awaiter->payload().size());

@@ -32,16 +32,16 @@ std::string TcpStream::describe(Side side, int socket) {
   return "tcp " + (side == Side::source ? here + " -> " + there : there + " -> " + here);
 }
 
-// TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, stalled by its disk,
-// keeps its window shut (Linux 5.11), and keepalive is silent while data is outstanding.
+// TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, whose disk is slow,
+// keeps its window shut (Linux 5.11). Keepalive is silent while data is outstanding.
 void TcpStream::check_connection() {
   tcp_info info{};
   socklen_t bytes = sizeof(info);
   if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
   const std::chrono::milliseconds silent(info.tcpi_last_ack_recv);
   if (info.tcpi_unacked == 0 || silent <= kUnreachableMax) return;
-  // Where only one direction is gone, the peer is told at once: an orderly end would wait behind the data
-  // that nobody acknowledges, and by now these are sent again twice a minute at most.
+  // If only one direction is gone, a reset tells the peer at once. An orderly end would wait behind the data
+  // that nobody acknowledges, which is sent again at most twice a minute by now.
   const linger reset{.l_onoff = 1, .l_linger = 0};
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
   shut(peer_error(io::ErrorKind::connection, "does not answer any more"));

@@ -1,4 +1,4 @@
-// What the TCP stream's two sides have in common. Within net only.
+// The common part of the TCP stream's two sides. For use within net only.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace rdcp::net {
 
-// What both sides have: the socket and the two coroutines that pump bytes out of it and into it. System calls
-// are made here and now; only waiting goes through the ring.
+// Holds the socket and the two coroutines that pump bytes out of this side and into it. System calls are made
+// directly; only waiting goes through the ring.
 class TcpStream : public Stream {
  public:
   void start() override;
@@ -25,10 +25,10 @@ class TcpStream : public Stream {
   virtual io::Task pump_out() = 0;
   virtual io::Task pump_in() = 0;
 
-  // Wakes both pumps; polls of a socket that is shut down end at once.
+  // Shuts the socket down and wakes both pumps; polls of a socket that is shut down end at once.
   void close_connection() override;
 
-  // What is wrong with what the peer sent.
+  // Shuts the stream because of what the peer sent.
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
   RecordLayer& envelope() { return envelope_; }
@@ -37,11 +37,11 @@ class TcpStream : public Stream {
   // Waits until the socket may be ready for events, or is shut down.
   io::Operation ready(short events) { return ring().poll(socket_.get(), events); }
 
-  // What a send or receive that moved nothing means: true when it is to be tried again once the socket is
-  // ready. Else the connection is at its end, and unless the stream is over it is shut. `moved` is zero at
-  // end of file.
+  // Judges a send or receive that moved nothing. Returns true if it should be tried again once the socket is
+  // ready. Otherwise the connection is at its end, and the stream is shut unless it is over. `moved` is zero
+  // at the end of the stream of bytes.
   bool try_later(ssize_t moved, int code);
-  // The same for a wait.
+  // Returns true if the wait succeeded; otherwise shuts the stream.
   bool waited(const io::IoResult& result);
 
  private:
@@ -50,7 +50,7 @@ class TcpStream : public Stream {
   RecordLayer envelope_;
   io::Fd socket_;
   std::string description_;  // made while the socket still knows its peer
-  io::WaitList out_waits_;   // pump_out, while it has nothing to send
+  io::WaitList out_waits_;   // pump_out waits here while it has nothing to send
   io::Task pump_out_;
   io::Task pump_in_;
 };

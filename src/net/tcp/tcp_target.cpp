@@ -15,8 +15,8 @@
 namespace rdcp::net {
 namespace {
 
-// A frame and its payload on their way in. While a payload arrives, the room for the next header stands
-// behind it, so that a stream of full slots costs one call where the data is there.
+// A frame and its payload that are being received. While a payload arrives, the room for the next header
+// follows it, so that a stream of full slots costs one call each if the data is there.
 class Incoming {
  public:
   explicit Incoming(std::size_t header_bytes) : header_max_(header_bytes) {}
@@ -24,7 +24,7 @@ class Incoming {
   // The frame whose payload is arriving.
   const std::optional<Frame>& frame() const { return frame_; }
   bool payload_complete() const { return frame_ && payload_rest_.empty(); }
-  // Where it is.
+  // Where the payload is.
   std::span<std::byte> payload() const { return payload_; }
   bool header_complete() const { return !frame_ && header_bytes_ == header_max_; }
   std::span<const std::byte> header() const { return std::span(header_).first(header_max_); }
@@ -84,21 +84,22 @@ class TcpTarget : public TcpStream {
 
   io::Task pump_out() override;
   io::Task pump_in() override;
-  // Looks at a header that has arrived whole; false when the stream is shut.
+  // Takes a header that has arrived whole. Returns false if the stream is shut.
   bool take_header();
-  // The same for a payload.
+  // Does the same for a payload.
   bool take_payload();
   void drop_sent(std::size_t bytes);
 
   io::Arena& arena_;
   std::vector<std::byte> packed_;  // the payload that is arriving, if it is packed
   Incoming incoming_;
-  std::vector<std::byte> credits_;  // encoded, not yet handed to the kernel: the first credit_bytes_
+  std::vector<std::byte> credits_;  // the first credit_bytes_ are encoded, but not yet handed to the kernel
   std::size_t credit_bytes_ = 0;
 };
 
 void TcpTarget::post_credit(const Frame& credit) {
-  // One frame a slot is room enough for a source that uses a slot only after it has read the credit for it.
+  // One frame for each slot is enough room if the source uses a slot only after it has read the credit for
+  // it.
   if (credits_.size() - credit_bytes_ < envelope().frame_bytes()) {
     shut(peer_error(io::ErrorKind::protocol, "sent a chunk for a slot whose credit it had not read"));
     return;
@@ -116,7 +117,7 @@ void TcpTarget::drop_sent(std::size_t bytes) {
   credit_bytes_ -= bytes;
 }
 
-// All credits that gathered since the last turn leave in one call.
+// Sends all credits that have gathered since the last turn in one call.
 io::Task TcpTarget::pump_out() {
   while (!shut_down()) {
     if (credit_bytes_ == 0) {
@@ -140,7 +141,7 @@ io::Task TcpTarget::pump_in() {
   while (!shut_down() && !ended()) {
     if (incoming_.payload_complete()) {
       if (!take_payload()) break;
-      // The chunk is in the cache now: let its receiver look at it before the next one arrives.
+      // The chunk is in the cache now, so its receiver should look at it before the next one arrives.
       co_await Yield(ring());
       continue;
     }
