@@ -84,8 +84,8 @@ enum class AckStatus : std::uint8_t {
   bad_digest = 3,   // arrived damaged; send it again
   refused = 4,      // verified, but its file could not be written; the target has reported why
   unsupported = 5,  // copy_range: not on these filesystems; send the bytes
-  in_turn = 6,      // open: done, and its chunks should come over one stream (see LargeFile::one_worker)
-  // Also answers to open, as done: the target could avoid a full transfer (see Spans in tree/plan/work.h).
+  in_turn = 6,      // open: done, and its chunks should come over one stream (see tree/plan/file_transfer.h)
+  // Also answers to open, as done: the target could avoid a full transfer (see Spans in tree/plan/spans.h).
   has_basis = 7,  // it has an old version (a basis file), to be probed
   has_like = 8,   // it has another file that may be alike, to be probed
   has_part = 9,   // it has a part of this very file, whose blocks are asked for
