@@ -1,5 +1,6 @@
 """--compress over links of 1 and 10 Gbit/s (tc tbf on a veth pair): what goes over them, counted by the links themselves."""
 
+import json
 import random
 import shutil
 import subprocess
@@ -36,8 +37,9 @@ class Link:
 
     def link_bytes(self) -> int:
         """What has arrived on the other side."""
-        words = [*self.inside, "sh", "-c", "cat /sys/class/net/rdcpf*/statistics/rx_bytes"]
-        return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        words = [*self.inside, "ip", "-json", "-statistics", "link", "show"]  # /sys shows this side's network
+        links = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        return next(link["stats64"]["rx"]["bytes"] for link in links if link["ifname"].startswith("rdcpf"))
 
     def text(self, size: int) -> Path:
         """Half of it repeats."""

@@ -46,8 +46,10 @@ class Rails(VmCopyTest):
         return running
 
     def delete(self, device: str, interface: str) -> subprocess.Popen:
-        """Deleting waits for the processes that have the device open, so it is not waited for here."""
-        deleting = subprocess.Popen(["rdma", "link", "delete", device])
+        """Deleting waits for the processes that have the device open, so it is not waited for here. While another device is
+        going rdma(8) may not find this one, and has to look again."""
+        try_again = f"until rdma link delete {device} || [ ! -e /sys/class/infiniband/{device} ]; do sleep 0.1; done"
+        deleting = subprocess.Popen(["sh", "-c", try_again])
         self.addCleanup(self.make_again, deleting, device, interface)
         return deleting
 
