@@ -15,26 +15,27 @@ namespace rdcp::tree {
 // Part of the plan, behind its mutex.
 class BatchQueue {
  public:
-  // Before the first batch: batches are compared before anything of them is sent.
+  // Has batches compared before any of their items is sent. Called before the first add().
   void compare_first() { compare_first_ = true; }
 
   void add(Batch batch);
   bool is_full() const { return queued_items_ >= kItemsMax; }
-  // All that is in the directory is settled: its own entry can be sent.
+  // Queues the directory's own entry, because everything in the directory is settled.
   void add_finish(DirectoryRef directory) { finishable_.push_back(std::move(directory)); }
-  // Further names of files, all at once.
+  // Queues further names of files; called with all of them at once.
   void add_links(std::vector<Item> links);
 
-  // A batch whose comparison is over, and which need not wait for others any more.
+  // Returns a batch that has been compared and no longer waits for earlier batches.
   std::optional<Task> take_compared();
-  // The next batch, to be packed, or to be compared if there is room for what is found to be different.
+  // Returns the next batch, to be packed or compared. A batch is compared only if may_compare, so that there
+  // is room for the items that turn out to differ.
   std::optional<Task> take(bool may_compare);
   std::optional<Task> take_finish();
 
   CompareOrder& order() { return order_; }
   const CompareOrder& order() const { return order_; }
 
-  // How much may wait: 0.7 MB; a copy of a million files takes no more.
+  // Limits how much waits to 0.7 MB; a copy of a million files takes no more.
   static constexpr std::size_t kItemsMax = 2'500;
   static constexpr std::size_t kFinishBatch = 256;
   static constexpr std::size_t kLinksInBatch = 256;

@@ -14,20 +14,21 @@
 
 namespace rdcp::tree {
 
-// Not thread-safe: the plan's.
+// Belongs to the plan, and is not thread-safe.
 class CompareOrder {
  public:
   void number(Batch& batch) { batch.serial = next_serial_++; }
   void begin(const Batch& batch) { begin(batch.serial); }
-  // Names come behind all batches.
+  // Names are sent after all batches.
   void begin(NamesBatch& names) {
     names.serial = next_serial_++;
     begin(names.serial);
   }
   void end(const NamesBatch& names) { std::erase(comparing_, names.serial); }
-  // The lowest serial of what may still be asked about.
+  // Returns the lowest serial that the target may still be asked about.
   std::uint64_t first() const { return comparing_.empty() ? begun_ + 1 : std::ranges::min(comparing_); }
-  // The batch has been compared. False: it is kept here, because an earlier one has not.
+  // Ends the batch's comparison. Returns false if it keeps the batch, because an earlier one is still being
+  // compared.
   bool end(Batch& batch) {
     std::erase(comparing_, batch.serial);
     if (may_be_sent(batch)) return true;
@@ -35,7 +36,7 @@ class CompareOrder {
     waiting_.push_back(std::move(batch));
     return false;
   }
-  // One that was kept and need not wait any more.
+  // Returns a kept batch that no longer has to wait.
   std::optional<Batch> take() {
     const auto at = std::ranges::find_if(waiting_, [this](const Batch& one) { return may_be_sent(one); });
     if (at == waiting_.end()) return std::nullopt;
@@ -58,8 +59,8 @@ class CompareOrder {
   }
 
   std::uint64_t next_serial_ = 1;
-  std::uint64_t begun_ = 0;               // they begin in their order
-  std::vector<std::uint64_t> comparing_;  // taken and not compared yet
+  std::uint64_t begun_ = 0;               // the last serial begun; they begin in order
+  std::vector<std::uint64_t> comparing_;  // serials taken and not compared yet
   std::deque<Batch> waiting_;
   std::size_t waiting_items_ = 0;
 };

@@ -12,51 +12,53 @@
 namespace rdcp::tree {
 
 // Extents to be sent and, where the target may have something of the file, spans to ask about before that.
-// Life: begin() or begin_stream(), then ask(), then take() and what is told of pieces. Part of a
+// Life: begin() or begin_stream(), then ask(), then take() and the calls that report on pieces. Part of a
 // FileTransfer, and guarded as it is.
 class FilePieces {
  public:
-  // The most that one extent has: sent as a chunk, or copied within the kernel.
+  // The largest extent: one sent as a chunk, and one copied within the kernel.
   struct Limits {
     std::uint64_t extent_bytes = 0;
     std::uint64_t by_kernel_bytes = 0;
   };
 
-  // A file without positions: one read at a time, as much as comes.
+  // Begins a file without positions: one read at a time, as much as comes.
   void begin_stream() { is_stream_ = true; }
-  // fd: outlives this. sparse: holes are not handed out.
+  // Begins a regular file. fd outlives this. With `sparse` holes are not handed out.
   void begin(int fd, std::uint64_t size, bool sparse, bool by_kernel);
-  // Extents for all of the file, holes too, because the target may have data where SRC has none.
+  // Has extents cover the whole file, holes too, because the target may have data where SRC has a hole.
   void cover_holes() { extents_.emplace(fd_, size_, false); }
-  // compares: nothing is handed out to be sent; a difference ends it.
+  // Has the target asked about spans first. With `compares` nothing is handed out to be sent, and the first
+  // difference ends the comparison.
   void ask(Spans spans, std::uint64_t block_bytes, bool compares);
 
-  // True: nothing can be taken before the piece that is being read or asked about has come back.
+  // Whether nothing can be taken before the piece that is being read or asked about has come back.
   bool waits() const { return reading_ && returned_.empty(); }
-  // True: take() has no more, and had none left over.
+  // Whether take() has no more pieces, returned ones included.
   bool all_taken() const { return exhausted_ && returned_.empty(); }
-  // The next piece; none when all is handed out.
+  // Returns the next piece, or none when all are handed out.
   std::optional<Piece> take(const Limits& limits);
-  // Nothing more is wanted of the file.
+  // Hands out no more pieces of the file.
   void give_up();
 
-  // A stream's read is over: so many bytes.
+  // Notes that a stream's read is over, and how many bytes it gave.
   void stream_read(std::size_t bytes, bool at_end);
   std::uint64_t stream_bytes() const { return stream_bytes_; }
-  // A span of chunks has been cut, and is so long.
+  // Notes that a span of chunks has been cut, and how long it is.
   void chunks_cut(std::uint64_t bytes);
-  // The kernel cannot copy this extent, nor others of the file.
+  // Takes back an extent that the kernel cannot copy; it will not be asked to copy others of the file.
   void return_extent(const io::Extent& extent);
-  // The target has answered to a span, or what was to be asked failed (no pieces, and give_up() comes next).
-  // What is missing is handed out at once, before further spans. True: there is something to take again.
+  // Settles a span: the target has answered, or the question failed (no pieces, and give_up() comes next).
+  // What is missing is handed out at once, before further spans. Returns true if there is something to take
+  // again.
   bool settle_span(Spans asked, std::span<const ProbedPiece> pieces, bool failed);
 
-  // A compared file is not what the target has.
+  // Whether a compared file differs from the target's.
   bool differs() const { return differs_; }
-  // By how much extents are longer than what of them was missing.
+  // How many bytes extents have beyond what was missing.
   std::uint64_t surplus() const { return surplus_; }
   std::uint64_t block_bytes() const { return block_bytes_; }
-  // Of content-defined chunks.
+  // The average length of content-defined chunks.
   std::uint64_t chunk_average() const;
 
  private:
@@ -78,11 +80,11 @@ class FilePieces {
   std::optional<io::DataExtents> extents_;
   std::vector<io::Extent> returned_;  // to be handed out again, in chunks, the last one first
   bool exhausted_ = false;            // take() had no more
-  bool reading_ = false;              // one piece at a time is out
+  bool reading_ = false;              // a piece is out, and only one may be at a time
 
   Spans spans_ = Spans::none;      // what is handed out before extents
-  std::uint64_t block_bytes_ = 0;  // of spans
-  std::uint32_t spans_out_ = 0;    // of blocks, handed out and not settled
+  std::uint64_t block_bytes_ = 0;  // the length of a span's blocks
+  std::uint32_t spans_out_ = 0;    // spans of blocks handed out and not settled
   std::uint64_t surplus_ = 0;
   bool compares_ = false;
   bool differs_ = false;

@@ -18,21 +18,21 @@ class FileQueue {
 
   void add(FileTransferRef file) { waiting_.push_back(std::move(file)); }
   bool is_full() const { return waiting_.size() >= kWaitingMax; }
-  // Nothing waits, and nothing is open.
+  // Whether no file waits, and none is open.
   bool is_empty() const { return waiting_.empty() && open_ == 0; }
 
-  // A piece of an open file, or a file's last step.
+  // Returns a piece of an open file, or a file's last step.
   std::optional<Task> take_piece(const void* worker);
   std::optional<Task> take_open();
 
-  // The following are what comes back. True: nothing more comes of the file.
+  // The functions below take back what was handed out. A bool is true if nothing more comes of the file.
   bool settle_open(const FileTransferRef& file, const OpenAnswer& answer);
   bool settle_last_step(const FileTransferRef& file);
-  // The file's last step, if that was the last of its pieces.
+  // Returns the file's last step, if that was the last of its pieces.
   std::optional<Task> settle_extent(const FileTransferRef& file, const PieceAnswer& answer);
   std::optional<Task> settle_span(const FileTransferRef& file, Spans asked, const PieceAnswer& answer);
   void return_extent(const FileTransferRef& file, const io::Extent& extent);
-  // The worker has lost its stream: others may take what would have been its own.
+  // Called for a worker that has lost its stream: others may take pieces of the files that belonged to it.
   void leave(const void* worker);
 
   static constexpr std::size_t kWaitingMax = 1024;

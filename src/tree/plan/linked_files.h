@@ -1,4 +1,4 @@
-// Files with several names at the source: which name the others are linked to at the target.
+// Decides, for files with several names at the source, which name the others are linked to at the target.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,31 +16,31 @@
 namespace rdcp::tree {
 
 // Thread-safe; bounded by the number of such files. A file's first name is copied, and the others are linked
-// to it when all else is settled. A first name that the target left alone, or that could not be copied, is no
-// name to link to: the next one is copied in its place.
+// to it when all else is settled. A first name that the target left alone, or that could not be copied, must
+// not be linked to: the next name is copied in its place.
 class LinkedFiles {
  public:
-  // True: the item is the first of its file's names that the walk meets.
+  // Returns true if the item is the first of its file's names that the walk meets.
   bool is_first(const Item& item);
 
-  // The name is not what the source has there: another one is to take its place.
+  // Lets another name take this one's place, because the target does not have the source's file under it.
   void pass_on(const Item& item);
 
-  // A further name, for a later round.
+  // Adds a further name, for a later round.
   void add(Item item);
-  // When all that was handed out before is settled: the names whose turn it is. Most become links, with
-  // link_root and link_target; one that takes the place of the first is an entry, and the others of its file
-  // stay for the next round, because it is being copied in this very one.
+  // Returns the names whose turn it is. Called when everything handed out before is settled. Most become
+  // links, with link_root and link_target set. A name that takes the place of the first becomes an entry, and
+  // the other names of its file stay for the next round, because it is only copied in this one.
   std::vector<Item> next_round();
 
-  // The first name gets a new inode at the target.
+  // Notes that the first name gets a new inode at the target.
   void replace(const Item& item);
   bool is_replaced(const Item& item);
 
  private:
   struct File {
     const Root* root = nullptr;
-    std::string path;  // of the first name, beneath root
+    std::string path;  // the first name's path beneath root
     std::uint64_t round = 0;
     bool vacant = false;
     bool replaced = false;

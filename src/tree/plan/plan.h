@@ -1,5 +1,5 @@
-// What is still to be done, shared by the walker's threads and the workers: the only thing on the data path
-// that is.
+// What is still to be done. It is the only object on the data path that the walker's threads and the workers
+// share.
 #pragma once
 
 #include <atomic>
@@ -33,51 +33,52 @@ class Plan {
 
   explicit Plan(const FilePieces::Limits& limits) : files_(limits) {}
 
-  // Before the first worker takes work.
+  // Called before the first worker takes work.
   void set_extent_bytes(std::uint64_t bytes) { files_.set_extent_bytes(bytes); }
-  // Before the walk: batches are compared before anything of them is sent.
+  // Has batches compared before any of their items is sent. Called before the walk.
   void compare_first() { batches_.compare_first(); }
-  // Before the walk: names to be told when all else is settled, as long as take(names) says that there are
-  // some. in_turn: one after the other, because a limit makes one depend on others.
+  // Has names sent when all else is settled, as long as take(names) returns true. With in_turn only one batch
+  // is under way at a time, because a limit makes each depend on the ones before. Called before the walk.
   void set_last_names(std::function<bool(NamesBatch& names)> take, bool in_turn);
 
-  // Walker. False: the run was stopped.
+  // For the walker. Returns false if the run was stopped.
   bool add(Batch batch);
   bool add(FileTransferRef file);
-  // A worker's find: a file that is no longer small. Never blocks.
+  // Adds a file that a worker found to be no longer small. Never blocks.
   void add_grown(FileTransferRef file);
   // Further names of files are sent when all else is settled, because their first name must be there.
   LinkedFiles& linked() { return linked_; }
   void count(std::uint64_t files, std::uint64_t bytes);
-  void discount(std::uint64_t files, std::uint64_t bytes);  // what need not be copied after all
+  void discount(std::uint64_t files, std::uint64_t bytes);  // takes off what need not be copied after all
   void walk_finished();
-  // The listing of a directory is over, and not all of its children went into one batch with it.
+  // Notes that a directory is listed, where not all of its children went into one batch with it.
   void listed(const DirectoryRef& directory);
 
-  // Workers. wait: look again when the ring is woken (see subscribe); none: all is settled, or the run was
-  // stopped. worker: who asks, any address of its own.
+  // For workers. `wait` means to look again when the ring is woken (see subscribe), `none` that all is
+  // settled or the run was stopped. `worker` identifies the caller: any address of its own.
   Next take(Work& work, const void* worker);
-  // Each task that was taken comes back through one of these, or give_back(). True: that was all of it.
+  // Each task that was taken comes back through one of these, or give_back(). Returns true if the whole batch
+  // is settled.
   bool settle_batch(Batch& batch);
-  // All of the batch has been compared. False: it is left here until all batches before it are compared, too;
-  // so nothing changes at the target beneath a directory before that has been compared itself.
+  // Notes that all of the batch has been compared. Returns false if the plan keeps it until all batches
+  // before it are compared, too, so that nothing changes beneath a directory that is not compared yet.
   bool settle_comparison(Batch& batch);
   void settle_names(const NamesBatch& names);
-  std::uint64_t first_serial() const;  // the lowest of which pages may still be sent
+  std::uint64_t first_serial() const;  // the lowest serial of which pages may still be sent
   void settle_open(const FileTransferRef& file, const OpenAnswer& answer);
   void settle_last_step(const FileTransferRef& file);
-  // The file's commit or abandon, to be done by the caller, if that was the last of its pieces.
+  // Returns the file's commit or abandon, for the caller to do, if that was the last of its pieces.
   std::optional<Task> settle_extent(const FileTransferRef& file, const PieceAnswer& answer);
   std::optional<Task> settle_span(const FileTransferRef& file, Spans asked, const PieceAnswer& answer);
-  // The kernel cannot copy an extent, which comes again to be sent.
+  // Returns an extent that the kernel cannot copy; it is handed out again, to be sent.
   void return_extent(const FileTransferRef& file, const io::Extent& extent);
-  // While a piece is still out: see FileTransfer.
+  // Called while a piece is still out; see FileTransfer.
   void stream_read(FileTransfer& file, std::size_t bytes, bool at_end);
   void chunks_cut(FileTransfer& file, std::uint64_t bytes);
   void end_early(FileTransfer& file, std::uint64_t end);
 
-  // The worker's stream, the one of this index, is lost: the target is to be told over another one, and the
-  // worker gives back what it has under way. That is handed out again when the target has answered.
+  // Notes that the worker's stream, the one of this index, is lost. The target is told over another one, and
+  // the worker gives back what it has under way, which is handed out again when the target has answered.
   void lose_stream(std::size_t stream, const void* worker);
   void give_back(Task task, std::size_t stream, const void* worker);
   void settle_lost(std::size_t stream);
@@ -86,7 +87,8 @@ class Plan {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   PlanTotals totals() const;
 
-  // A worker's ring, woken when a take() that said wait may say something else: changes() is another then.
+  // Subscribes a worker's ring. It is woken, and changes() grows, when a take() that said `wait` may now say
+  // something else.
   void subscribe(io::Ring* ring);
   void unsubscribe(io::Ring* ring);
   std::uint64_t changes() const { return bell_.changes(); }

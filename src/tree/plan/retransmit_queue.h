@@ -1,5 +1,5 @@
-// Work that was under way on streams that are lost. It waits until the target, told over another stream, has
-// ended its side of the lost one: what is sent again then cannot meet itself.
+// Holds work that was under way on streams that are lost. It waits until the target, told over another
+// stream, has ended its side of the lost one, so that a chunk sent again cannot meet its first copy.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace rdcp::tree {
 // Part of the plan, behind its mutex. Bounded by the streams and their depth.
 class RetransmitQueue {
  public:
-  // From now on take() has a LostTask for this stream.
+  // Has take() return a LostTask for this stream.
   void lose_stream(std::size_t stream);
-  // May come after confirm(), too: a worker gives back what it has when it gets to it.
+  // May be called after confirm(), too: a worker gives back what it has when it gets to it.
   void add(std::size_t stream, Task task);
-  // The target has ended its side of the stream.
+  // Notes that the target has ended its side of the stream.
   void confirm(std::size_t stream);
   std::optional<Work> take();
   bool empty() const;
@@ -26,7 +26,7 @@ class RetransmitQueue {
  private:
   struct Lost {
     std::size_t stream = 0;
-    bool told = false;  // its task was taken
+    bool told = false;  // its LostTask was taken
     bool confirmed = false;
     std::vector<Task> held;
   };

@@ -1,4 +1,4 @@
-// What a source asks about a large file of which the target may have something, and what it is told.
+// The questions of a source about a large file that the target may have in part, and the target's answers.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace rdcp::tree {
 
-// How it is found out what need not be sent of a large file, span by span.
+// How the source finds out which spans of a large file need not be sent.
 enum class Spans : std::uint8_t {
-  none,    // all is sent
-  probe,   // by digests, which the target compares with the old file
-  like,    // so too, if the first span of another file has anything in common with it
-  chunks,  // cut by content instead: since some place, nothing has been where it was
-  ask,     // the target knows what an earlier run has written
+  none,    // it does not: everything is sent
+  probe,   // it sends digests of blocks, which the target compares with its BasisFile
+  like,    // as probe, with a basis of another name, if the first span has anything in common with it
+  chunks,  // it cuts spans by content, because blocks are no longer where they were
+  ask,     // it asks what an earlier run has written, which the target knows
 };
 
-// What the target said to a file's opening.
+// The target's answer to a file's opening.
 struct OpenAnswer {
   bool usable = false;
   bool one_worker = false;
   Spans spans = Spans::none;
-  bool cannot_compare = false;    // there is nothing of its size
-  bool written_in_place = false;  // so where SRC has a hole, the target may have data (--inplace)
+  bool cannot_compare = false;    // the target has no file of its size
+  bool written_in_place = false;  // --inplace, so the target may have data where SRC has a hole
 };
 
-// A piece of a span and what the target said of it.
+// A piece of a span, and the target's verdict.
 struct ProbedPiece {
   io::Extent extent;
-  std::optional<io::Digest> digest;  // none: asked for, so that it counts on neither side
+  std::optional<io::Digest> digest;  // none for a piece of an ask, which counts on neither side
   PieceVerdict verdict = PieceVerdict::missing;
   bool is_present() const { return verdict == PieceVerdict::present; }
 };
@@ -39,8 +39,8 @@ struct ProbedPiece {
 // An extent to be sent, or a span that the target is asked about first.
 struct Piece {
   io::Extent extent;
-  Spans spans = Spans::none;  // none: an extent
-  bool by_kernel = false;     // extent: to be copied within the kernel (copy_range)
+  Spans spans = Spans::none;  // none if it is an extent
+  bool by_kernel = false;     // an extent that is copied within the kernel (copy_range)
 };
 
 }  // namespace rdcp::tree

@@ -1,4 +1,4 @@
-// What a source has to do: pieces of work for the slots of its workers, one type for each kind.
+// The tasks of a source: pieces of work for the slots of its workers, one type for each kind.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace rdcp::tree {
 struct PackTask {
   Batch batch;
 };
-// Asks about the items of a batch, a page at a time; what differs is packed then (sync).
+// Asks about the items of a batch, a page at a time; then packs those that differ (sync).
 struct CompareTask {
   Batch batch;
 };
-// Tells what directories hold, so that the target can remove what the source lacks (--delete).
+// Tells which names directories hold, so that the target can remove what the source lacks (--delete).
 struct NamesTask {
   NamesBatch names;
 };
@@ -31,12 +31,12 @@ struct NamesTask {
 struct OpenTask {
   FileTransferRef file;
 };
-// Sends bytes of it.
+// Sends an extent of the file.
 struct DataTask {
   FileTransferRef file;
   io::Extent extent;
 };
-// Has the target's kernel copy them.
+// Has the target's kernel copy an extent.
 struct CopyRangeTask {
   FileTransferRef file;
   io::Extent extent;
@@ -46,9 +46,9 @@ struct ProbeTask {
   FileTransferRef file;
   io::Extent extent;
   Spans asked = Spans::probe;
-  std::vector<std::byte> sent;  // what went over a stream that was lost, to be sent again as it was
+  std::vector<std::byte> sent;  // the payload sent over a stream that was lost, to be sent again unchanged
 };
-// Asks which chunks of a span, cut by content, the target has anywhere.
+// Asks which chunks of a span, cut by content, the target has anywhere in its file.
 struct ChunksTask {
   FileTransferRef file;
   io::Extent extent;
@@ -62,9 +62,9 @@ struct AskTask {
 // Gives the file its name.
 struct CommitTask {
   FileTransferRef file;
-  bool given_up = false;  // at the last look it had changed: the target is to drop it after all
+  bool given_up = false;  // it had changed at the last look, so the target drops it after all
 };
-// Has the target drop it.
+// Has the target drop the file.
 struct AbandonTask {
   FileTransferRef file;
 };
@@ -77,13 +77,13 @@ struct LostTask {
 using Task = std::variant<PackTask, CompareTask, NamesTask, OpenTask, DataTask, CopyRangeTask, ProbeTask,
                           ChunksTask, AskTask, CommitTask, AbandonTask, LostTask>;
 
-// What a worker's slot has under way.
+// The work of one slot of a worker.
 struct Work {
   Task task;
   bool again = false;  // it was under way on a stream that was lost
 };
 
-// The large file that a task is about; null: none.
+// Returns the large file that a task is about, or null.
 inline FileTransfer* file_of(const Task& task) {
   return std::visit(
       [](const auto& one) -> FileTransfer* {

@@ -10,12 +10,12 @@
 
 namespace rdcp::tree {
 
-// Part of the plan, behind its mutex but for changes(). Nobody is woken as long as nobody waits.
+// Part of the plan, behind its mutex except for changes(). Nobody is woken as long as nobody waits.
 class WorkerBell {
  public:
   void subscribe(io::Ring* ring) { rings_.push_back(ring); }
   void unsubscribe(io::Ring* ring) { std::erase(rings_, ring); }
-  // Somebody found nothing, and will look again when the bell rings.
+  // Notes that a worker found nothing to do, and will look again when the bell rings.
   void note_waiting() { anyone_waits_ = true; }
   void ring() {
     if (!anyone_waits_) return;
@@ -23,7 +23,7 @@ class WorkerBell {
     changes_.fetch_add(1, std::memory_order_release);
     for (io::Ring* ring : rings_) ring->wake();
   }
-  // Any thread: another number than before where it rang meanwhile.
+  // Returns a number that grows each time the bell wakes workers. Any thread may call it.
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
  private:

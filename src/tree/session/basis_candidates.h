@@ -1,4 +1,4 @@
-// The target's large files by their size, to find one that was moved or renamed at the source.
+// Lists the target's large files by size, to find one that was moved or renamed at the source.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,16 @@
 
 namespace rdcp::tree {
 
-// Thread-safe. Walks the tree once, when it is first asked, beneath the root and on its filesystem only.
-// Bounded: files beyond kFilesMax are not known.
+// Thread-safe. Walks the tree once, at the first find(), beneath the root and on its filesystem only. Memory
+// is bounded: files beyond kFilesMax are not listed.
 class BasisCandidates {
  public:
   static constexpr std::uint64_t kBytesMin = 1 << 20;
   static constexpr std::size_t kFilesMax = 1 << 17;
-  static constexpr std::size_t kDirectoriesMax = 1 << 16;  // that wait to be listed
+  static constexpr std::size_t kDirectoriesMax = 1 << 16;  // directories that may wait to be listed
 
-  // The path of a file of this size: the one with the same mtime before the one of the same name before any.
+  // Returns the path of a file of this size. One with the same mtime is preferred to one of the same name,
+  // and that to any other.
   std::optional<std::string> find(int root, std::string_view path, std::uint64_t size,
                                   const Timestamp& mtime);
 

@@ -1,4 +1,4 @@
-// A file that a target has when a large one is about to be sent.
+// A file of the target's whose blocks may be taken over when a large file is sent.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,24 +15,25 @@
 
 namespace rdcp::tree {
 
-// A file of the target's that blocks may be taken from. Shared by the workers.
+// Shared by the workers.
 struct BasisFile {
   io::Fd fd;
   io::RingFile file;
-  struct stat status {};        // when it was opened
+  struct stat status {};        // its status when it was opened
   bool is_other = false;        // it has another name than the file that is sent
-  bool may_have_moved = false;  // the new file has another size: what differs here may be there elsewhere
-  // Extents can be shared with it (FICLONERANGE), until that fails.
+  bool may_have_moved = false;  // the new file has another size, so its blocks may lie elsewhere in this one
+  // Extents are shared with it (FICLONERANGE) until that fails.
   std::atomic<bool> clones{true};
   std::atomic<bool> was_cloned{false};
-  // Made when it is first wanted, by one worker, behind the file's mutex; from then on it does not change.
+  // One worker makes the index when it is first wanted; it does not change after that. The TargetFile's mutex
+  // guards index_state.
   enum class IndexState : std::uint8_t { none, in_the_making, ready, given_up };
   IndexState index_state = IndexState::none;
   std::optional<ChunkIndex> index;
-  std::shared_ptr<void> index_leave;  // to have one: there are not many
+  std::shared_ptr<void> index_leave;  // permission to have an index; their number is limited
 
   std::uint64_t size() const { return static_cast<std::uint64_t>(status.st_size); }
-  // Somebody has written to it since it was opened.
+  // Whether somebody has written to it since it was opened.
   bool has_changed() const {
     struct stat now {};
     return ::fstat(fd.get(), &now) != 0 || now.st_size != status.st_size ||

@@ -1,4 +1,4 @@
-// Where a file's content-defined chunks lie, by their digests.
+// Finds a file's content-defined chunks by their digests.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace rdcp::tree {
 
-// Filled from the file's bytes in order, then asked. What comes beyond kEntriesMax chunks is not known; of
-// chunks that are equal one is, so that many of them do not make a search long.
+// It is first filled from the file's bytes in order, then searched. Chunks beyond kEntriesMax are not
+// indexed; of equal chunks one is, so that many of them do not make a search long.
 class ChunkIndex {
  public:
   static constexpr std::size_t kEntriesMax = 1 << 19;  // 16 MiB
@@ -24,7 +24,7 @@ class ChunkIndex {
   bool is_full() const { return entries_.size() >= kEntriesMax; }
   void add(std::span<const std::byte> bytes);
   void finish();
-  // The offset of a chunk of this digest and length.
+  // Returns the offset of a chunk of this digest and length.
   std::optional<std::uint64_t> find(const io::Digest& digest, std::uint64_t length) const;
 
  private:
@@ -38,7 +38,7 @@ class ChunkIndex {
   Chunker chunker_;
   std::uint64_t average_;
   io::RunningDigest running_;
-  std::uint64_t begin_ = 0;  // of the chunk under way
+  std::uint64_t begin_ = 0;  // where the chunk under way begins
   std::uint64_t end_ = 0;
   std::vector<Entry> entries_;
 };

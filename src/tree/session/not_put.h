@@ -1,4 +1,4 @@
-// Names at the target that this run could not put: what stands there is not what the source has.
+// Remembers names that this run could not put in place: what stands there is not what the source has.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace rdcp::tree {
 class NotPut {
  public:
   void add(std::string_view path);
-  // It was put after all.
+  // Forgets a name that was put after all.
   void remove(std::string_view path);
   bool has(std::string_view path);
 

@@ -1,4 +1,4 @@
-// Reads back what a target has written, and compares it with what came: from the disk, wherever it can.
+// Reads back what a target has written, from the disk wherever it can, and compares it with what came.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ namespace rdcp::tree {
 struct ReadBackFile {
   io::RingFile file;
   io::Fd opened = {};
-  bool from_disk = true;  // false: out of the page cache, because the filesystem knows nothing else
+  bool from_disk = true;  // false: from the page cache, because the filesystem cannot read past it
 };
 
-// Of a file under way that is written by other descriptors than it is read by: fd stays as it is.
+// Opens a file that is still being written for reading back. It gets a descriptor of its own where needed; fd
+// stays as it is.
 ReadBackFile open_read_back(int fd);
-// Of a file that is written: fd itself is switched to O_DIRECT where that is possible, else its pages are
-// dropped.
+// Prepares a file that is fully written: switches fd itself to O_DIRECT where that is possible, else drops
+// its cached pages.
 ReadBackFile turn_to_read_back(int fd);
 
-// What several files that are read back are waiting for together.
+// Counts the files that are read back together and are not done yet.
 struct ReadBackGroup {
   std::size_t pending = 0;
 };
@@ -39,20 +40,20 @@ struct ReadBackCheck {
   std::uint64_t size = 0;
   std::vector<ArchiveReader::Block> blocks;  // in order; between them are holes
   bool equal = true;
-  int error = 0;  // errno of a read
+  int error = 0;  // errno of a failed read
   ReadBackGroup* group = nullptr;
 };
 
-// One per worker: coroutines that read many small files at a time through its ring. Dies after the ring, when
-// no group is pending or the ring broke.
+// One per worker: coroutines that read many small files at a time through its ring. It is destroyed after the
+// ring, when no group is pending or the ring broke.
 class ReadBack {
  public:
   explicit ReadBack(io::Ring& ring) : ring_(ring), idle_(ring), waiting_(ring) {}
   io::Result<void> start();
 
-  // Read when its turn comes; check and group outlive that.
+  // Queues a check. check and group outlive the reading.
   void add(ReadBackCheck& check, ReadBackGroup& group);
-  // Until a group is not pending any more; look which.
+  // Waits until some group is no longer pending; the caller looks which.
   io::WaitList::Awaiter wait() { return waiting_.wait(); }
 
   static constexpr std::size_t kReaders = 32;
@@ -69,7 +70,7 @@ class ReadBack {
   std::vector<io::Task> readers_;
 };
 
-// True when `found`, read at offset, is what the blocks say, with zeros between them.
+// Returns true if `found`, read at offset, has the bytes of the blocks, and zeros between them.
 bool matches(std::span<const ArchiveReader::Block> blocks, std::uint64_t offset,
              std::span<const std::byte> found);
 

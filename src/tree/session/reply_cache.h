@@ -1,5 +1,5 @@
-// What a target had answered on streams that were lost, and the source may not have heard. When such a chunk
-// comes again, over another stream, it must not count twice.
+// Holds answers that a target gave on streams that were lost, which the source may not have heard. When such
+// a chunk comes again over another stream, it must not count twice.
 #pragma once
 
 #include <mutex>
@@ -22,7 +22,7 @@ struct CachedReply {
 class ReplyCache {
  public:
   void keep(std::span<const std::optional<CachedReply>> answers);
-  // What was answered to this frame when it came before, which is forgotten by that.
+  // Returns and forgets the answer that this frame got when it came before.
   std::optional<CachedReply> take(const net::Frame& again);
 
  private:

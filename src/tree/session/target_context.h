@@ -1,4 +1,4 @@
-// What the handlers of one worker of a target share.
+// The state that the handlers of one target worker share.
 #pragma once
 
 #include <cstddef>
@@ -34,23 +34,25 @@ class TargetContext {
 
   const CopySettings& settings() const { return session.job.settings; }
   bool giving_up() const { return session.giving_up(); }
-  // A slot that waits for something gives up when this is false.
+  // Whether a slot may go on waiting; it gives up when this is false.
   bool may_wait() const { return !giving_up() && !stream->why_shut(); }
 
-  // As TargetSession::fail() and report(), and wakes the slots of this worker that wait.
+  // These do what TargetSession::fail() and report() do, and wake the slots of this worker that wait.
   void fail(const io::Error& error);
   void report(const io::Error& error);
   void protocol_error(std::string_view what);
   // Wakes the slots of all workers that wait for a turn.
   void wake_waiting();
-  // What a frame that took no exception is answered with: refused where the run has ended meanwhile.
+  // Returns the answer to a frame that was handled without an error: refused if the run has failed meanwhile,
+  // else done.
   net::AckStatus done_unless_refusing() const {
     return session.refusing() ? net::AckStatus::refused : net::AckStatus::done;
   }
 
-  // An archive's next entry, as long as the job agreed on entries like it; false at the archive's end.
+  // Reads an archive's next entry. Returns false at the archive's end, and an error if the job did not agree
+  // on such entries.
   io::Result<bool> next_entry(ArchiveReader& reader, Entry& entry) const;
-  // The one entry of an open or commit frame. False: protocol error, reported.
+  // Reads the one entry of an open or commit frame. Returns false after a protocol error, which is reported.
   bool read_header(ArchiveReader& reader, std::span<const std::byte> header, Entry& entry);
 };
 

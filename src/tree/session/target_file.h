@@ -1,5 +1,5 @@
-// A large file on its way in: open, filled by chunks in any order from several streams, then committed or
-// dropped.
+// A large file that the target receives: it is opened, filled by chunks in any order from several streams,
+// then committed or dropped.
 #pragma once
 
 #include <atomic>
@@ -25,20 +25,20 @@ struct TargetFile {
   std::string path;     // Entry::path
   std::string subject;  // for messages
   std::uint64_t size = 0;
-  std::optional<TargetTree::OpenedFile> opened;  // a new file
-  io::Fd overwritten;                            // or the old one, with --inplace; neither: DST is a device
+  std::optional<TargetTree::OpenedFile> opened;  // the new file
+  io::Fd overwritten;                            // the old file, with --inplace; neither of both for a device
   io::RingFile file;
-  std::unique_ptr<BasisFile> old;  // to be probed
-  bool stays = false;              // it is the one that is overwritten: what is equal is in its place
-  bool asked = false;              // an earlier run has written some of it: the source asks for what
-  // Nothing is written: it is only to be known whether the old file is equal.
+  std::unique_ptr<BasisFile> old;  // the file that probes are compared with
+  bool stays = false;              // `old` is the file that is overwritten: equal blocks are in place already
+  bool asked = false;              // an earlier run has written some of it, and the source asks which pieces
+  // Nothing is written: the file is only compared with the old one.
   bool compares = false;
   // Parts of pages are written, so no page may be written past the page cache any more.
   std::atomic<bool> buffered{false};
   std::atomic<bool> part_dropped{false};
 
   bool has_name() const { return opened.has_value() || overwritten; }
-  // How it is written to.
+  // Returns the file as writes should use it.
   io::RingFile place() const {
     io::RingFile how = file;
     if (buffered) how.direct = false;
@@ -46,14 +46,14 @@ struct TargetFile {
   }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
 
-  // An in-place target without positions takes chunks in their order, whichever stream they come by: they
-  // wait for their turn in their slots.
+  // An in-place target without positions is written in order: chunks from all streams wait in their slots for
+  // their turn.
   bool ordered = false;
   std::atomic<std::uint64_t> next_offset{0};
 
-  // Null: nothing is recorded.
+  // Returns null if nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
-  // Takes a chunk into the account.
+  // Adds a chunk to the file's digest.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);
     digest.add(offset, length, bytes);
@@ -66,7 +66,7 @@ struct TargetFile {
     std::lock_guard lock(mutex);
     return digest.value();
   }
-  // True for the first failure: the one to be reported.
+  // Notes a failure. Returns true for the first one, which the caller reports.
   bool fail() {
     std::lock_guard lock(mutex);
     return !std::exchange(failed, true);
@@ -76,9 +76,9 @@ struct TargetFile {
     return failed;
   }
 
-  std::mutex mutex;                  // of what follows
-  std::optional<ReadBackFile> back;  // once something was to be read back
-  bool takes_chunks = false;         // a slot writes old chunks, and reads them back with what is beside them
+  std::mutex mutex;                  // guards the members below
+  std::optional<ReadBackFile> back;  // set when something is first read back
+  bool takes_chunks = false;         // a slot writes old chunks, and reads them back with their whole pages
   io::FileDigest digest;
   bool failed = false;
 };
@@ -90,18 +90,18 @@ class TargetFiles {
   // More than any source opens at once; a peer that wants more breaks the protocol.
   static constexpr std::size_t kOpenMax = 64;
 
-  // False: the id is taken, or too many are open.
+  // Returns false if the id is taken, or too many are open.
   bool add(TargetFileRef file) {
     std::lock_guard lock(mutex_);
     return files_.size() < kOpenMax && files_.try_emplace(file->id, file).second;
   }
-  // Null: no such file.
+  // Returns null if there is no such file.
   TargetFileRef find(std::uint64_t id) {
     std::lock_guard lock(mutex_);
     const auto at = files_.find(id);
     return at == files_.end() ? nullptr : at->second;
   }
-  // Out of the table, for its last step.
+  // Takes the file out of the table for its last step; returns null if there is no such file.
   TargetFileRef take(std::uint64_t id) {
     std::lock_guard lock(mutex_);
     const auto at = files_.find(id);

@@ -30,7 +30,7 @@ namespace rdcp::tree {
 struct TargetPlace {
   io::Fd root;                // DST or its parent directory; none where DST itself is written
   io::Fd in_place;            // DST itself: a device, a FIFO or standard output
-  std::string name;           // the name of the one or the other, for messages
+  std::string name;           // the name of root or in_place, for messages
   bool ordered = false;       // in_place has no positions, so chunks are written in their order
   bool is_directory = false;  // DST was a directory before this run
 };
@@ -44,7 +44,7 @@ struct TargetGuards {
   RemovalGate removals;       // the names that may be removed
   Spellings spellings;        // the names that were used, where upper and lower case are one
   NotPut not_put;             // the names that must not be linked to
-  std::optional<Entry> only;  // takes the place of each entry that the source sends, but for its mtime
+  std::optional<Entry> only;  // takes the place of each entry that the source sends, except for its mtime
 };
 
 // Large files that are open, and what belongs to them across streams. Thread-safe.
@@ -78,14 +78,13 @@ class TargetSession {
   const Losses& losses() const { return losses_; }
   Reporter& reporter() { return reporter_; }
 
-  // The run is to end at once. Wakes nobody: workers look every 500 ms, and their streams end with the
-  // source's.
+  // Ends the run at once. Wakes nobody: workers look every 500 ms, and their streams end with the source's.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
-  // Tells what ends the run, once. Whatever still comes is refused until the coordinator has heard of it. The
-  // streams stay: if one were cut here, the source would take that for the cause.
+  // Reports the error that ends the run, once. Whatever still comes is refused until the coordinator has
+  // heard of it. The streams stay: if one were cut here, the source would take that for the cause.
   void fail(const io::Error& error);
-  // Tells what went wrong with one entry or file. What would go wrong for all that follow (a full or
+  // Reports what went wrong with one entry or file. An error that would hit all others too (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
   void report(const io::Error& error);
   bool refusing() const { return refusing_; }

@@ -1,4 +1,4 @@
-// What a target has done so far, counted by its workers.
+// Counts what a target has done so far; its workers add to it.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,14 @@ class TargetTally {
   std::atomic<bool> read_from_cache{
       false};  // --verify met a filesystem without O_DIRECT that keeps its pages
 
-  // Something was read back other than it came. The source sends it again, and gives up after some tries.
+  // Notes that something was not read back as it came. The source sends it again, and gives up after some
+  // tries.
   void note_misread(const std::string& subject);
   void add_times(const StageTimes& times);
   void describe_ring(const std::string& description);
   void describe_stream(std::size_t index, const std::string& description);
 
-  // The counts and descriptions, with a warning where something was misread.
+  // Returns the counts and descriptions, with a warning if something was misread.
   Done done() const;
 
  private:

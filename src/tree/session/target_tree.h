@@ -21,21 +21,21 @@
 
 namespace rdcp::tree {
 
-// One per worker, not thread-safe; shares policy, names and losses with the others, all of which outlive it.
-// Entries are data from the world: an unsafe path is a protocol error. Errors of the system keep their errno
-// in Error::code.
+// One per worker, not thread-safe; it shares policy, names and losses with the others, all of which outlive
+// it. Entries come from a peer that is not trusted: an unsafe path is a protocol error. System errors keep
+// their errno in Error::code.
 class TargetTree {
  public:
-  // root: O_RDONLY | O_DIRECTORY, the caller's, outlives this. naming: other than automatic only to try the
-  // other ways.
+  // root was opened with O_RDONLY | O_DIRECTORY, belongs to the caller and outlives this. naming is automatic
+  // except where a test tries the other ways.
   TargetTree(int root, std::string root_name, const MetadataContext& metadata,
              Naming naming = Naming::automatic);
 
-  // A small file with all its content (blocks from the reader until none is left; holes stay holes). Nothing
-  // of it is seen under its name before content and metadata are right.
+  // Puts a small file in place with all its content (blocks from the reader until none is left; holes stay
+  // holes). Nothing is seen under its name before content and metadata are right.
   io::Result<void> put_file(const Entry& entry, ArchiveReader& content);
-  // The same in two steps, between which the content may be read back. blocks: what was written where, as it
-  // lies in the chunk.
+  // These do the same in two steps, between which the content may be read back. `blocks` receives what was
+  // written where, as it lies in the chunk.
   struct WrittenFile {
     UnnamedFile file;
     std::uint32_t known_mode = 0;
@@ -43,9 +43,9 @@ class TargetTree {
   io::Result<WrittenFile> write_file(const Entry& entry, ArchiveReader& content,
                                      std::vector<ArchiveReader::Block>* blocks = nullptr);
   io::Result<void> name_file(const Entry& entry, WrittenFile& written);
-  // symlink, hard_link, fifo, socket, device nodes: replaces what stands there unless that is a directory
-  // (EISDIR); put under a temporary name and renamed where a name is taken. A device node without privilege
-  // is a loss, not an error.
+  // Puts a symlink, hard_link, fifo, socket or device node in place. It replaces what stands there, by a
+  // temporary name and a rename, unless that is a directory (EISDIR). A device node that cannot be made for
+  // lack of privilege is a loss, not an error.
   io::Result<void> put_special(const Entry& entry);
   // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
   io::Result<void> finish_directory(const Entry& entry);
@@ -61,24 +61,24 @@ class TargetTree {
     gate_ = &gate;
   }
 
-  // For large files: a descriptor of the parent directory (dup, owned by the caller) and the file in it; its
-  // metadata is set by apply_metadata() with created_mode ~0u before publish().
+  // A large file: a descriptor of the parent directory (dup, owned by the caller) and the file in it. Its
+  // metadata are set by apply_metadata() with created_mode ~0u before publish().
   struct OpenedFile {
     io::Fd directory;
     UnnamedFile file;
     std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
   };
-  // wish: as a part, where that can be; null: without a name.
+  // Opens a new large file: as a part where that is possible, or without a name if wish is null.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
-  // Gives something that is no directory its place: publish() gives it a name in directory, which is the
-  // last of path, or a temporary one where a directory is in the way and may be removed. After EISDIR it is
-  // called again.
+  // Puts a non-directory in its place: publish() gives it a name in `directory`. That is the last component
+  // of path, or a temporary name where a directory is in the way and may be removed: then publish() is called
+  // again after EISDIR.
   io::Result<void> publish(int directory, std::string_view path,
                            const std::function<io::Result<void>(const std::string& name)>& publish);
 
-  // The file is there, so what a run may have left of it is of no use; not where another run is at it.
+  // Removes the part that a run may have left of a file that is complete now, unless another run writes it.
   io::Result<void> forget_part(std::string_view path);
-  // An error about a name beside path (PartFile's) as the user is told of it.
+  // Rewrites an error about a name beside path (PartFile's) for the user.
   io::Result<void> beside(std::string_view path, io::Result<void> done) const;
   // Whether anything but directories has been given its name here.
   bool has_put() const { return has_put_; }
@@ -119,7 +119,7 @@ class TargetTree {
   bool flushes_ = false;
   bool has_put_ = false;
   bool met_no_locks_ = false;
-  std::optional<std::string> asked_parent_;  // of known_mode()
+  std::optional<std::string> asked_parent_;  // the last parent that known_mode() looked at
   bool born_plain_ = false;
   bool silent_close_ = false;
 };

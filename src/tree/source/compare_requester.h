@@ -20,16 +20,17 @@ namespace rdcp::tree {
 // One per worker; not thread-safe.
 class CompareRequester {
  public:
-  // digest_max: see is_compared_open().
+  // is_compared_open() explains digest_max.
   CompareRequester(Plan& plan, const SyncSettings& sync, std::uint64_t digest_max,
                    const ReadContext& reading);
 
-  // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until. 0:
-  // none of them is a question.
+  // Fills the slot with questions about batch.items from batch.compared on, and moves batch.asked_until.
+  // Returns the bytes used, or 0 if there is nothing to ask about.
   std::size_t ask(Batch& batch, std::span<std::byte> slot);
-  // The answers to the last page of this batch; moves batch.compared. What need not be copied is discounted.
+  // Takes the answers to the last page of this batch, and moves batch.compared. Discounts in the plan what
+  // need not be copied.
   void take(Batch& batch, const net::Verdicts& verdicts);
-  // True when something of the batch is to be sent.
+  // Returns true if something of the batch is to be sent.
   static bool has_work(const Batch& batch);
 
  private:

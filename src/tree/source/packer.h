@@ -21,19 +21,19 @@ namespace rdcp::tree {
 // cached, and then open, read, stat and close cost less than handing them to anyone.
 class Packer {
  public:
-  // Of a sync the walk has not told large files from small ones, so the former go back to the plan.
+  // In a sync the walk has not told large files from small ones, so the packer hands large ones to the plan.
   Packer(Plan& plan, std::uint64_t small_file_max, const SyncSettings& sync, const ReadContext& reading);
 
   // Packs items of the batch, from batch.next on, until one does not fit, and moves batch.next behind the
-  // last one dealt with. Bytes of the slot used; 0 when none of the items could be packed (each has been
-  // reported).
+  // last one dealt with. Returns the bytes of the slot used, or 0 if none of the items was packed; failures
+  // have been reported.
   std::size_t pack(Batch& batch, std::span<std::byte> slot);
 
-  // One entry without content: a large file's metadata, as its descriptor tells it now. 0: failed, and
-  // reported.
+  // Packs one entry without content: a large file's metadata, as its descriptor has them now. Returns the
+  // bytes, or 0 after a failure, which has been reported.
   std::size_t pack_header(const FileTransfer& file, std::span<std::byte> slot);
 
-  // Of the last pack().
+  // Returns what the last pack() packed.
   const Packed& packed() const { return packed_; }
   void want_sums() { wants_sums_ = true; }
 
@@ -44,7 +44,7 @@ class Packer {
   Outcome add_file(const Item& item);
   Outcome add_attributes(const Item& item);
   Outcome add_entry(std::span<const std::byte> content);
-  // endless: there is more than the file says, and than there is room for.
+  // endless: the file has more content than its size says, and more than there is room for.
   enum class Read : std::uint8_t { whole, failed, too_large, endless };
   Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
   Outcome hand_back(const Item& item, bool endless = false);
@@ -58,8 +58,8 @@ class Packer {
   std::vector<std::byte> scratch_;  // a small file's content, and one byte more to see that it has grown
   Entry entry_;
   Packed packed_;
-  // The directory of the last items, held while several of them in a row are in it: one component is resolved
-  // in a third of the time that a whole path takes.
+  // The directory of the last items stays open while several in a row are in it: to resolve one component
+  // takes a third of the time of a whole path.
   DirectoryRef held_directory_;
   io::Fd held_fd_;
   bool next_is_neighbour_ = false;

@@ -1,4 +1,4 @@
-// The brake of --bwlimit.
+// Limits the rate at which a source sends (--bwlimit).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class RateLimiter {
  public:
   explicit RateLimiter(std::uint64_t bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // When the caller may send `bytes`; now or earlier where there is no limit.
+  // Returns when the caller may send `bytes`. Without a limit that is a time in the past.
   io::Clock::time_point reserve(std::uint64_t bytes) {
     if (bytes_per_second_ == 0) return {};
     std::lock_guard lock(mutex_);

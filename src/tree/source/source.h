@@ -27,35 +27,36 @@ class Source {
   Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard = {});
   ~Source();
 
-  // What of the sources is wanted, as the job and the names say. Errors (protocol): as of Choice::create.
+  // Chooses what to copy, as the job and the names say. Fails (protocol) as Choice::create does.
   io::Result<void> choose(NamedPaths names);
-  // Opens every SRC and says what it is; what cannot be used has been reported.
+  // Opens every SRC and returns what each is; reports those that cannot be used.
   std::vector<PathFacts> open() { return roots_.open(); }
-  // Starts to look for work; it goes into the plan, which is bounded.
+  // Starts the walk, which fills the plan; the plan is bounded.
   io::Result<void> start_walk();
-  // Entry::path of each SRC's top, in order, from the target's side of the rules.
+  // Sets Entry::path of each SRC's top, in order, as the target decided.
   void set_landings(const std::vector<std::string>& landings) { roots_.set_landings(landings); }
-  // Holes are sent as zeros: the target is a device or a pipe, written in place. Before copy().
+  // Sends holes as zeros, because the target is a device or a pipe, written in place. Before copy().
   void send_holes() { terms_.sends_holes = true; }
-  // Tells the digests of what has arrived; before start_walk().
+  // Has the digests of what has arrived told to sink. Before start_walk().
   void tell_sums(SumTeller::Sink sink) { session_.tell_sums(std::move(sink)); }
-  // Before copy(): where the numbers of streams that are lost here go.
+  // Has the numbers of streams that are lost here told. Before copy().
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams().set_tell(std::move(tell)); }
-  // The target has lost a stream. Any thread, any time. False: there can be none of that number.
+  // Notes that the target has lost a stream. Any thread, any time. Returns false if the number is impossible.
   bool hear_loss(std::size_t stream) { return session_.streams().give_up(stream); }
-  // The only SRC becomes DST itself, so its name is no part of what lies in DST. After set_landings().
+  // Takes the SRC's name out of the paths that are told (tell_sums()): the only SRC becomes DST itself. After
+  // set_landings().
   void land_beneath_parent();
-  // What a pipe has just now is sent at once, however little: the target has no positions. Before copy().
+  // Sends what a pipe has at once, however little, because the target has no positions. Before copy().
   void send_as_it_comes() { terms_.as_it_comes = true; }
-  // Before copy(): the permission bits of what is no file itself.
+  // Sets the permission bits of the copy of a SRC that is not a file itself. Before copy().
   void set_new_mode(std::uint32_t mode) { terms_.new_mode = mode & 0777; }
-  // Sends everything, one worker thread a stream, and returns when all is settled or the run was stopped.
-  // shape: how many chunks each worker has under way, and how large they are, at most as the job says.
-  // further: where streams come from that take the place of lost ones; null: none do.
+  // Sends everything, one worker thread for each stream, and returns when all is settled or the run was
+  // stopped. shape says how many chunks each worker has under way and how large they are, within the job's
+  // limits. further makes streams that take the place of lost ones, or is null.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
             FurtherStreams* further = nullptr);
 
-  // Any thread: the run is over; workers drop what is under way and end soon.
+  // Ends the run: workers drop what is under way and end soon. Any thread.
   void stop() { session_.stop(); }
   bool stopped() const { return session_.stopped(); }
 

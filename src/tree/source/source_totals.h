@@ -1,4 +1,4 @@
-// What a source has settled so far, for the progress line and for the result.
+// Counts what a source has settled so far, for the progress line and for the result.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@
 
 namespace rdcp::tree {
 
-// What is to be counted when an archive chunk is settled.
+// The counts of one archive chunk, which are added when it is settled.
 struct Packed {
   std::uint64_t files = 0;
   std::uint64_t directories = 0;
   std::uint64_t others = 0;
   std::uint64_t content_bytes = 0;
-  std::vector<SumLine> sums;  // if they are wanted
+  std::vector<SumLine> sums;  // lines with digests, if they are wanted
 };
 
 // Thread-safe.
@@ -34,29 +34,29 @@ class SourceTotals {
     others_ += packed.others;
     bytes_ += packed.content_bytes;
   }
-  // A large file has its name at the target. surplus: sent, though the target had it.
+  // Counts a large file that has its name at the target. surplus: bytes sent though the target had them.
   void count_file(std::uint64_t surplus) {
     ++files_;
     bytes_ -= surplus;
   }
-  // Of a large file; kept: the target had them.
+  // Counts bytes of a large file; `kept` of them the target had already.
   void count_bytes(std::uint64_t bytes, std::uint64_t kept = 0) {
     bytes_ += bytes;
     kept_bytes_ += kept;
   }
-  // The file begins anew.
+  // Takes back the bytes of a file that begins anew.
   void take_back(std::uint64_t bytes, std::uint64_t kept) {
     bytes_ -= bytes;
     kept_bytes_ -= kept;
   }
   void count_resent() { ++resent_chunks_; }
-  // What the progress line shows.
+  // Sets the path that the progress line shows.
   void show_path(std::string path) {
     const std::lock_guard lock(mutex_);
     path_ = std::move(path);
   }
 
-  // A worker has come to its end.
+  // Adds the times and counters of a worker that has ended.
   void add_worker(const StageTimes& times, const net::StreamCounters& sent, std::string ring) {
     wire_bytes_ += sent.wire_bytes + sent.frames * net::kFrameBytes;
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ class SourceTotals {
     done_.complete = complete;
   }
 
-  // Without what only the plan knows.
+  // Returns the progress, without the fields that only the plan knows.
   Progress progress() const {
     const std::lock_guard lock(mutex_);
     Progress progress;
@@ -106,12 +106,12 @@ class SourceTotals {
   }
 
  private:
-  // Relaxed would do: each is read alone.
+  // Relaxed order would be enough, since each is read alone.
   std::atomic<std::uint64_t> files_{0}, directories_{0}, others_{0}, bytes_{0}, resent_chunks_{0};
-  std::atomic<std::uint64_t> kept_bytes_{0};  // of bytes_: not sent, since the target had them
+  std::atomic<std::uint64_t> kept_bytes_{0};  // the part of bytes_ that the target had and was not sent
   std::atomic<std::uint64_t> wire_bytes_{0};  // frames and payloads
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::string path_;
   Done done_;
 };

@@ -20,8 +20,8 @@ namespace rdcp::tree {
 class SourceWorker {
  public:
   SourceWorker(SourceSession& session, std::size_t index);
-  // Until the plan has nothing more, the run is stopped (or failed here, and that is reported), or the stream
-  // is lost.
+  // Runs until the plan has nothing more, the run is stopped, something fails here (it is reported), or the
+  // stream is lost.
   void run(const StreamMaker& make_stream);
 
  private:
@@ -32,16 +32,16 @@ class SourceWorker {
   io::Task slot_loop(std::span<std::byte> slot);
   std::uint64_t& idle_time();
   void note_answer(const FilledSlot& filled, net::AckStatus status);
-  // What follows for the same slot; none: the work is done with.
+  // Settles the task, and returns the task that follows in the same slot, if there is one.
   std::optional<Task> settle_work(Task& task, const SlotAnswer& answer);
   void lose_stream(const io::Error& error);
   void give_back(Work work, const FilledSlot& filled, std::span<const std::byte> slot);
 
   SourceSession& session_;
-  const std::size_t index_;  // of the stream
+  const std::size_t index_;  // the stream's number
   const std::uint32_t depth_;
-  // The ring and the stream end before the tasks and the arena, which the kernel and a peer in this process
-  // may still know of where the ring broke.
+  // The ring and the stream are destroyed before the coroutines and the arena: if the ring broke, the kernel
+  // and a peer in this process may still use those.
   std::optional<io::Arena> arena_;
   std::vector<io::Task> slots_;
   std::unique_ptr<io::Ring> ring_;

@@ -1,4 +1,4 @@
-// Whether a file stayed as it was while it was read, and what its copy is stamped with where it did not.
+// Tells whether a file changed while it was read, and which mtime its copy gets if it did.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,24 +10,24 @@
 
 namespace rdcp::tree {
 
-// How often a file that changes while it is read is read before it is copied as it was caught.
+// A file that keeps changing is read so many times; the last reading is copied as it is.
 inline constexpr unsigned kReadTries = 3;
 
-// Nothing was written between the two looks: ctime moves with every write, mtime may be set back. What is
-// written through a mapping that has been written to just before is seen by neither.
+// Returns true if nothing was written between the two looks: ctime moves with every write, and mtime may be
+// set back. Neither shows a write through a mapping that has been written to just before.
 bool unchanged(const struct stat& before, const struct stat& after);
 
 // Waits until a write would get another ctime than the one in `before`, at most a few milliseconds: the
-// kernel's clock for these moves by ticks, and before Linux 6.13 two writes within one look like one. Called
-// before what is told by `before` is read.
+// kernel's clock for timestamps moves by ticks, and before Linux 6.13 two writes within one tick look like
+// one. Called before the content is read that `before` is compared for.
 void wait_for_next_tick(const struct stat& before);
 
-// The mtime for what was read of a file that was `found` when it was first looked at, and is `now` when it
-// has been read: that which it had then, or an earlier one where that could be taken for the file's. Never a
-// later one than the file's, which --update would keep.
+// Returns the mtime for the copy of a file that changed from `found` to `now` while it was read: that of
+// `found`, or an earlier one where that could be taken for the file's present mtime. It is never later than
+// the file's, because --update would then keep the copy.
 timespec torn_mtime(const struct stat& found, const struct stat& now, const SyncSettings& sync);
 
-// For the user, of a file that did not stay as it was. again: it was read kReadTries times.
+// Tells the user that a file changed. With `again` it was read kReadTries times.
 io::Error changed_error(std::string_view subject, bool again);
 
 }  // namespace rdcp::tree

@@ -1,4 +1,4 @@
-// What a source tells of the digests of the files that it copied.
+// Tells the digests of the files that a source copied.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,20 @@
 
 namespace rdcp::tree {
 
-// What a list says of an entry that is copied with this content.
+// Makes the line of a digest list for an entry that is copied with this content.
 SumLine line_of(const Entry& entry, std::span<const std::byte> content);
 
-// Gathers lines of several threads into messages. Hard links get the digest of the file that they are names
-// of; bounded by the number of files with several names.
+// Gathers lines of several threads into messages: add() and finish() are thread-safe, and set_top() comes
+// before them. A hard link gets the digest of its file;
+// memory is bounded by the number of files with several names.
 class SumTeller {
  public:
   using Sink = std::function<void(const Sums&)>;
   explicit SumTeller(Sink sink) : sink_(std::move(sink)) {}
-  // Paths beneath this one are told as what they are beneath it.
+  // Has paths beneath `top` told relative to it.
   void set_top(std::string top) { top_ = std::move(top); }
   void add(std::vector<SumLine> lines);
-  // After the last add().
+  // Tells what is left. Called after the last add().
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// What tasks work with: a slot's content and how it comes about, and what a worker has for them.
+// What tasks work with: the content of a slot, how a slot is filled, and what a worker has for its tasks.
 #pragma once
 
 #include <coroutine>
@@ -19,9 +19,9 @@
 
 namespace rdcp::tree {
 
-// What a slot holds, ready to be sent.
+// The content of a slot, ready to be sent.
 struct FilledSlot {
-  // nothing: there was nothing to send; failed: neither is there, and that has been reported.
+  // nothing: there was nothing to send. failed: there is nothing to send because of an error, now reported.
   enum class State : std::uint8_t { ready, nothing, failed };
   FilledSlot() = default;
   explicit FilledSlot(State state) : state(state) {}
@@ -30,28 +30,28 @@ struct FilledSlot {
   bool is_ready() const { return state == State::ready; }
 
   net::Frame frame;
-  std::size_t length = 0;   // of its payload
-  std::uint64_t moves = 0;  // bytes that take their turn (--bwlimit): the kernel moves more than is sent
-  Packed packed;            // to be counted when the target has it
+  std::size_t length = 0;   // bytes of payload
+  std::uint64_t moves = 0;  // bytes that --bwlimit counts: with copy_range the kernel moves more than is sent
+  Packed packed;            // counted when the target has it
   State state = State::ready;
-  // Damaged on the way, it is read anew; else it is sent again as it was, with the digest it had.
+  // If the chunk is damaged on the way, its payload is read anew; else it is sent again with the same digest.
   bool read_anew = false;
 };
 
-// What became of it.
+// The target's answer to a filled slot.
 struct SlotAnswer {
   const FilledSlot& filled;
   std::span<const std::byte> slot;  // still as it was sent
   net::AckStatus status = net::AckStatus::refused;
   const net::Verdicts& verdicts;
   bool is_done() const { return filled.is_ready() && status == net::AckStatus::done; }
-  // The target did not take it, or there was a failure here.
+  // Whether the target did not take it, or something failed here.
   bool is_failure() const { return !is_done() && filled.state != FilledSlot::State::nothing; }
 };
 
 // What the tasks of a worker work with. Not thread-safe.
 struct TaskContext {
-  // Both outlive this; before the ring goes, files.detach().
+  // Both outlive this, or files.detach() is called before the ring is destroyed.
   TaskContext(SourceSession& session, io::Ring& ring)
       : session(session),
         ring(ring),
@@ -67,10 +67,10 @@ struct TaskContext {
   Packer packer;
   CompareRequester requester;
   StageTimes times;
-  std::uint32_t endless_reads = 0;  // under way, of what has no size: nobody knows for how long
+  std::uint32_t endless_reads = 0;  // reads under way of files without a size, which may take any time
 };
 
-// With a digest of the payload in slot.
+// Returns a FilledSlot whose frame has the digest of the payload in slot.
 FilledSlot with_digest(net::Frame frame, std::span<const std::byte> slot, std::size_t length,
                        TaskContext& context);
 
@@ -91,8 +91,8 @@ class DataRead {
   io::Operation operation_;
 };
 
-// A slot being filled: at once, by one read, or in several steps. Awaited once, as a named variable; only the
-// last allocates.
+// A slot being filled: at once, by one read, or in several steps. It is a named variable that is awaited
+// once; only the several steps allocate memory.
 class Filling {
  public:
   Filling(FilledSlot filled) : way_(std::move(filled)) {}

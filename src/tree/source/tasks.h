@@ -1,6 +1,6 @@
 // What a worker does for each kind of task: fill() puts a payload and its frame into a slot, and settle()
-// takes the target's answer. Each is in the file of its thought: batch_tasks, names_task, open_task,
-// extent_tasks, span_tasks, last_step_tasks.
+// takes the target's answer. They are defined by subject: batch_tasks, names_task, open_task, extent_tasks,
+// span_tasks, last_step_tasks.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ Filling fill(CommitTask& task, std::span<std::byte> slot, TaskContext& context);
 FilledSlot fill(AbandonTask& task, std::span<std::byte> slot, TaskContext& context);
 FilledSlot fill(LostTask& task, std::span<std::byte> slot, TaskContext& context);
 
-// What follows, for the same slot; none: the task is over, or the plan has it.
+// Each returns the task that follows in the same slot; none if the task is over, or the plan has it.
 std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, TaskContext& context);
 std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, TaskContext& context);
 std::optional<Task> settle(NamesTask& task, const SlotAnswer& answer, TaskContext& context);
@@ -39,13 +39,14 @@ std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, TaskConte
 std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, TaskContext& context);
 std::optional<Task> settle(LostTask& task, const SlotAnswer& answer, TaskContext& context);
 
-// The same for whatever task it is.
+// These call the function for the task's kind.
 Filling fill(Task& task, std::span<std::byte> slot, TaskContext& context);
 std::optional<Task> settle(Task& task, const SlotAnswer& answer, TaskContext& context);
-// What a task is about, for messages.
+// Returns what a task is about, for messages.
 std::string subject_of(const Task& task);
-// The stream is lost that the slot's content was to go over, or went over: keeps of it what is to be sent
-// again as it was. False: the task cannot be done again, because a byte stream gives nothing twice.
+// Called when the stream of the slot's content is lost, whether that was sent or not: keeps in the task what
+// has to be sent again unchanged. Returns false if the task cannot be done again, because a byte stream
+// cannot be read twice.
 bool keep_for_another_stream(Task& task, const FilledSlot& filled, std::span<const std::byte> slot);
 
 }  // namespace rdcp::tree

@@ -17,20 +17,20 @@
 
 namespace rdcp::tree {
 
-// Lists directories depth first, each twice, so that nothing is remembered of it. What the rules hide is not
-// there.
+// Lists directories depth first, each twice, so that nothing has to be remembered. Entries that the rules
+// hide are left out.
 class NamesWalk {
  public:
-  // root: a directory; the caller's, outlives this.
+  // root is a directory; it belongs to the caller and outlives this.
   NamesWalk(const Root& root, const Choice& choice, bool force, Reporter& reporter)
       : root_(root), choice_(choice), force_(force), reporter_(reporter) {}
 
-  // One caller at a time (the plan's mutex): the next directories, at most a page's; false at the end, or
-  // where nothing may be deleted, which is told.
+  // Takes the next directories, at most a page of them, for one caller at a time (the plan's mutex). Returns
+  // false at the end, or if nothing may be deleted, which it reports.
   bool take(NamesBatch& batch);
 
-  // Fills the slot with the names of batch.differing.back() (its part). 0: they cannot be listed, which has
-  // been told, or are so many that they need more parts: batch says so then.
+  // Fills the slot with the names of batch.differing.back() (its part), and returns the bytes. Returns 0 if
+  // they cannot be listed, which it reports, or need more parts, which it notes in batch.
   std::size_t write_names(NamesBatch& batch, std::span<std::byte> slot) const;
 
  private:
@@ -40,7 +40,7 @@ class NamesWalk {
   struct Level {
     std::string path;  // beneath the root
     std::unique_ptr<DIR, CloseDirectory> directory;
-    long position = 0;  // where it goes on, while it is closed
+    long position = 0;  // where the listing goes on when it is reopened
   };
   static constexpr std::size_t kHeldOpen = 64;
 
@@ -58,7 +58,7 @@ class NamesWalk {
   Reporter& reporter_;
   std::vector<Level> levels_;
   bool begun_ = false;
-  dev_t device_ = 0;  // of the root
+  dev_t device_ = 0;  // the root's device number
 };
 
 }  // namespace rdcp::tree

@@ -1,4 +1,4 @@
-// What everything needs that reads entries at a source.
+// What all code that reads entries at a source needs.
 #pragma once
 
 #include "tree/meta/metadata.h"
@@ -7,9 +7,9 @@
 
 namespace rdcp::tree {
 
-// names, reporter: thread-safe; outlive who has the context.
+// names and reporter are thread-safe, and outlive every user of the context.
 struct ReadContext {
-  MetadataPolicy policy;  // what of the metadata is read
+  MetadataPolicy policy;  // which metadata are read
   NameTable& names;
   Reporter& reporter;
 };

@@ -18,18 +18,18 @@ namespace rdcp::tree {
 // Not thread-safe until they are open.
 class SourceRoots {
  public:
-  // job: the paths, and how they are to be taken. reporter: outlives this.
+  // job has the paths and the settings. reporter outlives this.
   SourceRoots(const SourceJob& job, const StandardStreams& standard, Reporter& reporter);
 
-  // For each path of the job; what cannot be used has been reported.
+  // Returns what each path of the job is; reports those that cannot be used.
   std::vector<PathFacts> open();
   const std::vector<Root>& all() const { return roots_; }
-  // The SRC, if it is only one and a directory; null: else.
+  // Returns the SRC if there is only one and it is a directory, else null.
   const Root* only_directory() const;
-  // Before the first worker starts: Entry::path of each path's top.
+  // Sets Entry::path of each path's top. Called before the first worker starts.
   void set_landings(const std::vector<std::string>& landings);
-  // A root that is open already, as one large file, of known size (block device) or not. Null: it is not
-  // wanted, or cannot be read, which has been reported.
+  // Returns a root that is open already as one large file, of known size (block device) or not. Returns null
+  // if it is not wanted, or cannot be read, which has been reported.
   FileTransferRef file_of(const Root& root) const;
 
  private:

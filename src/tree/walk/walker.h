@@ -18,26 +18,26 @@ namespace rdcp::tree {
 
 // What goes into batches and what goes alone.
 struct WalkLimits {
-  std::uint64_t small_file_max = 0;  // larger files go alone, as chunks
+  std::uint64_t small_file_max = 0;  // larger files go alone, by extents
   std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill
   std::size_t batch_items = 512;
-  bool compares = false;  // sync: all goes into batches, and a directory's own metadata before what is in it
-  // --checksum: files up to this size are opened to be asked about, and looked at for xattrs then.
+  bool compares = false;  // sync: all goes into batches, and a directory's own metadata before its content
+  // With --checksum, files up to this size are opened to be asked about, and their xattrs are read then.
   std::optional<std::uint64_t> digest_max;
 };
 
-// Depth first, getdents64 and fstatat; several threads share the directories. Beneath each root everything is
-// opened through open_beneath(), so a directory that is swapped for a symlink while the walk runs leads
-// nowhere. What the filter hides is not even entered. Memory is bounded by the depth and one buffer of names
-// at each level, plus what the plan holds. Directories deeper than kHeldOpen keep their position, not their
-// descriptor.
+// Walks depth first with getdents64 and fstatat; several threads share the directories. Beneath each root
+// everything is opened through open_beneath(), so a directory that is swapped for a symlink during the walk
+// leads nowhere. Directories that the filter hides are not entered. Memory is bounded by the depth and one
+// buffer of names at each level, plus what the plan holds. From a depth of kHeldOpen on, a directory keeps
+// its position but not its descriptor while those in it are walked.
 class Walker {
  public:
   Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
          const ReadContext& reading);
   ~Walker();  // stops the plan if the walk is not over, and joins
 
-  // By as many threads as are to be had of these. Error: there is none.
+  // Starts up to this many threads, as many as the system allows. It is an error if it allows none.
   io::Result<void> start(unsigned threads);
 
  private:

@@ -29,7 +29,7 @@ class Walker::Thread {
   void add_single(const Root& root);
   void walk(DirectoryRef top);
   void flush();
-  // False once the run was stopped.
+  // Returns false once the run was stopped.
   bool going() const { return !walker_.plan_.stopped(); }
 
  private:
@@ -37,11 +37,11 @@ class Walker::Thread {
     explicit Level(DirectoryRef directory) : directory(std::move(directory)) {}
     DirectoryRef directory;
     io::Fd fd;           // closed while too many are open below
-    off_t position = 0;  // where to go on when it is reopened
+    off_t position = 0;  // where the listing goes on when it is reopened
     bool started = false;
     bool at_end = false;
-    std::vector<DirectoryRef> subdirectories;  // of the buffer just read, still to be walked
-    NamedPaths::Range names;                   // named in it, still to be looked at
+    std::vector<DirectoryRef> subdirectories;  // found in the buffer just read, still to be walked
+    NamedPaths::Range names;                   // named by the user in it, still to be looked at
   };
 
   bool open_level(Level& level);

@@ -68,7 +68,7 @@ struct PlanTest : testing::Test {
 
   Root root;
   DirectoryRef top = std::make_shared<DirectoryTracker>(root);
-  Plan plan{{.extent_bytes = 1000, .by_kernel_bytes = 1 << 20}};
+  Plan plan{{.extent_bytes = 4096, .by_kernel_bytes = 1 << 20}};
   bool again = false;
 };
 
@@ -164,23 +164,23 @@ TEST_F(PlanTest, FilesThatAreOpenedHaveNumbersOfTheirOwn) {
 TEST_F(PlanTest, AFilesExtentsGoToAllWorkersUnlessTheyOnlySpin) {
   int one = 0, other = 0;
   plan.add(large("x"));
-  open(take<OpenTask>(&one).file, 3000, {.usable = true, .one_worker = true});
+  open(take<OpenTask>(&one).file, 3 * 4096, {.usable = true, .one_worker = true});
   EXPECT_EQ(take<DataTask>(&one).extent.offset, 0u);
   Work work;
   EXPECT_EQ(plan.take(work, &other), Plan::Next::wait);
-  EXPECT_EQ(take<DataTask>(&one).extent.offset, 1000u);
+  EXPECT_EQ(take<DataTask>(&one).extent.offset, 4096u);
   plan.lose_stream(0, &one);
   EXPECT_EQ(take<LostTask>(&other).stream, 0u);
-  EXPECT_EQ(take<DataTask>(&other).extent.offset, 2000u) << "nobody else would ever send it";
+  EXPECT_EQ(take<DataTask>(&other).extent.offset, 2 * 4096u) << "nobody else would ever send it";
 }
 
 TEST_F(PlanTest, ALargeFileHoldsUpItsDirectory) {
   plan.add(large("x"));
   plan.listed(top);
   plan.walk_finished();
-  open(take<OpenTask>().file, 1500);
+  open(take<OpenTask>().file, 4096 + 500);
   const DataTask first = take<DataTask>(), second = take<DataTask>();
-  EXPECT_EQ(second.extent, (io::Extent{1000, 500}));
+  EXPECT_EQ(second.extent, (io::Extent{4096, 500}));
   settle(second);
   EXPECT_EQ(next(), Plan::Next::wait);
   settle(first);
