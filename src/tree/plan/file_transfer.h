@@ -36,9 +36,9 @@ struct OpenedFile {
 
 // The outcome of a piece that was handed out.
 struct PieceAnswer {
-  bool failed = false;               // the failure has been reported
-  std::uint64_t settled_bytes = 0;   // bytes that the target has now
-  const net::Frame* data = nullptr;  // for an extent: the frame of its chunk, for the file's digest
+  bool failed = false;                       // the failure has been reported
+  std::uint64_t settled_bytes = 0;           // bytes that the target has now
+  const net::Frame* data = nullptr;          // for an extent: the frame of its chunk, for the file's digest
   std::span<const ProbedPiece> pieces = {};  // for a span: what the target said of its pieces
 };
 
