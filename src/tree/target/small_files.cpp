@@ -25,19 +25,19 @@ AckStatus SmallFiles::unpack(std::span<const std::byte> chunk) {
     const auto more = context_.next_entry(reader_, entry_);
     if (!more) context_.fail(more.error());
     if (!more || !*more || context_.giving_up()) break;
-    settle(entry_, put(entry_, reader_));
+    if (settle(entry_, put(entry_, reader_))) context_.session.tally.bytes += entry_.size;
   }
   return context_.done_unless_refusing();
 }
 
-void SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {
+bool SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {
   if (put) {
     context_.session.guards.not_put.remove(entry.path);
-    context_.session.tally.bytes += entry.size;
   } else {
     context_.session.guards.not_put.add(entry.path);
     context_.report(put.error());
   }
+  return put.ok();
 }
 
 io::Result<void> SmallFiles::put(const Entry& entry, ArchiveReader& content) {

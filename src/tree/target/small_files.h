@@ -20,9 +20,9 @@ class SmallFiles {
   net::AckStatus unpack(std::span<const std::byte> chunk);
   // Puts one entry in place; `content` stands at the content of a file.
   io::Result<void> put(const Entry& entry, ArchiveReader& content);
-  // Counts an entry that was put in place; reports one that was not, and lets no hard link be made to its
-  // name.
-  void settle(const Entry& entry, const io::Result<void>& put);
+  // Notes whether an entry was put in place, and returns that. An entry that was not is reported, and no hard
+  // link may be made to its name.
+  bool settle(const Entry& entry, const io::Result<void>& put);
 
  private:
   io::Result<void> write_in_place(ArchiveReader& content) const;

@@ -18,6 +18,7 @@ VerifiedArchive::VerifiedArchive(TargetContext& context, SmallFiles& files)
 
 io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
   over_ = false;
+  named_bytes_ = 0;
   if (const auto opened = reader_.open(chunk); !opened) {
     context_.fail(opened.error());
     co_return AckStatus::refused;
@@ -27,6 +28,8 @@ io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
     while (group_.pending > 0) co_await context_.read_back->wait();
     status = name_written();
   }
+  // Not before: an archive that is sent again would be counted twice.
+  if (status == AckStatus::done) context_.session.tally.bytes += named_bytes_;
   co_return context_.session.refusing() ? AckStatus::refused : status;
 }
 
@@ -75,7 +78,7 @@ AckStatus VerifiedArchive::name_written() {
     if (!part.check.equal) continue;
     const auto put =
         part.written ? context_.tree->name_file(part.entry, *part.written) : files_.put(part.entry, reader_);
-    files_.settle(part.entry, put);
+    if (files_.settle(part.entry, put)) named_bytes_ += part.entry.size;
   }
   parts_.clear();
   return context_.done_unless_refusing();

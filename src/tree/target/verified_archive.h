@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@ class VerifiedArchive {
   bool over_ = false;       // the reader is at its end
   std::deque<Part> parts_;  // they stay where they are while they are read back
   ReadBackGroup group_;
+  std::uint64_t named_bytes_ = 0;  // of the archive that is being unpacked
 };
 
 }  // namespace rdcp::tree
