@@ -1,6 +1,5 @@
 #include "tree/check/lister.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/directory_reader.h"
 #include "tree/protocol/codec.h"
 
 namespace rdcp::tree {
@@ -27,22 +27,12 @@ io::Fd open_quietly(int directory, std::string_view path, int flags) {
   return open_beneath(directory, path, flags);
 }
 
-struct CloseDirectory {
-  void operator()(DIR* stream) const { ::closedir(stream); }
-};
-
-std::optional<std::vector<std::string>> names_of(int directory) {
-  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(directory));
-  if (stream == nullptr) return std::nullopt;
+// Returns the names in a directory, the last in their order first, or nothing, with errno.
+std::optional<std::vector<std::string>> names_of(io::Fd directory) {
+  DirectoryReader listing(std::move(directory));
   std::vector<std::string> names;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(stream.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) return std::nullopt;
+  const auto add = [&](const dirent& entry) { return names.emplace_back(entry.d_name), true; };
+  if (!listing || !listing.for_each(add)) return std::nullopt;
   std::sort(names.begin(), names.end(), std::greater<>());
   return names;
 }
@@ -179,8 +169,7 @@ bool Lister::next(ListedEntry& entry) {
 // Reads a directory's names. The number of levels that stay open is bounded.
 void Lister::descend(const std::string& path) {
   io::Fd fd = top_.open_entry(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  io::Fd reader(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1);
-  auto names = reader ? names_of(reader.release()) : std::nullopt;
+  auto names = names_of(io::Fd(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1));
   if (!names) {
     reporter_.problem(io::errno_error("list directory", top_.subject(path)));
     return;

@@ -34,10 +34,6 @@ OwnName own_name(std::string_view name);
 // True for parts, journals and markers. They are nobody's data, so a tree is copied without them.
 bool is_left_by_a_run(std::string_view name);
 
-// "." and "..", which every listing has.
-constexpr bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
 // Convert between the name of a journal and that of its part.
 std::string part_of_journal(std::string_view journal);
 std::string journal_of_part(std::string_view part);

@@ -1,28 +1,22 @@
 #include "tree/fs/remove.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_cache.h"
-#include "tree/fs/own_names.h"
+#include "tree/fs/directory_reader.h"
 
 namespace rdcp::tree {
 
 namespace {
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 struct Level {
-  std::unique_ptr<DIR, CloseDirectory> directory;
+  DirectoryReader directory;
   std::string name;  // its name in the level above
   std::string path;
   bool keeps = false;  // something in it stays
@@ -81,11 +75,9 @@ bool Removal::enter(int parent, const std::string& name, const std::string& path
   }
   if (!fd) return false;
   if (!dry_run_) (void)grant_owner_access(fd.get());
-  Level level{nullptr, name, path, false};
-  level.directory.reset(::fdopendir(fd.get()));
-  if (level.directory == nullptr) return false;
-  (void)fd.release();
-  levels_.push_back(std::move(level));
+  DirectoryReader directory(std::move(fd));
+  if (!directory) return false;
+  levels_.push_back({std::move(directory), name, path});
   return true;
 }
 
@@ -117,7 +109,7 @@ io::Result<void> Removal::leave() {
   const Level done = std::move(levels_.back());
   levels_.pop_back();
   if (done.keeps || !may_remove(done.path, true)) return keep();
-  const int parent = levels_.empty() ? top_ : ::dirfd(levels_.back().directory.get());
+  const int parent = levels_.empty() ? top_ : levels_.back().directory.fd();
   if (dry_run_ || ::unlinkat(parent, done.name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return error(done.path);
 }
@@ -129,15 +121,14 @@ io::Result<bool> Removal::run() {
   auto done = remove(top_, name_, name_);
   while (done && !levels_.empty()) {
     Level& level = levels_.back();
-    errno = 0;
-    const dirent* entry = ::readdir(level.directory.get());
+    const dirent* entry = level.directory.next();
     if (entry == nullptr && errno != 0) return io::errno_error("list directory", subject_of(level.path));
     if (entry == nullptr) {
       done = leave();
-    } else if (!is_dot(entry->d_name)) {
+    } else {
       const std::string child = entry->d_name;
       const std::string path = join_path(level.path, child);
-      done = remove(::dirfd(level.directory.get()), child, path);
+      done = remove(level.directory.fd(), child, path);
     }
   }
   if (!done) return done.error();

@@ -1,17 +1,16 @@
 #include "tree/mirror/pruner.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <utility>
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_cache.h"
+#include "tree/fs/directory_reader.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/remove.h"
 
@@ -19,32 +18,8 @@ namespace rdcp::tree {
 
 namespace {
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Listing = std::unique_ptr<DIR, CloseDirectory>;
-
-Listing open_listing(int root, const std::string& path) {
-  io::Fd fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  Listing listing(fd ? ::fdopendir(fd.get()) : nullptr);
-  if (listing != nullptr) (void)fd.release();
-  return listing;
-}
-
 // What is removed while it is listed may hide others, so a directory is listed anew after so many.
 constexpr std::size_t kAtOnce = 4 << 10;
-
-// Calls use(entry) for each; false with errno when the listing broke off.
-template <class Use>
-bool for_each_entry(DIR* listing, Use use) {
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(listing);
-    if (entry == nullptr) return errno == 0;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") use(*entry);
-  }
-}
 
 // There is nothing to be deleted where there is no directory.
 bool is_missing(int code) {
@@ -65,26 +40,23 @@ bool Pruner::may_delete() {
 }
 
 // What is protected is not there for us, nor what runs have left (`rdcp --clean` finds that).
-bool Pruner::counts(const std::string& path, int directory, const dirent& entry) const {
+bool Pruner::counts(const std::string& path, const DirectoryReader& listing, const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
   if (!gate_.has_rules()) return true;
-  struct stat status {};
-  const bool unknown = entry.d_type == DT_UNKNOWN;
-  if (unknown) (void)::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW);
-  const bool is_directory = unknown ? S_ISDIR(status.st_mode) : entry.d_type == DT_DIR;
-  return !gate_.protects(join_path(path, entry.d_name), is_directory);
+  return !gate_.protects(join_path(path, entry.d_name), listing.is_directory(entry).value_or(false));
 }
 
 void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts) {
   if (!may_delete()) return;
   for (std::size_t i = 0; i < sums.size() && going(); ++i) {
-    const Listing listing = open_listing(root_, sums[i].path);
-    if (listing == nullptr && is_missing(errno)) continue;
+    DirectoryReader listing = DirectoryReader::open(root_, sums[i].path);
+    if (!listing && is_missing(errno)) continue;
     NameSum here;
-    const bool listed = listing != nullptr && for_each_entry(listing.get(), [&](const dirent& entry) {
-                          if (counts(sums[i].path, ::dirfd(listing.get()), entry)) here.add(entry.d_name);
-                        });
-    if (!listed) {
+    const auto sum_up = [&](const dirent& entry) {
+      if (counts(sums[i].path, listing, entry)) here.add(entry.d_name);
+      return true;
+    };
+    if (!listing || !listing.for_each(sum_up)) {
       reporter_.problem(io::errno_error("list directory", join_path(root_name_, sums[i].path)));
       continue;
     }
@@ -95,22 +67,22 @@ void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& ve
 
 // The first names in their order behind the last that was looked at, so that what cannot go is looked at
 // once. False with errno: the listing broke off.
-bool Pruner::find_extra(DIR* listing, const ListedNames& names) {
-  const int directory = ::dirfd(listing);
+bool Pruner::find_extra(DirectoryReader& listing, const ListedNames& names) {
   extra_.clear();
   const auto keep_first = [this] {
     if (extra_.size() <= kAtOnce) return;
     std::ranges::nth_element(extra_, extra_.begin() + kAtOnce);
     extra_.resize(kAtOnce);
   };
-  ::rewinddir(listing);
-  const bool listed = for_each_entry(listing, [&](const dirent& entry) {
+  listing.rewind();
+  const bool listed = listing.for_each([&](const dirent& entry) {
     const std::string_view name = entry.d_name;
-    if (!last_.empty() && name <= last_) return;
-    if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return;
-    if (!counts(names.path, directory, entry)) return;
+    if (!last_.empty() && name <= last_) return true;
+    if (part_of(name, names.parts) != names.part || std::ranges::binary_search(kept_, name)) return true;
+    if (!counts(names.path, listing, entry)) return true;
     extra_.emplace_back(name);
     if (extra_.size() == 2 * kAtOnce) keep_first();
+    return true;
   });
   keep_first();
   std::ranges::sort(extra_);
@@ -121,18 +93,18 @@ bool Pruner::find_extra(DIR* listing, const ListedNames& names) {
 void Pruner::remove_others(const ListedNames& names, std::vector<Change>& changes) {
   if (!may_delete()) return;
   const std::string subject = join_path(root_name_, names.path);
-  const Listing listing = open_listing(root_, names.path);
+  DirectoryReader listing = DirectoryReader::open(root_, names.path);
   struct stat before {};
-  if (listing == nullptr || ::fstat(::dirfd(listing.get()), &before) != 0) {
+  if (!listing || ::fstat(listing.fd(), &before) != 0) {
     if (!is_missing(errno)) reporter_.problem(io::errno_error("list directory", subject));
     return;
   }
-  const int directory = ::dirfd(listing.get());
+  const int directory = listing.fd();
   kept_ = names.names;
   std::ranges::sort(kept_);
   last_.clear();
   while (going() && gate_.skipped() == 0) {
-    if (!find_extra(listing.get(), names)) {
+    if (!find_extra(listing, names)) {
       reporter_.problem(io::errno_error("list directory", subject));
       break;
     }

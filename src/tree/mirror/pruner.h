@@ -1,14 +1,13 @@
 // Removes at the target what the source does not have (--delete).
 #pragma once
 
-#include <dirent.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "io/result.h"
 #include "net/stream/frame.h"
+#include "tree/fs/directory_reader.h"
 #include "tree/guards/removal_gate.h"
 #include "tree/messages/changes.h"
 #include "tree/pages/names_page.h"
@@ -32,8 +31,8 @@ class Pruner {
 
  private:
   bool may_delete();
-  bool counts(const std::string& path, int directory, const dirent& entry) const;
-  bool find_extra(DIR* listing, const ListedNames& names);
+  bool counts(const std::string& path, const DirectoryReader& listing, const dirent& entry) const;
+  bool find_extra(DirectoryReader& listing, const ListedNames& names);
   void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
 
   const int root_;

@@ -1,6 +1,5 @@
 #include "tree/resume/clean.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/directory_reader.h"
 #include "tree/fs/remove.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -38,9 +38,8 @@ std::pair<std::string, std::string> place_of(const std::string& path) {
 // Returns the names of run markers in a directory. One that cannot be listed counts as having none.
 std::vector<std::string> run_names_in(int directory) {
   std::vector<std::string> names;
-  const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(fd >= 0 ? ::fdopendir(fd) : nullptr, &::closedir);
-  while (const dirent* entry = listing != nullptr ? ::readdir(listing.get()) : nullptr) {
+  DirectoryReader listing = DirectoryReader::open(directory, "");
+  while (const dirent* entry = listing ? listing.next() : nullptr) {
     if (own_name(entry->d_name) == OwnName::run) names.emplace_back(entry->d_name);
   }
   return names;
@@ -117,22 +116,13 @@ bool Cleaner::speak(bool last) {
 }
 
 void Cleaner::enter(const std::string& path) {
-  io::Fd fd = open_beneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (!fd) return problem("open directory", path);
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd.release()), &::closedir);
-  if (listing == nullptr) return problem("read directory", path);
-  const int directory = ::dirfd(listing.get());
-  // readdir(3) may or may not return what is removed meanwhile; both are fine.
+  DirectoryReader listing = DirectoryReader::open(root_.get(), path);
+  if (!listing) return problem("open directory", path);
   std::vector<std::pair<std::string, OwnName>> own;
   std::vector<std::string> replaced;
-  errno = 0;
-  while (const dirent* entry = ::readdir(listing.get())) {
-    const std::string name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    struct stat status {};
-    const bool unknown =
-        entry->d_type == DT_UNKNOWN && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    const bool is_directory = entry->d_type == DT_DIR || (unknown && S_ISDIR(status.st_mode));
+  const auto sort_out = [&](const dirent& entry) {
+    const std::string name = entry.d_name;
+    const bool is_directory = listing.is_directory(entry).value_or(false);
     const OwnName kind = own_name(name);
     if (is_directory && kind == OwnName::temporary) {
       replaced.push_back(name);
@@ -141,9 +131,10 @@ void Cleaner::enter(const std::string& path) {
     } else if (kind != OwnName::none) {
       own.emplace_back(name, kind);
     }
-    errno = 0;
-  }
-  if (errno != 0) problem("read directory", path);
+    return true;
+  };
+  if (!listing.for_each(sort_out)) problem("read directory", path);
+  const int directory = listing.fd();
   for (const auto& [name, kind] : own) look_at(directory, path, name, kind);
   for (const std::string& name : replaced) look_at_directory(directory, path, name);
 }

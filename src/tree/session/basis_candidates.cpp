@@ -1,16 +1,15 @@
 #include "tree/session/basis_candidates.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/directory_reader.h"
 #include "tree/meta/entry.h"
 
 namespace rdcp::tree {
@@ -19,11 +18,6 @@ namespace {
 
 // Of files of one size; more are not looked at, so that a search stays short.
 constexpr std::size_t kCandidatesMax = 64;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 }  // namespace
 
@@ -47,25 +41,20 @@ void BasisCandidates::walk(int root) {
   while (!waiting.empty() && count_ < kFilesMax) {
     const std::string path = std::move(waiting.back());
     waiting.pop_back();
-    io::Fd directory = open_beneath(root, path.empty() ? "." : path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    if (directory) list(directory.release(), path, status.st_dev, waiting);
+    DirectoryReader directory = DirectoryReader::open(root, path);
+    if (directory) list(directory, path, status.st_dev, waiting);
   }
 }
 
-// directory: taken over. What cannot be read is not known.
-void BasisCandidates::list(int directory, const std::string& path, std::uint64_t device,
+// What cannot be read is not known.
+void BasisCandidates::list(DirectoryReader& directory, const std::string& path, std::uint64_t device,
                            std::vector<std::string>& waiting) {
-  const OpenDirectory listing(::fdopendir(directory));
-  if (!listing) {
-    ::close(directory);
-    return;
-  }
-  while (const dirent* entry = ::readdir(listing.get())) {
+  while (const dirent* entry = directory.next()) {
     const std::string_view name = entry->d_name;
     const bool of_use = entry->d_type == DT_DIR || entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN;
     struct stat status {};
-    if (!of_use || name == "." || name == ".." ||
-        ::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_dev != device) {
+    if (!of_use || ::fstatat(directory.fd(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        status.st_dev != device) {
       continue;
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);

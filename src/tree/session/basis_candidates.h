@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tree/fs/directory_reader.h"
 #include "tree/meta/entry.h"
 
 namespace rdcp::tree {
@@ -33,7 +34,8 @@ class BasisCandidates {
     Timestamp mtime;
   };
   void walk(int root);
-  void list(int directory, const std::string& path, std::uint64_t device, std::vector<std::string>& waiting);
+  void list(DirectoryReader& directory, const std::string& path, std::uint64_t device,
+            std::vector<std::string>& waiting);
 
   std::mutex mutex_;
   bool walked_ = false;

@@ -15,20 +15,8 @@ namespace rdcp::tree {
 
 namespace {
 
-DIR* open_listing(const Root& root, const std::string& path) {
-  io::Fd fd = open_beneath(root.fd.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  DIR* directory = fd ? ::fdopendir(fd.get()) : nullptr;
-  if (directory != nullptr) (void)fd.release();
-  return directory;
-}
-
-// None, and errno: it cannot be told. What is gone since it was listed is none.
-std::optional<bool> is_directory(DIR* directory, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-  struct stat status {};
-  const bool known = ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!known && errno != ENOENT) return std::nullopt;
-  return known && S_ISDIR(status.st_mode);
+DirectoryReader open_listing(const Root& root, const std::string& path) {
+  return DirectoryReader::open(root.fd.get(), path);
 }
 
 io::Error list_error(const Root& root, const std::string& path) {
@@ -38,10 +26,11 @@ io::Error list_error(const Root& root, const std::string& path) {
 }  // namespace
 
 // Not what is hidden, and not what rdcp itself left there. None, and errno: it cannot be told.
-std::optional<bool> NamesWalk::counts(const std::string& path, DIR* directory, const dirent& entry) const {
-  if (is_dot(entry.d_name) || is_left_by_a_run(entry.d_name)) return false;
+std::optional<bool> NamesWalk::counts(const std::string& path, const DirectoryReader& directory,
+                                      const dirent& entry) const {
+  if (is_left_by_a_run(entry.d_name)) return false;
   if (choice_.filter.empty()) return true;
-  const auto enterable = is_directory(directory, entry);
+  const auto enterable = directory.is_directory(entry);
   if (!enterable) return std::nullopt;
   const std::string filter_path = join_path(root_.filter_path, join_path(path, entry.d_name));
   return !choice_.filter.hides(filter_path, *enterable);
@@ -50,15 +39,13 @@ std::optional<bool> NamesWalk::counts(const std::string& path, DIR* directory, c
 // Calls use(entry) for each entry of the directory that counts, as long as it returns true. False, and errno:
 // the listing broke off, so nobody may conclude from it that a name is not there.
 template <class Use>
-bool NamesWalk::list(const std::string& path, DIR* directory, Use use) const {
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory);
-    if (entry == nullptr) return errno == 0;
+bool NamesWalk::list(const std::string& path, DirectoryReader& directory, Use use) const {
+  while (const dirent* entry = directory.next()) {
     const auto counted = counts(path, directory, *entry);
     if (!counted) return false;
     if (*counted && !use(*entry)) return true;
   }
+  return errno == 0;
 }
 
 // What is not there must surely not be there: after any problem, and where nothing is there at all, the
@@ -97,13 +84,13 @@ bool NamesWalk::take(NamesBatch& batch) {
 // Sums up the names of a directory, which is then walked for those beneath it.
 bool NamesWalk::enter(std::string path, NamesBatch& batch) {
   Level level;
-  level.directory.reset(open_listing(root_, path));
-  if (level.directory == nullptr) {
+  level.directory = open_listing(root_, path);
+  if (!level.directory) {
     if (errno != ENOENT) reporter_.problem(list_error(root_, path));
     return false;
   }
   struct stat status {};
-  if (::fstat(::dirfd(level.directory.get()), &status) != 0) {
+  if (::fstat(level.directory.fd(), &status) != 0) {
     reporter_.problem(list_error(root_, path));
     return false;
   }
@@ -111,28 +98,28 @@ bool NamesWalk::enter(std::string path, NamesBatch& batch) {
   if (choice_.selection.one_file_system && status.st_dev != device_) return false;
   NameSum sum;
   const auto add = [&](const dirent& entry) { return sum.add(entry.d_name), true; };
-  if (!list(path, level.directory.get(), add)) {
+  if (!list(path, level.directory, add)) {
     reporter_.problem(list_error(root_, path));
     return false;
   }
-  ::rewinddir(level.directory.get());
+  level.directory.rewind();
   batch.sums.push_back({Item::landing_path(root_, path), sum.count, sum.digest.value()});
   batch.paths.push_back(path);
   level.path = std::move(path);
   levels_.push_back(std::move(level));
   if (levels_.size() > kHeldOpen) {
     Level& above = levels_[levels_.size() - 1 - kHeldOpen];
-    if (above.directory != nullptr) above.position = ::telldir(above.directory.get());
-    above.directory.reset();
+    if (above.directory) above.position = above.directory.position();
+    above.directory = {};
   }
   return true;
 }
 
 bool NamesWalk::reopen(Level& level) {
-  if (level.directory != nullptr) return true;
-  level.directory.reset(open_listing(root_, level.path));
-  if (level.directory != nullptr) ::seekdir(level.directory.get(), level.position);
-  return level.directory != nullptr;
+  if (level.directory) return true;
+  level.directory = open_listing(root_, level.path);
+  if (level.directory) level.directory.seek(level.position);
+  return static_cast<bool>(level.directory);
 }
 
 // Goes on in the deepest directory: into the next one that is in it, or back to the one above.
@@ -140,13 +127,13 @@ void NamesWalk::step(NamesBatch& batch) {
   Level& level = levels_.back();
   std::optional<std::string> next;
   const auto find = [&](const dirent& entry) {
-    const auto enterable = is_directory(level.directory.get(), entry);
+    const auto enterable = level.directory.is_directory(entry);
     if (!enterable)
       reporter_.problem(io::errno_error("stat", join_path(root_.given, join_path(level.path, entry.d_name))));
     if (enterable.value_or(false)) next = join_path(level.path, entry.d_name);
     return !next;
   };
-  if (!reopen(level) || !list(level.path, level.directory.get(), find)) {
+  if (!reopen(level) || !list(level.path, level.directory, find)) {
     if (errno != ENOENT) reporter_.problem(list_error(root_, level.path));
   }
   if (next) {
@@ -158,16 +145,15 @@ void NamesWalk::step(NamesBatch& batch) {
 
 std::size_t NamesWalk::write_names(NamesBatch& batch, std::span<std::byte> slot) const {
   const std::string& path = batch.paths[batch.differing.back()];
-  const std::unique_ptr<DIR, CloseDirectory> directory(open_listing(root_, path));
+  DirectoryReader directory = open_listing(root_, path);
   NamesWriter writer;
-  bool fits = directory != nullptr &&
-              writer.begin_names(slot, Item::landing_path(root_, path), batch.parts, batch.part);
+  bool fits = directory && writer.begin_names(slot, Item::landing_path(root_, path), batch.parts, batch.part);
   const auto add = [&](const dirent& entry) {
     const std::string_view name = entry.d_name;
     if (part_of(name, batch.parts) == batch.part) fits = writer.add(name);
     return fits;
   };
-  if (directory == nullptr || (fits && !list(path, directory.get(), add))) {
+  if (!directory || (fits && !list(path, directory, add))) {
     reporter_.problem(list_error(root_, path));
     batch.part = batch.parts;
     return 0;

@@ -1,15 +1,13 @@
 // The source's second walk, for --delete: the names in each directory, when all else is settled.
 #pragma once
 
-#include <dirent.h>
-
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tree/fs/directory_reader.h"
 #include "tree/pages/names_page.h"
 #include "tree/plan/root.h"
 #include "tree/protocol/reporter.h"
@@ -34,20 +32,18 @@ class NamesWalk {
   std::size_t write_names(NamesBatch& batch, std::span<std::byte> slot) const;
 
  private:
-  struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-  };
   struct Level {
     std::string path;  // beneath the root
-    std::unique_ptr<DIR, CloseDirectory> directory;
+    DirectoryReader directory;
     long position = 0;  // where the listing goes on when it is reopened
   };
   static constexpr std::size_t kHeldOpen = 64;
 
   bool may_begin();
-  std::optional<bool> counts(const std::string& path, DIR* directory, const dirent& entry) const;
+  std::optional<bool> counts(const std::string& path, const DirectoryReader& directory,
+                             const dirent& entry) const;
   template <class Use>
-  bool list(const std::string& path, DIR* directory, Use use) const;
+  bool list(const std::string& path, DirectoryReader& directory, Use use) const;
   bool enter(std::string path, NamesBatch& batch);
   bool reopen(Level& level);
   void step(NamesBatch& batch);

@@ -9,13 +9,12 @@
 #include <cstring>
 #include <memory>
 
+#include "tree/fs/directory_reader.h"
 #include "tree/fs/own_names.h"
 #include "tree/walk/travels.h"
 #include "tree/walk/walker_thread.h"
 
 namespace rdcp::tree {
-
-namespace {}  // namespace
 
 void Walker::Thread::flush() {
   if (batch_.items.empty()) return;
