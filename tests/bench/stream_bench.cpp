@@ -77,7 +77,7 @@ void drive(io::Ring& ring, Stream& stream, std::span<const io::Task> tasks) {
   while (!stream.idle() || std::ranges::any_of(tasks, busy)) {
     if (!ring.run_once(std::chrono::milliseconds(500))) return;
     if (io::Clock::now() < next_check) continue;
-    stream.check_connection();
+    stream.check_connection(io::Clock::now());
     next_check = io::Clock::now() + std::chrono::seconds(1);
   }
   if (stream.why_shut()) std::fprintf(stderr, "%s\n", stream.why_shut()->message().c_str());

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from copying import VmCopyTest  # puts the harness on the path
 from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running, wait_for
+from sshd import children_of
 
 NOBODY = 65534
 SLOTS_KIB, QUEUE_KIB = 64, 512  # of a slot; more than a stream's queues
@@ -73,24 +74,30 @@ class LockedMemory(VmCopyTest):
         self.assertRegex(done.err, r"compressed .* \(\d{3,}\.\d+ : 1\)")
 
     def test_what_takes_the_place_of_a_lost_stream_may_lock_too_little(self):
-        def agents() -> list[int]:
-            found = subprocess.run(["pgrep", "-u", str(NOBODY), "-x", "rdcp"], capture_output=True, check=False)
-            return [int(pid) for pid in found.stdout.split()]
+        limits = {}  # by process, with what it had locked
+
+        def agents_of(running: Running) -> list[int]:
+            """Both agents of this copy: the one of an earlier test may not have gone yet."""
+            pids = [running.pid, *children_of(running.pid)]
+            return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "rdcp\n"]
 
         def pinned_kib(pid: int) -> int:
-            return int(re.search(r"^VmPin:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+            pinned = re.search(r"^VmPin:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)
+            return int(pinned[1]) if pinned else 0  # a process that has just ended has no memory
 
         def lose_one(running: Running):
             """Half of what is locked is given back; queues have room above that, slots have not."""
             least, most = 2 * 4 * SLOTS_KIB, limit_kib * 3 // 4  # the target locks the slots of a stream at once
 
             def has_locked_all() -> bool:
-                pinned = [pinned_kib(pid) for pid in agents()]
+                pinned = [pinned_kib(pid) for pid in agents_of(running)]
                 return len(pinned) == 2 and min(pinned) > least and max(pinned) > most
 
             self.assertTrue(wait_for(has_locked_all, 20), "the streams do not come up")
-            for pid in agents():
-                limit = (pinned_kib(pid) // 2 + QUEUE_KIB + SLOTS_KIB) * KIB
+            for pid in agents_of(running):
+                pinned = pinned_kib(pid)
+                limit = (pinned // 2 + QUEUE_KIB + SLOTS_KIB) * KIB
+                limits[pid] = f"{pinned} kB locked, then limited to {limit // KIB} kB"
                 subprocess.run(["prlimit", "--pid", str(pid), f"--memlock={limit}:{limit}"], check=True)
             deleting = subprocess.Popen(["rdma", "link", "delete", "rxe1"])
             self.addCleanup(subprocess.run, ["rdma", "link", "add", "rxe1", "type", "rxe", "netdev", "rail1"], check=True)
@@ -103,7 +110,7 @@ class LockedMemory(VmCopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         lost = [line for line in done.err.splitlines() if "was lost" in line]
         self.assertEqual(len(lost), 1, done)
-        self.assertRegex(lost[0], "rxe1 .* was lost: .*; its chunks went over the others")
+        self.assertRegex(lost[0], "rxe1 .* was lost: .*; its chunks went over the others", limits)
         self.assertNotRegex(done.err, "stream [^01] over")  # tries that failed
 
 

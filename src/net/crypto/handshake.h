@@ -69,6 +69,8 @@ struct HandshakeTerms {
 
   SessionKey key{};
   bool seals = false;
+  // How long a peer may take to prove that it holds the key.
+  std::chrono::milliseconds time_limit = kHandshakeTimeout;
   Salt salt{};  // set by a listener whose key is made of a word; the connector is told
   // Set by a connector whose key is made of a word: makes the key, which replaces `key`. It may be called
   // more than once with the same salt.

@@ -19,10 +19,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
-// A rail on which nobody answers is given up sooner than one that refuses.
-constexpr std::chrono::seconds kNoAnswerMax{5};
-// For a further stream, the next rail is tried as well after this time.
-constexpr std::chrono::seconds kNextRail{1};
 // Fewer attempts at once than a listener holds unproven connections, so that none pushes out another.
 constexpr std::size_t kDialsAtOnce = RdmaListener::kPendingMax / 2;
 
@@ -129,7 +125,8 @@ void RdmaConnectAttempt::begin() {
   attempt_at_ = Clock::now();
   // The id is bound to the rail's own address, so that a host with several ports uses this one.
   if (rdma_resolve_addr(id, from->get(), to->get(), static_cast<int>(kResolveMax.count())) != 0) {
-    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+              call_.patience.no_answer);
   }
 }
 
@@ -137,7 +134,8 @@ void RdmaConnectAttempt::take_event(const CmEvent& event) {
   if (event.type == RDMA_CM_EVENT_ADDR_RESOLVED && state_ == State::resolving_address) {
     state_ = State::resolving_route;
     if (rdma_resolve_route(id_.get(), static_cast<int>(kResolveMax.count())) != 0) {
-      try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+      try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+                call_.patience.no_answer);
     }
   } else if (event.type == RDMA_CM_EVENT_ROUTE_RESOLVED && state_ == State::resolving_route) {
     connect();
@@ -145,7 +143,8 @@ void RdmaConnectAttempt::take_event(const CmEvent& event) {
     hello();
   } else {
     const bool refused = event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED;
-    try_again(cm_error(event.type, event.status, peer()), refused ? kConnectRetry : kNoAnswerMax);
+    try_again(cm_error(event.type, event.status, peer()),
+              refused ? call_.patience.refused : call_.patience.no_answer);
   }
 }
 
@@ -156,7 +155,8 @@ void RdmaConnectAttempt::connect() {
   state_ = State::connecting;
   rdma_conn_param parameters = connection_parameters();
   if (rdma_connect(&connection_->id(), &parameters) != 0) {
-    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection), kNoAnswerMax);
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+              call_.patience.no_answer);
   }
 }
 
@@ -167,7 +167,7 @@ void RdmaConnectAttempt::hello() {
 
 void RdmaConnectAttempt::take_message(const RdmaQueue::Completion& completion) {
   if (completion.status != IBV_WC_SUCCESS) {
-    return try_again(completion_error(completion.status, peer()), kConnectRetry);
+    return try_again(completion_error(completion.status, peer()), call_.patience.refused);
   }
   if (completion.kind != RdmaQueue::Kind::received) return;
   const auto message = connection_->queue().received(completion);
@@ -203,8 +203,7 @@ void RdmaConnectAttempt::fail(const io::Error& error) {
 
 void RdmaConnectAttempt::fail_if_overdue() {
   if (!under_way() || state_ == State::waiting) return;
-  const Clock::duration limit =
-      state_ == State::challenged ? Clock::duration(kHandshakeTimeout) : kNoAnswerMax;
+  const Clock::duration limit = state_ == State::challenged ? call_.key.time_limit : call_.patience.no_answer;
   if (Clock::now() - attempt_at_ < limit) return;
   const char* missing =
       state_ == State::challenged ? "connected, but does not speak rdcp" : "does not answer";
@@ -363,7 +362,7 @@ void RailRace::start_next() {
     if (under_way() > 0 && Clock::now() < next_start_) return;
     dials_.push_back(
         std::make_unique<RdmaConnectAttempt>(call_, rails_[dials_.size()], dials_.size(), stream_));
-    next_start_ = Clock::now() + kNextRail;
+    next_start_ = Clock::now() + call_.patience.next_rail;
     dials_.back()->step();
   }
 }

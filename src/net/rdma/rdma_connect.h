@@ -27,14 +27,22 @@ const std::optional<SealKeys>& seal_of(const RdmaConnection& connection);
 using RdmaConnectionPtr = std::unique_ptr<RdmaConnection, RdmaConnectionDeleter>;
 using RdmaConnections = std::vector<RdmaConnectionPtr>;  // by stream index
 
+// How long a connecting side waits before it does something else.
+struct RdmaPatience {
+  std::chrono::milliseconds refused{10'000};   // for a rail that refuses, because the peer may be starting
+  std::chrono::milliseconds no_answer{5'000};  // for a rail on which nobody answers
+  std::chrono::milliseconds next_rail{1'000};  // for a further stream, until the next rail is tried as well
+};
+
 // What a job's connections have in common. `stop` is checked at least every 100 ms.
 struct RdmaCall {
   HandshakeTerms key;
   std::uint16_t stream_count = 1;
   std::uint32_t target_slots = 1;  // of each stream; determines the size of the queues
   bool source = false;             // which side of the copy this is
-  std::chrono::seconds deadline{20};
+  std::chrono::milliseconds deadline{20'000};
   const std::atomic<bool>& stop;
+  RdmaPatience patience = {};
 };
 
 // One listening id for each of this host's addresses; for one job alone.
@@ -48,7 +56,7 @@ class RdmaListener {
   ~RdmaListener();
 
   // Accepts until every stream index has a proven connection, then stops listening (also after an error).
-  // Holds at most kPendingMax unproven connections, each for kHandshakeTimeout at most; for a further one the
+  // Holds at most kPendingMax unproven connections, each for key.time_limit at most; for a further one the
   // oldest is dropped. A wrong key ends only that connection, and the later of two proven ones for an index
   // counts, as with TcpListener. Errors: the deadline has passed, with what the last refused peer did wrong
   // (connection); stopped (interrupted).
@@ -79,15 +87,14 @@ struct RailConnections {
 };
 
 // Connects stream i over rails[i mod n]. A rail that does not answer is left out, and its streams go over the
-// others. Tries again for about 10 s (kConnectRetry) while the other side refuses, because it may still be
+// others. Tries again for call.patience.refused while the other side refuses, because it may still be
 // starting. Errors: every rail with its cause (connection); stopped (interrupted).
 io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call);
-inline constexpr std::chrono::seconds kConnectRetry{10};
 
 // Makes one more stream, with this number (call.stream_count does not matter). The rails are tried in turn
-// from rails[stream mod n] on: the next one starts when one has failed, or has not answered for a second, and
-// the first that proves the key wins. Only the winner is ever sent a proof, so the listener takes no
-// connection that is not used. Errors: those of connect_rails().
+// from rails[stream mod n] on: the next one starts when one has failed, or has not answered for
+// call.patience.next_rail, and the first that proves the key wins. Only the winner is ever sent a proof, so
+// the listener takes no connection that is not used. Errors: those of connect_rails().
 io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, const RdmaCall& call,
                                               std::uint16_t stream);
 

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kListenAgain{1};  // how often to try after a dev
 class PendingRdma {
  public:
   PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms)
-      : connection_(std::move(connection)), deadline_(Clock::now() + kHandshakeTimeout), listener_(terms) {}
+      : connection_(std::move(connection)), deadline_(Clock::now() + terms.time_limit), listener_(terms) {}
 
   Clock::time_point deadline() const { return deadline_; }
   std::uint16_t stream_index() const { return listener_.stream_index(); }

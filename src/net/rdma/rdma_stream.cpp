@@ -276,11 +276,10 @@ void RdmaStream::take_device_events() {
 
 // The device itself reports a peer that acknowledges nothing, but only if something was sent. So a probe is
 // sent when the peer is silent.
-void RdmaStream::check_connection() {
+void RdmaStream::check_connection(Clock::time_point now) {
   if (closing_) return;
   take_cm_events();
   take_device_events();
-  const auto now = Clock::now();
   if (device_.port_down() && now - device_.down_since() > kPortDownMax) fail(*device_.port_down());
   if (closing_ || now - last_sign_ < kProbeAfter) return;
   if (!queue().probing()) {

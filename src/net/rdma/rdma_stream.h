@@ -58,7 +58,7 @@ class RdmaStream : public Stream {
   bool idle() const override { return pump_.done(); }
   std::string description() const override;
   bool locks_arena() const override { return true; }
-  void check_connection() override;
+  void check_connection(io::Clock::time_point now) override;
 
  protected:
   RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena);

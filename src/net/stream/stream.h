@@ -95,8 +95,8 @@ class Stream {
   // True if a device holds the arena, or as much memory, locked, which counts against RLIMIT_MEMLOCK.
   virtual bool locks_arena() const { return false; }
   // To be called about once a second. Shuts the stream if its peer's host has been out of reach for
-  // kUnreachableMax.
-  virtual void check_connection() {}
+  // kUnreachableMax at the time `now`.
+  virtual void check_connection(io::Clock::time_point now) { (void)now; }
 
   // At the source: waits for a free slot of the target and returns it. First come, first served.
   CreditAwaiter credit();

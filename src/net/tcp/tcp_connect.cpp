@@ -76,7 +76,7 @@ class ConnectAttempt {
 ConnectAttempt::ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index)
     : address_(address),
       stream_index_(stream_index),
-      deadline_(Clock::now() + kHandshakeTimeout),
+      deadline_(Clock::now() + call.terms.time_limit),
       connector_(call.terms, stream_index) {
   connect(call.options);
 }

@@ -48,7 +48,7 @@ class TcpListener {
                                       const TcpOptions& options, OnRefusal on_refusal);
   // Accepts until every index below stream_count has a proven connection, then closes the listening socket
   // (also after an error, because a listener serves one job). At most kPendingMax unproven connections are
-  // held, each for kHandshakeTimeout at most; for a further one the oldest is closed. If the new one were
+  // held, each for terms.time_limit at most; for a further one the oldest is closed. If the new one were
   // refused instead, anybody with kPendingMax silent connections could keep out the true peer, who needs only
   // a round trip or two to be proven. A wrong key or garbage closes only that connection. If two connections
   // prove the same index, the later one counts, because the peer has given the earlier one up. `stop` is

@@ -48,7 +48,7 @@ class Pending {
   Pending(io::Fd socket, const HandshakeTerms& terms)
       : socket_(std::move(socket)),
         peer_(peer_address(socket_.get()).text()),
-        deadline_(Clock::now() + kHandshakeTimeout),
+        deadline_(Clock::now() + terms.time_limit),
         listener_(terms) {}
 
   int socket() const { return socket_.get(); }

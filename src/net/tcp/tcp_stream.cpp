@@ -34,7 +34,7 @@ std::string TcpStream::describe(Side side, int socket) {
 
 // TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, whose disk is slow,
 // keeps its window shut (Linux 5.11). Keepalive is silent while data is outstanding.
-void TcpStream::check_connection() {
+void TcpStream::check_connection(io::Clock::time_point /*now*/) {
   tcp_info info{};
   socklen_t bytes = sizeof(info);
   if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;

@@ -17,7 +17,7 @@ class TcpStream : public Stream {
   void start() override;
   bool idle() const override { return !held() && pump_out_.done() && pump_in_.done(); }
   std::string description() const override { return description_; }
-  void check_connection() override;
+  void check_connection(io::Clock::time_point now) override;
 
  protected:
   TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer envelope);

@@ -43,7 +43,7 @@ io::Result<void> drive(io::Ring& ring, net::Stream& stream, const std::vector<io
     going = each_turn();
     if (io::Clock::now() >= next_check) {
       next_check = io::Clock::now() + std::chrono::seconds(1);
-      stream.check_connection();
+      stream.check_connection(io::Clock::now());
     }
   }
   return {};

@@ -52,11 +52,15 @@ struct RdmaJob {
   std::atomic<bool> stop = false;
   std::uint16_t streams = 1;
   std::uint32_t slots = 3;
-  std::chrono::seconds deadline{20};
+  std::chrono::milliseconds deadline{20'000};
   bool seals = false;
+  std::chrono::milliseconds handshake = kHandshakeTimeout;
+  RdmaPatience patience;
 
   RdmaCall call(bool source) const {
-    return {HandshakeTerms(key, seals), streams, slots, source, deadline, stop};
+    HandshakeTerms terms(key, seals);
+    terms.time_limit = handshake;
+    return {terms, streams, slots, source, deadline, stop, patience};
   }
 };
 
