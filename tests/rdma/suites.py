@@ -39,7 +39,7 @@ class Suite:
 
 
 def over_rdma(name: str, *tests: str, options: str = "", seconds: int = 600) -> Suite:
-    return Suite(name, list(tests), "e2e", "rdma", options, seconds)
+    return Suite(name, list(tests), folder="e2e", transport="rdma", options=options, seconds=seconds)
 
 
 def thorough(name: str, *tests: str, options: str = "") -> Suite:
