@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdint>
 
 namespace rdcp::io {
 
@@ -38,16 +36,15 @@ Result<Event> Event::create() {
   return event;
 }
 
+// Neither call blocks, so no signal interrupts it. It fails only where the result is the same: the event was
+// signalled more often than can be counted, or not at all.
 void Event::signal() const {
-  const std::uint64_t one = 1;
-  while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  (void)::eventfd_write(fd_.get(), 1);
 }
 
 void Event::drain() const {
-  std::uint64_t count = 0;
-  while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-  }
+  eventfd_t count = 0;
+  (void)::eventfd_read(fd_.get(), &count);
 }
 
 }  // namespace rdcp::io

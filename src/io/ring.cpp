@@ -1,7 +1,6 @@
 #include "io/ring.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,23 +157,21 @@ Operation Ring::poll(int fd, short events) {
 }
 
 Result<void> Ring::open_wake_fd() {
-  wake_fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_fd_) return errno_error("eventfd", "");
+  Result<Event> event = Event::create();
+  if (!event) return std::move(event).error();
+  woken_ = std::move(*event);
   return {};
 }
 
 void Ring::wake() {
   if (wake_pending_.exchange(true)) return;
   const int saved_errno = errno;
-  const std::uint64_t one = 1;
-  // This cannot fail: the counter is drained before it is written again, so it never overflows.
-  [[maybe_unused]] const auto written = ::write(wake_fd(), &one, sizeof one);
+  woken_.signal();
   errno = saved_errno;
 }
 
 void Ring::drain_wake_fd() {
-  std::uint64_t count;
-  [[maybe_unused]] const auto taken = ::read(wake_fd(), &count, sizeof count);
+  woken_.drain();
   // The flag is cleared after the read. The other way round, a wake() in between would be read away and leave
   // the flag set for ever. A wake() that still sees the flag is served when this run_once() returns.
   wake_pending_.exchange(false);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "io/fd.h"
+#include "io/descriptors.h"
 #include "io/result.h"
 #include "io/task.h"
 
@@ -166,9 +166,9 @@ class Ring {
 
  protected:
   Ring();
-  // Creates the eventfd behind wake(); a backend's factory calls it first.
+  // Creates the event behind wake(); a backend's factory calls it first.
   Result<void> open_wake_fd();
-  int wake_fd() const { return wake_fd_.get(); }
+  int wake_fd() const { return woken_.fd(); }
   // Queues one system call for the rest of the operation. It must not resume anything.
   virtual void submit(Operation& operation) = 0;
   // Hands queued calls to the kernel and waits for at least one completion, wake_fd() or the time to pass;
@@ -176,7 +176,7 @@ class Ring {
   virtual Result<void> wait(Clock::duration max_wait) = 0;
   // For backends: takes a result, then schedules the waiter or submits the rest.
   void complete(Operation& operation, long result);
-  // For backends: empties the eventfd after wake().
+  // For backends: drains the event after wake().
   void drain_wake_fd();
 
  private:
@@ -188,8 +188,8 @@ class Ring {
 
   WaiterQueue ready_;
   std::vector<Sleep*> sleeping_;  // a heap, the earliest first
-  Fd wake_fd_;
-  std::atomic<bool> wake_pending_ = false;  // an eventfd write is on its way: wake() need not add another
+  Event woken_;
+  std::atomic<bool> wake_pending_ = false;  // the event is signalled, or is just about to be
 };
 
 // A list of coroutines of one ring that wait for something to change. Each checks again when it is resumed.

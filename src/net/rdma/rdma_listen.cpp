@@ -1,5 +1,4 @@
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -124,7 +123,7 @@ class ListeningIds {
   // To be called when this id's device is gone.
   void remove(const rdma_cm_id* id);
   void listen_again();
-  int interrupted() const { return interrupted_.get(); }
+  int interrupted() const { return interrupted_.fd(); }
   void interrupt() const;
 
  private:
@@ -134,7 +133,7 @@ class ListeningIds {
   };
   EventChannel channel_;
   std::vector<Id> ids_;
-  io::Fd interrupted_;  // eventfd
+  io::Event interrupted_;
   Clock::time_point listen_again_;
 };
 
@@ -142,8 +141,11 @@ io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t 
   auto channel = open_event_channel();
   if (!channel) return channel.error();
   channel_ = std::move(*channel);
-  interrupted_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!interrupted_) return io::errno_error("listen for", "RDMA", errno, io::ErrorKind::connection);
+  auto interrupted = io::Event::create();
+  if (!interrupted) {
+    return io::errno_error("listen for", "RDMA", interrupted.error().code, io::ErrorKind::connection);
+  }
+  interrupted_ = std::move(*interrupted);
   io::Error last = io::plain_error(io::ErrorKind::connection, "listen for", "RDMA", "there is no port");
   for (RdmaPort& port : ports) {
     port.listen_port = 0;
@@ -184,8 +186,7 @@ void ListeningIds::listen_again() {
 }
 
 void ListeningIds::interrupt() const {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(interrupted_.get(), &one, sizeof(one));
+  interrupted_.signal();
 }
 
 // The unproven and the proven connections of one accept_all().

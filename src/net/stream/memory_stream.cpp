@@ -1,8 +1,6 @@
 #include "net/stream/memory_stream.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -12,31 +10,29 @@
 #include <utility>
 #include <vector>
 
-#include "io/fd.h"
+#include "io/descriptors.h"
 #include "io/task.h"
 
 namespace rdcp::net {
 namespace {
 
 // Either thread rings it to tell one side that there is something to look at. That side polls it through its
-// ring.
+// ring. Ringing does nothing if there is an error().
 class Bell {
  public:
-  Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), code_(fd_ ? 0 : errno) {}
-  int fd() const { return fd_.get(); }
-  // Returns the constructor's errno, or 0.
-  int code() const { return code_; }
-  // Both calls fail only if the result is the same anyway: the bell was rung more often than can be counted,
-  // or not at all.
-  void ring() { (void)::eventfd_write(fd_.get(), 1); }
-  void silence() {
-    eventfd_t count;
-    (void)::eventfd_read(fd_.get(), &count);
+  Bell() {
+    auto event = io::Event::create();
+    if (event) event_ = std::move(*event);
+    if (!event) error_ = std::move(event).error();
   }
+  const std::optional<io::Error>& error() const { return error_; }
+  int fd() const { return event_.fd(); }
+  void ring() { event_.signal(); }
+  void silence() { event_.drain(); }
 
  private:
-  io::Fd fd_;
-  int code_;
+  io::Event event_;
+  std::optional<io::Error> error_;
 };
 
 }  // namespace
@@ -188,7 +184,7 @@ class MemorySource : public Stream {
 };
 
 io::Task MemorySource::pump() {
-  if (const int code = channel_->source_bell().code()) shut(io::errno_error("eventfd", "", code));
+  if (channel_->source_bell().error()) shut(*channel_->source_bell().error());
   while (true) {
     channel_->source_bell().silence();
     take_news();
@@ -258,7 +254,7 @@ void MemoryTarget::post_credit(const Frame& credit) {
 }
 
 io::Task MemoryTarget::pump() {
-  if (const int code = channel_->target_bell().code()) shut(io::errno_error("eventfd", "", code));
+  if (channel_->target_bell().error()) shut(*channel_->target_bell().error());
   while (!shut_down() && !over()) {
     if (take_one()) {
       // The chunk is in the cache now, so its receiver should look at it before the next one arrives.
