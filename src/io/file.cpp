@@ -11,6 +11,7 @@
 #include <string>
 
 #include "io/arena.h"
+#include "io/retry.h"
 
 namespace rdcp::io {
 namespace {
@@ -113,10 +114,7 @@ Result<void> preallocate(int fd, std::uint64_t size) {
   if (size == 0 || is_in_memory_filesystem(fd)) return {};
   if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
     return errno_error("preallocate", "", EFBIG);
-  int result;
-  do {
-    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size));
-  } while (result != 0 && errno == EINTR);
+  const int result = retry_eintr([&] { return ::fallocate(fd, 0, 0, static_cast<off_t>(size)); });
   // Sandboxes that do not know the call say ENOSYS.
   if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return {};
   return errno_error("preallocate", "");

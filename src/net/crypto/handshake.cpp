@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/retry.h"
 #include "net/crypto/little_endian.h"
 #include "net/crypto/octets.h"
 
@@ -36,10 +37,7 @@ constexpr std::string_view kOnlyThere = "was told --encrypt, and this side was n
 // A request of at most 256 bytes is never interrupted by a signal once the pool is initialised
 // (getrandom(2)); before that it may be.
 bool draw_random(std::span<std::byte> into) {
-  ssize_t drawn = -1;
-  do {
-    drawn = ::getrandom(into.data(), into.size(), 0);
-  } while (drawn < 0 && errno == EINTR);
+  const ssize_t drawn = io::retry_eintr([&] { return ::getrandom(into.data(), into.size(), 0); });
   return drawn == static_cast<ssize_t>(into.size());
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "io/retry.h"
 #include "net/sockets/congestion.h"
 
 namespace rdcp::net {
@@ -113,8 +114,8 @@ std::string cause_of(const io::Error& error) {
 
 io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t& have) {
   while (have < into.size()) {
-    const ssize_t got = ::recv(socket, into.data() + have, into.size() - have, 0);
-    if (got < 0 && errno == EINTR) continue;
+    const std::span<std::byte> rest = into.subspan(have);
+    const ssize_t got = io::retry_eintr([&] { return ::recv(socket, rest.data(), rest.size(), 0); });
     if (got < 0 && errno == EAGAIN) return false;
     if (got <= 0) {
       const int code = got < 0 ? errno : 0;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/arena.h"
+#include "io/retry.h"
 #include "tree/agent/agent_loop.h"
 #include "tree/doctor/examine.h"
 #include "tree/resume/clean.h"
@@ -78,8 +79,7 @@ bool Agent::serve() {
   if (!control_.buffered()) {
     std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
                                   pollfd{place_.signal_fd, POLLIN, 0}};
-    const int n = ::poll(watched.data(), watched.size(), next_timeout_ms());
-    if (n < 0 && errno != EINTR) return false;
+    if (!io::wait_for_events(watched, next_timeout_ms())) return false;
     if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
       copy_over_.drain();

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "io/arena.h"
+#include "io/retry.h"
+#include "io/whole_range.h"
 
 namespace rdcp::tree {
 namespace {
@@ -193,14 +195,9 @@ bool Checker::digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::sp
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   if (static_cast<std::uint64_t>(status.st_size) != entry.size) return false;
-  std::size_t done = 0;
-  while (done < entry.size) {
-    const ssize_t n = ::pread(fd.get(), buffer.data() + done, entry.size - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  entry.digest = io::digest_of(buffer.first(done)).bytes;
+  const std::span<std::byte> content = buffer.first(entry.size);
+  if (io::read_range(fd.get(), content, 0) != static_cast<ssize_t>(content.size())) return false;
+  entry.digest = io::digest_of(content).bytes;
   return true;
 }
 
@@ -295,8 +292,8 @@ std::optional<std::uint64_t> Checker::digest_extent(const io::RingFile& file, io
     const std::size_t wanted =
         file.direct ? io::round_up(std::min<std::uint64_t>(buffer.size(), before + left), io::kPageBytes)
                     : std::min<std::uint64_t>(kCachedBytes, left);
-    const ssize_t n = ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(at - before));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = io::retry_eintr(
+        [&] { return ::pread(file.fd, buffer.data(), wanted, static_cast<off_t>(at - before)); });
     if (n < 0) return std::nullopt;
     const auto there = static_cast<std::uint64_t>(n);
     const std::size_t bytes = there > before ? std::min(there - before, left) : 0;

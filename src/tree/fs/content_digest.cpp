@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <span>
 
+#include "io/retry.h"
+
 namespace rdcp::tree {
 
 std::optional<io::Digest> digest_of_file(int fd, std::uint64_t size, std::vector<std::byte>& buffer,
@@ -16,9 +18,9 @@ std::optional<io::Digest> digest_of_file(int fd, std::uint64_t size, std::vector
   for (;;) {
     std::size_t filled = 0;
     while (filled < kBlockBytes) {
-      const ssize_t n =
-          ::pread(fd, buffer.data() + filled, kBlockBytes - filled, static_cast<off_t>(offset + filled));
-      if (n < 0 && errno == EINTR) continue;
+      const ssize_t n = io::retry_eintr([&] {
+        return ::pread(fd, buffer.data() + filled, kBlockBytes - filled, static_cast<off_t>(offset + filled));
+      });
       if (n < 0) return std::nullopt;
       filled += static_cast<std::size_t>(n);
       if (n == 0 || (offset + filled == size && filled < kBlockBytes)) break;

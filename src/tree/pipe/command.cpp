@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "io/retry.h"
+
 namespace rdcp::tree {
 
 using Clock = std::chrono::steady_clock;
@@ -74,8 +76,8 @@ io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int
   // WNOWAIT does not reap the child, and until it is reaped the number of its process group is surely ours.
   auto waiter = io::Thread::start("a thread that waits for a command", [raw = command.get()] {
     siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(raw->pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
+    (void)io::retry_eintr(
+        [&] { return ::waitid(P_PID, static_cast<id_t>(raw->pid_), &info, WEXITED | WNOWAIT); });
     raw->status_ = status_of(info);
     raw->ended_.signal();
   });
@@ -137,9 +139,7 @@ void Command::kill_unwatched() {
 void Command::reap() {
   if (reaped_) return;
   if (guard_) guard_->release();
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  (void)io::retry_eintr([this] { return ::waitpid(pid_, nullptr, 0); });
   reaped_ = true;
 }
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/retry.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -48,8 +50,7 @@ void keep_only(int socket, int input) {
   keep_only(socket, input);
   for (;;) {
     char word = 0;
-    const ssize_t n = ::read(0, &word, 1);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = io::retry_eintr([&] { return ::read(0, &word, 1); });
     if (n > 0 && word == kEndInput) ::close(1);
     if (n > 0 && word == kRelease) ::_exit(0);
     if (n <= 0) break;
@@ -83,8 +84,7 @@ io::Result<CommandGuard> CommandGuard::start(pid_t group, int input) {
 
 // An error is ignored: the guard may have been killed with the group.
 void CommandGuard::tell(char word) {
-  while (::send(socket_.get(), &word, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  (void)io::retry_eintr([&] { return ::send(socket_.get(), &word, 1, MSG_NOSIGNAL); });
 }
 
 void CommandGuard::end_input() {
@@ -94,8 +94,7 @@ void CommandGuard::end_input() {
 void CommandGuard::release() {
   if (pid_ <= 0) return;
   tell(kRelease);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  (void)io::retry_eintr([this] { return ::waitpid(pid_, nullptr, 0); });
   pid_ = -1;
   socket_.reset();
 }

@@ -7,6 +7,7 @@
 #include <climits>
 #include <string_view>
 
+#include "io/retry.h"
 #include "tree/pipe/command.h"
 
 namespace rdcp::tree {
@@ -34,8 +35,7 @@ io::Result<std::string> printed_by_shell(const std::string& text, mode_t umask) 
   std::string printed;
   char bytes[PATH_MAX];
   for (;;) {
-    const ssize_t n = ::read(out.get(), bytes, sizeof bytes);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = io::retry_eintr([&] { return ::read(out.get(), bytes, sizeof bytes); });
     if (n <= 0 || printed.size() > PATH_MAX) return printed;
     printed.append(bytes, static_cast<std::size_t>(n));
   }

@@ -3,6 +3,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/retry.h"
+
 namespace rdcp::tree {
 
 io::Result<io::Fd> Relay::open() {
@@ -17,10 +19,7 @@ io::Result<io::Fd> Relay::open() {
 
 void Relay::forward() {
   char bytes[16 << 10];
-  ssize_t n;
-  do {
-    n = ::read(socket_.get(), bytes, sizeof bytes);
-  } while (n < 0 && errno == EINTR);
+  const ssize_t n = io::retry_eintr([&] { return ::read(socket_.get(), bytes, sizeof bytes); });
   if (n <= 0) reading_ = false;
   RelayedBytes message;
   message.channel = channel_;
@@ -35,8 +34,8 @@ void Relay::deliver(const std::string& bytes) {
   if (bytes.empty()) ::shutdown(socket_.get(), SHUT_WR);
   std::size_t sent = 0;
   while (sent < bytes.size()) {
-    const ssize_t n = ::send(socket_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = io::retry_eintr(
+        [&] { return ::send(socket_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL); });
     if (n < 0) return;
     sent += static_cast<std::size_t>(n);
   }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "io/descriptors.h"
+#include "io/retry.h"
 #include "io/thread.h"
 #include "tree/agent/agent.h"
 #include "tree/guards/orders.h"
@@ -246,7 +247,7 @@ bool Segment::turn() {
       {command_ && !command_->status() ? command_->ended_fd() : -1, POLLIN, 0},
   };
   const int timeout_ms = control_.buffered() ? 0 : 1000;
-  if (::poll(watched.data(), watched.size(), timeout_ms) < 0 && errno != EINTR) return false;
+  if (!io::wait_for_events(watched, timeout_ms)) return false;
   if (watched[1].revents != 0 || Clock::now() - heard_ > kSilenceMax) return false;
   if (watched[2].revents != 0) input_.relay().forward();
   if (watched[3].revents != 0) output_.relay().forward();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "io/retry.h"
 #include "io/write_all.h"
 #include "net/crypto/little_endian.h"
 
@@ -167,13 +168,14 @@ Result<std::optional<RawMessage>> ControlChannel::receive() {
 Result<RawMessage> ControlChannel::wait(std::chrono::steady_clock::time_point deadline) {
   for (;;) {
     if (!buffered()) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
       pollfd entry{in_.get(), POLLIN, 0};
-      const int n = ::poll(&entry, 1, static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000)));
+      const int n = io::retry_eintr([&] {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        return ::poll(&entry, 1, static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000)));
+      });
       if (n == 0) return io::plain_error(ErrorKind::unreachable, "wait for", peer_, "no answer");
-      if (n < 0 && errno != EINTR) return io::errno_error("poll", peer_, errno, ErrorKind::connection);
-      if (n < 0) continue;
+      if (n < 0) return io::errno_error("poll", peer_, errno, ErrorKind::connection);
     }
     auto message = receive();
     if (!message) return std::move(message).error();

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "io/whole_range.h"
 #include "net/crypto/little_endian.h"
 
 namespace rdcp::tree {
@@ -53,19 +54,7 @@ std::uint64_t check_of_record(const std::byte* record, std::uint64_t header_chec
 
 // Returns false unless all bytes were read.
 bool read_at(int fd, std::span<std::byte> into, std::uint64_t offset) {
-  while (!into.empty()) {
-    const ssize_t n = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    into = into.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return true;
-}
-
-bool write_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {
-  return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
-         static_cast<ssize_t>(bytes.size());
+  return io::read_range(fd, into, offset) == static_cast<ssize_t>(into.size());
 }
 
 }  // namespace
@@ -159,7 +148,7 @@ bool Journal::start(const SourceState& source, std::uint64_t part_inode) {
   header_check_ = io::check_of(std::span(bytes).first<kHeaderCheckAt>());
   store_le(bytes.data() + kHeaderCheckAt, header_check_);
   size_ = source.size;
-  return write_at(file_.get(), bytes, 0);
+  return io::write_range(file_.get(), bytes, 0) == 0;
 }
 
 void Journal::add(std::uint64_t offset, std::uint64_t length, const io::Digest& digest) {
@@ -179,7 +168,7 @@ void Journal::append(std::uint64_t offset, std::uint64_t length_and_kind, const 
   store_le(bytes.data() + kStampAt, stamp_.value_or(0));
   std::memcpy(bytes.data() + kDigestAt, digest.bytes.data(), sizeof digest.bytes);
   store_le(bytes.data() + kCheckAt, check_of_record(bytes.data(), header_check_));
-  (void)write_at(file_.get(), bytes, kHeaderBytes + place * kRecordBytes);
+  (void)io::write_range(file_.get(), bytes, kHeaderBytes + place * kRecordBytes);
 }
 
 // To be called with the mutex held, or before any other thread knows the journal.

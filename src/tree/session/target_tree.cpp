@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "io/whole_range.h"
 #include "tree/fs/beneath.h"
 #include "tree/fs/heard_close.h"
 #include "tree/fs/special.h"
@@ -18,21 +19,6 @@
 
 namespace rdcp::tree {
 namespace {
-
-// Every byte at its place. An Error keeps the errno (ENOSPC, EDQUOT, EIO).
-io::Result<void> write_block(int fd, std::span<const std::byte> bytes, std::uint64_t offset,
-                             std::string_view subject) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return io::errno_error("write", subject);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-    offset += static_cast<std::uint64_t>(written);
-  }
-  return {};
-}
 
 // The entry's content into an empty file, holes left out. A peer that sends other than it announced is told
 // so.
@@ -48,7 +34,9 @@ io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& conten
     if (offset < end || offset > entry.size || bytes.size() > entry.size - offset) {
       return io::plain_error(io::ErrorKind::protocol, "write", subject, "content outside the announced size");
     }
-    if (auto written = write_block(fd, bytes, offset, subject); !written) return written;
+    if (const int code = io::write_range(fd, bytes, offset); code != 0) {
+      return io::errno_error("write", subject, code);
+    }
     if (blocks != nullptr) blocks->push_back(**block);
     filled += bytes.size();
     end = offset + bytes.size();

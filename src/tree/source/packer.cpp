@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/whole_range.h"
 #include "tree/source/stability.h"
 #include "tree/source/sum_teller.h"
 #include "tree/walk/travels.h"
@@ -18,19 +19,6 @@ namespace {
 // libarchive loses the directory of a sparse entry whose path does not fit into a ustar header, to which it
 // adds a component of its own. Such a file goes alone.
 constexpr std::size_t kSparsePathMax = 80;
-
-// Up to `wanted` bytes from the start; -1 with errno on failure.
-ssize_t read_from_start(int fd, std::byte* to, std::size_t wanted) {
-  std::size_t done = 0;
-  while (done < wanted) {
-    const ssize_t n = ::pread(fd, to + done, wanted - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  return static_cast<ssize_t>(done);
-}
 
 }  // namespace
 
@@ -154,7 +142,7 @@ Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status,
     const auto size = static_cast<std::size_t>(before.st_size);
     if (size >= scratch_.size()) return Read::too_large;
     const std::size_t wanted = size == 0 ? scratch_.size() : size + 1;
-    const ssize_t n = read_from_start(fd, scratch_.data(), wanted);
+    const ssize_t n = io::read_range(fd, std::span(scratch_).first(wanted), 0);
     if (n < 0 || ::fstat(fd, &status) != 0) return Read::failed;
     bytes = static_cast<std::size_t>(n);
     const bool same = unchanged(before, status);

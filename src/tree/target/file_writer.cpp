@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/retry.h"
+
 namespace rdcp::tree {
 
 using io::ErrorKind;
@@ -116,8 +118,8 @@ AckStatus FileWriter::copy_range(const net::Frame& frame) {
   auto in = static_cast<off64_t>(frame.offset);
   auto out = in;
   for (std::uint64_t left = cloned ? 0 : length; left > 0;) {
-    const ssize_t n = ::copy_file_range(static_cast<int>(from), &in, to, &out, left, 0);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n =
+        io::retry_eintr([&] { return ::copy_file_range(static_cast<int>(from), &in, to, &out, left, 0); });
     // A source that has become shorter is met again, and reported, when the rest is read as data.
     if (n <= 0 && (n == 0 || errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)) {
       return AckStatus::unsupported;

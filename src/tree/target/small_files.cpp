@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "io/whole_range.h"
 #include "io/write_all.h"
 
 namespace rdcp::tree {
@@ -70,18 +71,6 @@ int SmallFiles::write_in_order(std::span<const std::byte> bytes) const {
                        {.before = {}, .give_up = [&session] { return session.stopped(); }});
 }
 
-int SmallFiles::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  const int fd = context_.session.place.in_place.get();
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return 0;
-}
-
 // A small file for a device, a FIFO or standard output.
 io::Result<void> SmallFiles::write_in_place(ArchiveReader& content) const {
   const TargetPlace& place = context_.session.place;
@@ -90,7 +79,8 @@ io::Result<void> SmallFiles::write_in_place(ArchiveReader& content) const {
     if (!block) return block.error();
     if (!*block) return {};
     const auto& [bytes, offset] = **block;
-    const int code = place.ordered ? write_in_order(bytes) : write_at(bytes, offset);
+    const int code =
+        place.ordered ? write_in_order(bytes) : io::write_range(place.in_place.get(), bytes, offset);
     if (code != 0) return io::errno_error("write", place.name, code);
   }
 }

@@ -27,7 +27,6 @@ class SmallFiles {
  private:
   io::Result<void> write_in_place(ArchiveReader& content) const;
   int write_in_order(std::span<const std::byte> bytes) const;
-  int write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   TargetContext& context_;
   ArchiveReader reader_;
