@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/bytes.h"
 #include "io/retry.h"
-#include "net/crypto/little_endian.h"
 #include "net/crypto/octets.h"
 
 namespace rdcp::net {
@@ -50,8 +50,8 @@ io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcr
   std::array<std::byte, kConnectorLabel.size() + kIntegerBytes + kSaltBytes + 2 * kNonceBytes> message;
   const auto* text = reinterpret_cast<const std::byte*>(label.data());
   std::byte* end = std::copy(text, text + label.size(), message.data());
-  store_le(end, transcript.version);
-  store_le(end + 2, transcript.stream_index);
+  io::store_le(end, transcript.version);
+  io::store_le(end + 2, transcript.stream_index);
   end[4] = static_cast<std::byte>(transcript.connector_sealing);
   end[5] = static_cast<std::byte>(transcript.listener_sealing);
   end = std::ranges::copy(transcript.salt, end + kIntegerBytes).out;
@@ -109,7 +109,7 @@ std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
   if (message.size() < kRefusalBytes || !std::ranges::equal(message.first<kVersionAt>(), kMagic, same)) {
     return std::nullopt;
   }
-  const auto version = load_le<std::uint16_t>(message.data() + kVersionAt);
+  const auto version = io::load_le<std::uint16_t>(message.data() + kVersionAt);
   return version == kProtocolVersion ? std::nullopt : std::optional(version);
 }
 
@@ -122,7 +122,7 @@ io::Error version_error(std::uint16_t theirs) {
 std::array<std::byte, kRefusalBytes> version_refusal() {
   std::array<std::byte, kRefusalBytes> message{};
   std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
-  store_le(message.data() + kVersionAt, kProtocolVersion);
+  io::store_le(message.data() + kVersionAt, kProtocolVersion);
   return message;
 }
 
@@ -155,8 +155,8 @@ Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
 std::array<std::byte, kHelloBytes> Connector::hello() const {
   std::array<std::byte, kHelloBytes> message{};
   std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
-  store_le(message.data() + kVersionAt, kProtocolVersion);
-  store_le(
+  io::store_le(message.data() + kVersionAt, kProtocolVersion);
+  io::store_le(
       message.data() + kIndexAt,
       static_cast<std::uint16_t>(transcript_.stream_index | transcript_.connector_sealing << kSealingShift));
   std::ranges::copy(transcript_.connector_nonce, message.begin() + kNonceAt);
@@ -217,7 +217,7 @@ io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
     return refusal("does not speak rdcp", io::ErrorKind::protocol);
   }
   if (const auto theirs = other_version(hello)) return version_error(*theirs);
-  const auto index = load_le<std::uint16_t>(hello.data() + kIndexAt);
+  const auto index = io::load_le<std::uint16_t>(hello.data() + kIndexAt);
   transcript_.stream_index = index & kStreamIndexMax;
   transcript_.connector_sealing = static_cast<std::uint8_t>(index >> kSealingShift);
   if (transcript_.stream_index >= stream_count) {

@@ -8,7 +8,7 @@
 #include <cassert>
 #include <string_view>
 
-#include "net/crypto/little_endian.h"
+#include "io/bytes.h"
 #include "net/crypto/octets.h"
 #include "net/crypto/wide_aes.h"
 
@@ -51,8 +51,8 @@ io::Result<SealKeys> derive_seal_keys(std::span<const std::byte> session_key, co
   std::array<std::byte, kSealLabel.size() + 6> info{};
   const auto* label = reinterpret_cast<const std::byte*>(kSealLabel.data());
   std::byte* at = std::copy(label, label + kSealLabel.size(), info.data());
-  store_le(at, context.version);
-  store_le(at + 2, context.stream_index);
+  io::store_le(at, context.version);
+  io::store_le(at + 2, context.stream_index);
   at[4] = static_cast<std::byte>(context.cipher);
 
   SealKeys keys{.cipher = context.cipher};
@@ -100,8 +100,8 @@ io::Result<void> SealState::next() {
 
 SealNonce SealState::nonce(SealPart part) const {
   SealNonce nonce;
-  store_le(nonce.data(), static_cast<std::uint32_t>(part));
-  store_le(nonce.data() + sizeof(std::uint32_t), number_);
+  io::store_le(nonce.data(), static_cast<std::uint32_t>(part));
+  io::store_le(nonce.data() + sizeof(std::uint32_t), number_);
   return nonce;
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/crypto/little_endian.h"
+#include "io/bytes.h"
 
 namespace rdcp::net {
 namespace {
@@ -51,10 +51,10 @@ std::string description_of(bool source, RdmaConnection& connection) {
 std::array<std::byte, kRegionBytes> encode(const SlotRegion& region) {
   std::array<std::byte, kRegionBytes> message{};
   std::ranges::transform(kRegionMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
-  store_le(message.data() + kAddressAt, region.address);
-  store_le(message.data() + kSlotBytesAt, region.slot_bytes);
-  store_le(message.data() + kSlotsAt, region.slots);
-  store_le(message.data() + kRkeyAt, region.rkey);
+  io::store_le(message.data() + kAddressAt, region.address);
+  io::store_le(message.data() + kSlotBytesAt, region.slot_bytes);
+  io::store_le(message.data() + kSlotsAt, region.slots);
+  io::store_le(message.data() + kRkeyAt, region.rkey);
   return message;
 }
 
@@ -62,13 +62,13 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message) {
   const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
   if (message.size() != kRegionBytes ||
       !std::ranges::equal(message.first(kRegionMagic.size()), kRegionMagic, same) ||
-      load_le<std::uint32_t>(message.data() + kRegionMagic.size()) != 0) {
+      io::load_le<std::uint32_t>(message.data() + kRegionMagic.size()) != 0) {
     return io::plain_error(io::ErrorKind::protocol, "decode", "region", "not a region");
   }
-  return SlotRegion{load_le<std::uint64_t>(message.data() + kAddressAt),
-                    load_le<std::uint64_t>(message.data() + kSlotBytesAt),
-                    load_le<std::uint32_t>(message.data() + kSlotsAt),
-                    load_le<std::uint32_t>(message.data() + kRkeyAt)};
+  return SlotRegion{io::load_le<std::uint64_t>(message.data() + kAddressAt),
+                    io::load_le<std::uint64_t>(message.data() + kSlotBytesAt),
+                    io::load_le<std::uint32_t>(message.data() + kSlotsAt),
+                    io::load_le<std::uint32_t>(message.data() + kRkeyAt)};
 }
 
 std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_t slots,

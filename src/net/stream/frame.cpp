@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "net/crypto/little_endian.h"
+#include "io/bytes.h"
 
 namespace rdcp::net {
 namespace {
@@ -144,25 +144,26 @@ FrameBytes encode(const Frame& frame) {
   assert(known(frame.kind) && fault_of(frame) == nullptr);
   FrameBytes bytes{};
   const bool has_status = frame.kind == FrameKind::credit;
-  store_le(bytes.data(), kMagic);
+  io::store_le(bytes.data(), kMagic);
   bytes[kKindAt] = static_cast<std::byte>(frame.kind);
   bytes[kFlagsAt] = static_cast<std::byte>(frame.flags);
   bytes[kStatusAt] = has_status ? static_cast<std::byte>(frame.status) : std::byte{0};
-  store_le(bytes.data() + kSlotAt, frame.slot);
-  store_le(bytes.data() + kLengthAt, frame.length);
-  store_le(bytes.data() + kFileIdAt, frame.file_id);
-  store_le(bytes.data() + kOffsetAt, frame.offset);
+  io::store_le(bytes.data() + kSlotAt, frame.slot);
+  io::store_le(bytes.data() + kLengthAt, frame.length);
+  io::store_le(bytes.data() + kFileIdAt, frame.file_id);
+  io::store_le(bytes.data() + kOffsetAt, frame.offset);
   std::ranges::copy(frame.digest.bytes, bytes.begin() + kDigestAt);
   std::ranges::copy(frame.extra.bytes, bytes.begin() + kExtraAt);
-  store_le(bytes.data() + kPackedAt, frame.packed);
+  io::store_le(bytes.data() + kPackedAt, frame.packed);
   std::ranges::copy(frame.tag, bytes.begin() + kTagAt);
-  store_le(bytes.data() + kCheckAt, io::check_of(std::span(bytes).first<kCheckAt>()));
+  io::store_le(bytes.data() + kCheckAt, io::check_of(std::span(bytes).first<kCheckAt>()));
   return bytes;
 }
 
 io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes) {
-  if (load_le<std::uint32_t>(bytes.data()) != kMagic) return bad_frame("not a frame (wrong magic number)");
-  if (load_le<std::uint64_t>(bytes.data() + kCheckAt) != io::check_of(bytes.first<kCheckAt>())) {
+  if (io::load_le<std::uint32_t>(bytes.data()) != kMagic)
+    return bad_frame("not a frame (wrong magic number)");
+  if (io::load_le<std::uint64_t>(bytes.data() + kCheckAt) != io::check_of(bytes.first<kCheckAt>())) {
     return bad_frame("damaged frame (wrong check)");
   }
   Frame frame;
@@ -175,13 +176,13 @@ io::Result<Frame> decode(std::span<const std::byte, kFrameBytes> bytes) {
     return bad_frame("a status where none belongs");
   }
   frame.flags = static_cast<std::uint8_t>(bytes[kFlagsAt]);
-  frame.slot = load_le<std::uint32_t>(bytes.data() + kSlotAt);
-  frame.length = load_le<std::uint32_t>(bytes.data() + kLengthAt);
-  frame.file_id = load_le<std::uint64_t>(bytes.data() + kFileIdAt);
-  frame.offset = load_le<std::uint64_t>(bytes.data() + kOffsetAt);
+  frame.slot = io::load_le<std::uint32_t>(bytes.data() + kSlotAt);
+  frame.length = io::load_le<std::uint32_t>(bytes.data() + kLengthAt);
+  frame.file_id = io::load_le<std::uint64_t>(bytes.data() + kFileIdAt);
+  frame.offset = io::load_le<std::uint64_t>(bytes.data() + kOffsetAt);
   std::ranges::copy(bytes.subspan<kDigestAt, 16>(), frame.digest.bytes.begin());
   std::ranges::copy(bytes.subspan<kExtraAt, 16>(), frame.extra.bytes.begin());
-  frame.packed = load_le<std::uint32_t>(bytes.data() + kPackedAt);
+  frame.packed = io::load_le<std::uint32_t>(bytes.data() + kPackedAt);
   std::ranges::copy(bytes.subspan<kTagAt, kTagBytes>(), frame.tag.begin());
   const auto zeros = bytes.subspan<kZerosAt, kTagAt - kZerosAt>();
   const bool padded = std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; });

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <limits>
 #include <vector>
 
-#include "net/crypto/little_endian.h"
+#include "io/bytes.h"
 #include "net/stream/frame.h"
-#include "tree/pages/page_reader.h"
 
 namespace rdcp::tree {
-
-using net::load_le;
-using net::store_le;
 
 namespace {
 
@@ -30,49 +25,23 @@ enum : std::uint8_t {
   kAllFlags = 31,
 };
 
-// Writes into a slot as long as there is room.
-class Sink {
- public:
-  Sink(std::span<std::byte> slot, std::size_t used) : slot_(slot), used_(used) {}
-  template <class T>
-  void number(T value) {
-    if (!has_room(sizeof value)) return;
-    store_le(slot_.data() + used_, value);
-    used_ += sizeof value;
-  }
-  void bytes(const void* from, std::size_t length) {
-    if (!has_room(length)) return;
-    if (length > 0) std::memcpy(slot_.data() + used_, from, length);
-    used_ += length;
-  }
-  void digest(const io::Digest& digest) { bytes(digest.bytes.data(), digest.bytes.size()); }
-  // A name that is too long is left out, as if it were unknown.
-  void short_text(const std::string& text) {
-    const std::size_t length = text.size() > kShortMax ? 0 : text.size();
-    number(static_cast<std::uint8_t>(length));
-    bytes(text.data(), length);
-  }
-  void acl(const std::vector<AclLine>& lines) {
-    number(static_cast<std::uint16_t>(lines.size()));
-    for (const AclLine& line : lines) {
-      number(static_cast<std::uint8_t>(line.tag));
-      number(line.permissions);
-      number(line.id);
-      short_text(line.name);
-    }
-  }
-  bool full() const { return full_; }
-  std::size_t used() const { return used_; }
+// A short text has its length before it, in one byte. One that is too long is left out, as if it were
+// unknown.
+void put_short(io::ByteWriter& to, const std::string& text) {
+  const std::string_view kept = text.size() > kShortMax ? std::string_view() : text;
+  to.number(static_cast<std::uint8_t>(kept.size()));
+  to.text(kept);
+}
 
- private:
-  bool has_room(std::size_t length) {
-    full_ = full_ || slot_.size() - used_ < length;
-    return !full_;
+void put_acl(io::ByteWriter& to, const std::vector<AclLine>& lines) {
+  to.number(static_cast<std::uint16_t>(lines.size()));
+  for (const AclLine& line : lines) {
+    to.number(static_cast<std::uint8_t>(line.tag));
+    to.number(line.permissions);
+    to.number(line.id);
+    put_short(to, line.name);
   }
-  std::span<std::byte> slot_;
-  std::size_t used_;
-  bool full_ = false;
-};
+}
 
 bool same_owner(const Entry& a, const Entry& b) {
   return a.uid == b.uid && a.gid == b.gid && a.user == b.user && a.group == b.group;
@@ -88,20 +57,20 @@ std::uint8_t flags_of(const Question& question, bool same_owner) {
   return static_cast<std::uint8_t>(flags);
 }
 
-void put_type(Sink& sink, const Question& question) {
+void put_type(io::ByteWriter& to, const Question& question) {
   const Entry& entry = question.entry;
   switch (entry.type) {
     case EntryType::file:
-      return sink.number(entry.size);
+      return to.number(entry.size);
     case EntryType::hard_link:
-      sink.number(static_cast<std::uint8_t>(question.linked));
+      to.number(static_cast<std::uint8_t>(question.linked));
       [[fallthrough]];
     case EntryType::symlink:
-      sink.number(static_cast<std::uint32_t>(entry.link_target.size()));
-      return sink.bytes(entry.link_target.data(), entry.link_target.size());
+      to.number(static_cast<std::uint32_t>(entry.link_target.size()));
+      return to.text(entry.link_target);
     case EntryType::char_device:
     case EntryType::block_device:
-      return sink.number(static_cast<std::uint64_t>(entry.device));
+      return to.number(static_cast<std::uint64_t>(entry.device));
     default:
       return;
   }
@@ -112,12 +81,11 @@ bool fits_format(const Entry& entry) {
          entry.access_acl.size() <= kAclLinesMax && entry.default_acl.size() <= kAclLinesMax;
 }
 
-// A short text has its length before it, in one byte.
-void take_short(PageReader& from, std::string& to) {
+void take_short(io::ByteReader& from, std::string& to) {
   to = from.text(from.number<std::uint8_t>());
 }
 
-const char* take_path(PageReader& from, const AdmittedNames& names, std::string& path) {
+const char* take_path(io::ByteReader& from, const AdmittedNames& names, std::string& path) {
   const auto shared = from.number<std::uint32_t>();
   const auto further = from.number<std::uint32_t>();
   if (shared > path.size()) return "a path that shares what is not there";
@@ -127,7 +95,7 @@ const char* take_path(PageReader& from, const AdmittedNames& names, std::string&
   return names.fault_of(path);
 }
 
-const char* take_owner(PageReader& from, Entry& entry) {
+const char* take_owner(io::ByteReader& from, Entry& entry) {
   entry.uid = from.number<std::uint32_t>();
   entry.gid = from.number<std::uint32_t>();
   take_short(from, entry.user);
@@ -136,7 +104,7 @@ const char* take_owner(PageReader& from, Entry& entry) {
   return entry.uid == kNobody || entry.gid == kNobody ? "impossible owner" : nullptr;
 }
 
-const char* take_link(PageReader& from, const AdmittedNames& names, Question& question) {
+const char* take_link(io::ByteReader& from, const AdmittedNames& names, Question& question) {
   Entry& entry = question.entry;
   if (entry.type == EntryType::hard_link) {
     question.linked = static_cast<EntryType>(from.number<std::uint8_t>());
@@ -153,7 +121,7 @@ const char* take_link(PageReader& from, const AdmittedNames& names, Question& qu
   return is_name && names.fault_of(entry.link_target) != nullptr ? "unsafe hard link" : nullptr;
 }
 
-const char* take_acl(PageReader& from, std::vector<AclLine>& lines) {
+const char* take_acl(io::ByteReader& from, std::vector<AclLine>& lines) {
   const auto count = from.number<std::uint16_t>();
   if (count > kAclLinesMax) return "too long an ACL";
   for (std::size_t i = 0; i < count && !from.cut(); ++i) {
@@ -176,7 +144,8 @@ io::Error bad_page(const char* fault) {
 void QuestionWriter::begin(std::span<std::byte> slot) {
   assert(slot.size() > kHeaderBytes);
   slot_ = slot;
-  used_ = kHeaderBytes;
+  to_ = io::ByteWriter(slot);
+  to_.number(std::uint32_t{0});  // finish() puts the count here
   count_ = 0;
   path_.clear();
   owner_ = {};
@@ -189,30 +158,30 @@ bool QuestionWriter::add(const Question& question) {
   const std::uint8_t flags = flags_of(question, owner_known);
   const auto differs = std::ranges::mismatch(entry.path, path_).in1;
   const auto shared = static_cast<std::size_t>(differs - entry.path.begin());
-  Sink sink(slot_, used_);
-  sink.number(static_cast<std::uint8_t>(entry.type));
-  sink.number(flags);
-  sink.number(static_cast<std::uint32_t>(shared));
-  sink.number(static_cast<std::uint32_t>(entry.path.size() - shared));
-  sink.bytes(entry.path.data() + shared, entry.path.size() - shared);
-  sink.number(static_cast<std::uint16_t>(entry.mode));
+  io::ByteWriter to = to_;
+  to.number(static_cast<std::uint8_t>(entry.type));
+  to.number(flags);
+  to.number(static_cast<std::uint32_t>(shared));
+  to.number(static_cast<std::uint32_t>(entry.path.size() - shared));
+  to.text(std::string_view(entry.path).substr(shared));
+  to.number(static_cast<std::uint16_t>(entry.mode));
   if (!owner_known) {
-    sink.number(entry.uid);
-    sink.number(entry.gid);
-    sink.short_text(entry.user);
-    sink.short_text(entry.group);
+    to.number(entry.uid);
+    to.number(entry.gid);
+    put_short(to, entry.user);
+    put_short(to, entry.group);
   }
-  sink.number(static_cast<std::uint64_t>(entry.mtime.seconds));
-  sink.number(entry.mtime.nanoseconds);
-  put_type(sink, question);
-  if ((flags & kHasXattrs) != 0) sink.digest(question.xattrs);
-  if ((flags & kHasContent) != 0) sink.digest(*question.content);
+  to.number(static_cast<std::uint64_t>(entry.mtime.seconds));
+  to.number(entry.mtime.nanoseconds);
+  put_type(to, question);
+  if ((flags & kHasXattrs) != 0) to.digest(question.xattrs);
+  if ((flags & kHasContent) != 0) to.digest(*question.content);
   if ((flags & kHasAcls) != 0) {
-    sink.acl(entry.access_acl);
-    sink.acl(entry.default_acl);
+    put_acl(to, entry.access_acl);
+    put_acl(to, entry.default_acl);
   }
-  if (sink.full()) return false;
-  used_ = sink.used();
+  if (to.full()) return false;
+  to_ = to;
   path_ = entry.path;
   if (!owner_known) {
     owner_.uid = entry.uid;
@@ -225,13 +194,13 @@ bool QuestionWriter::add(const Question& question) {
 }
 
 std::size_t QuestionWriter::finish() {
-  store_le(slot_.data(), static_cast<std::uint32_t>(count_));
-  return used_;
+  io::store_le(slot_.data(), static_cast<std::uint32_t>(count_));
+  return to_.used();
 }
 
 io::Result<void> QuestionReader::open(std::span<const std::byte> page) {
   if (page.size() < kHeaderBytes) return bad_page("too short");
-  left_ = load_le<std::uint32_t>(page.data());
+  left_ = io::load_le<std::uint32_t>(page.data());
   rest_ = page.subspan(kHeaderBytes);
   if (left_ == 0 || left_ > net::Verdicts::kCount) return bad_page("impossible number of entries");
   return {};
@@ -248,7 +217,7 @@ io::Result<bool> QuestionReader::next(Question& question) {
 }
 
 const char* QuestionReader::take(Question& question) {
-  PageReader from(rest_);
+  io::ByteReader from(rest_);
   Entry& entry = question.entry;
   const auto type = from.number<std::uint8_t>();
   const auto flags = from.number<std::uint8_t>();

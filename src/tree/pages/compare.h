@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "io/bytes.h"
 #include "io/digest.h"
 #include "io/result.h"
 #include "tree/guards/admitted_names.h"
@@ -46,7 +47,7 @@ class QuestionWriter {
 
  private:
   std::span<std::byte> slot_;
-  std::size_t used_ = 0;
+  io::ByteWriter to_;
   std::size_t count_ = 0;
   std::string path_;
   Entry owner_;  // only the last question's owner

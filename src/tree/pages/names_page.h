@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/bytes.h"
 #include "io/digest.h"
 #include "io/result.h"
 #include "tree/guards/admitted_names.h"
@@ -69,12 +70,8 @@ class NamesWriter {
   std::size_t finish();
 
  private:
-  bool has_room(std::size_t bytes) const { return slot_.size() - used_ >= bytes; }
-  void put(std::string_view bytes);
-  template <class T>
-  void number(T value);
-  std::span<std::byte> slot_;
-  std::size_t used_ = 0;
+  std::span<std::byte> slot_;  // of begin_sums()
+  io::ByteWriter to_;
   std::uint32_t sums_ = 0;
   bool is_sums_ = false;
 };

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "net/crypto/little_endian.h"
+#include "io/bytes.h"
 #include "tree/pages/chunker.h"
 
 namespace rdcp::tree {
@@ -46,9 +46,9 @@ std::size_t Probe::bytes_of(Form form, std::size_t pieces) {
 }
 
 void Probe::put_head(std::span<std::byte> slot, Form form, std::uint64_t length, std::uint64_t size) {
-  net::store_le(slot.data() + kLengthAt, length);
-  net::store_le(slot.data() + kSizeAt, static_cast<std::uint32_t>(size));
-  net::store_le(slot.data() + kFormAt, static_cast<std::uint32_t>(form));
+  io::store_le(slot.data() + kLengthAt, length);
+  io::store_le(slot.data() + kSizeAt, static_cast<std::uint32_t>(size));
+  io::store_le(slot.data() + kFormAt, static_cast<std::uint32_t>(form));
 }
 
 void Probe::put_digest(std::span<std::byte> slot, std::size_t index, const io::Digest& digest) {
@@ -59,7 +59,7 @@ void Probe::put_chunk(std::span<std::byte> slot, std::size_t index, const io::Di
                       std::uint64_t length) {
   std::byte* to = slot.data() + bytes_of(Form::chunks, index);
   std::ranges::copy(digest.bytes, to);
-  net::store_le(to + sizeof digest.bytes, static_cast<std::uint32_t>(length));
+  io::store_le(to + sizeof digest.bytes, static_cast<std::uint32_t>(length));
 }
 
 void Probe::put_question(io::Digest& extra, std::uint64_t length, std::uint64_t block_bytes) {
@@ -87,9 +87,9 @@ io::Result<Probe> Probe::parse(std::span<const std::byte> payload) {
 
 io::Result<void> Probe::take_head(std::span<const std::byte> head) {
   if (head.size() < kHeadBytes) return bad_probe("a probe without a head");
-  length_ = net::load_le<std::uint64_t>(head.data() + kLengthAt);
-  size_ = net::load_le<std::uint32_t>(head.data() + kSizeAt);
-  const auto form = net::load_le<std::uint32_t>(head.data() + kFormAt);
+  length_ = io::load_le<std::uint64_t>(head.data() + kLengthAt);
+  size_ = io::load_le<std::uint32_t>(head.data() + kSizeAt);
+  const auto form = io::load_le<std::uint32_t>(head.data() + kFormAt);
   if (form > static_cast<std::uint32_t>(Form::chunks)) return bad_probe("an unknown probe");
   form_ = static_cast<Form>(form);
   if (length_ == 0 || size_ == 0) return bad_probe("a probe of nothing");
@@ -126,7 +126,7 @@ io::Digest Probe::digest(std::size_t index) const {
 
 std::uint64_t Probe::piece_length(std::size_t index) const {
   if (form_ == Form::blocks) return block(index).length;
-  return net::load_le<std::uint32_t>(payload_.data() + bytes_of(form_, index) + sizeof(io::Digest));
+  return io::load_le<std::uint32_t>(payload_.data() + bytes_of(form_, index) + sizeof(io::Digest));
 }
 
 }  // namespace rdcp::tree

@@ -1,14 +1,17 @@
 // Encodes and decodes the fields of a message, which lists them in fields() as a tuple of references.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "io/bytes.h"
 #include "io/range.h"
 #include "io/result.h"
 #include "io/secret.h"
@@ -23,9 +26,9 @@ class Encoder {
     if constexpr (std::is_same_v<T, bool>) {
       put(static_cast<std::uint8_t>(value));
     } else if constexpr (std::is_integral_v<T>) {
-      char bytes[sizeof(T)];
-      for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
-      append({bytes, sizeof(T)});
+      std::array<std::byte, sizeof(T)> bytes;
+      io::store_le(bytes.data(), static_cast<std::make_unsigned_t<T>>(value));
+      append(bytes);
     } else if constexpr (std::is_enum_v<T>) {
       put(static_cast<std::underlying_type_t<T>>(value));
     } else if constexpr (io::is_within<T>) {
@@ -33,13 +36,13 @@ class Encoder {
     } else if constexpr (requires(T & message) { message.fields(); }) {
       put_all(const_cast<T&>(value).fields());
     } else {
-      append({reinterpret_cast<const char*>(value.data()), value.size()});  // a digest or a key
+      append(value);  // a digest or a key
     }
   }
   void put(const io::Words& words) { put(static_cast<const std::string&>(words)); }
   void put(const std::string& text) {
     put(static_cast<std::uint32_t>(text.size()));
-    append(text);
+    append(std::as_bytes(std::span(text)));
   }
   template <class T>
   void put(const std::vector<T>& list) {
@@ -54,7 +57,9 @@ class Encoder {
 
  private:
   // A message may contain a key, so no copy of it may stay in memory.
-  void append(std::string_view bytes) { io::append_secret(out_, bytes); }
+  void append(std::span<const std::byte> bytes) {
+    io::append_secret(out_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
 
   std::string out_;
 };
@@ -63,7 +68,7 @@ class Encoder {
 // field's type has. It allocates no more than what has arrived.
 class Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+  explicit Decoder(std::string_view bytes) : rest_(std::as_bytes(std::span(bytes))) {}
 
   template <class T>
   bool get(T& value) {
@@ -73,15 +78,8 @@ class Decoder {
       value = byte == 1;
       return true;
     } else if constexpr (std::is_integral_v<T>) {
-      if (rest_.size() < sizeof(T)) return false;
-      std::make_unsigned_t<T> bits = 0;
-      for (std::size_t i = 0; i < sizeof(T); ++i) {
-        bits |= static_cast<std::make_unsigned_t<T>>(
-            std::make_unsigned_t<T>{static_cast<std::uint8_t>(rest_[i])} << (8 * i));
-      }
-      value = static_cast<T>(bits);
-      rest_.remove_prefix(sizeof(T));
-      return true;
+      value = static_cast<T>(rest_.number<std::make_unsigned_t<T>>());
+      return !rest_.cut();
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
       if (!get(number) || !io::is_known<T>(number)) return false;
@@ -94,10 +92,9 @@ class Decoder {
     } else if constexpr (requires { value.fields(); }) {
       return get_all(value.fields());
     } else {
-      if (rest_.size() < value.size()) return false;
-      std::memcpy(value.data(), rest_.data(), value.size());
-      rest_.remove_prefix(value.size());
-      return true;
+      const std::string_view bytes = rest_.text(value.size());
+      std::ranges::copy(std::as_bytes(std::span(bytes)), value.begin());
+      return !rest_.cut();
     }
   }
   // Escapes a peer's words, so that they cannot control a terminal.
@@ -108,15 +105,13 @@ class Decoder {
   }
   bool get(std::string& text) {
     std::uint32_t length = 0;
-    if (!get(length) || rest_.size() < length) return false;
-    text.assign(rest_.substr(0, length));
-    rest_.remove_prefix(length);
-    return true;
+    if (get(length)) text = rest_.text(length);
+    return !rest_.cut();
   }
   template <class T>
   bool get(std::vector<T>& list) {
     std::uint32_t count = 0;
-    if (!get(count) || rest_.size() < count) return false;  // an item takes at least one byte
+    if (!get(count) || rest_.rest().size() < count) return false;  // an item takes at least one byte
     list.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
       if (!get(list.emplace_back())) return false;
@@ -127,10 +122,10 @@ class Decoder {
   bool get_all(std::tuple<T&...> fields) {
     return std::apply([this](auto&... field) { return (get(field) && ...); }, fields);
   }
-  bool at_end() const { return rest_.empty(); }
+  bool at_end() const { return rest_.at_end(); }
 
  private:
-  std::string_view rest_;
+  io::ByteReader rest_;
 };
 
 template <class Message>

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <span>
 
+#include "io/bytes.h"
 #include "io/retry.h"
 #include "io/write_all.h"
-#include "net/crypto/little_endian.h"
 
 namespace rdcp::tree {
 
@@ -51,7 +51,7 @@ Result<io::SecretText> ControlChannel::sealed(std::string bytes) {
   if (no_seal_) return *no_seal_;
   if (!sealer_) return io::SecretText(std::move(bytes));
   std::string wire(kSealedHeaderBytes, '\0');
-  net::store_le(bytes_of(wire).data(), static_cast<std::uint32_t>(bytes.size()));
+  io::store_le(bytes_of(wire).data(), static_cast<std::uint32_t>(bytes.size()));
   net::Tag tag;
   auto done = sealer_->seal(net::SealPart::message, bytes_of(bytes), tag, bytes_of(wire));
   if (done) done = sealer_->next();
@@ -65,7 +65,7 @@ Result<io::SecretText> ControlChannel::sealed(std::string bytes) {
 Result<void> ControlChannel::open_arrived() {
   std::span<std::byte> rest = bytes_of(arrived_);
   while (rest.size() >= kSealedHeaderBytes) {
-    const std::size_t length = net::load_le<std::uint32_t>(rest.data());
+    const std::size_t length = io::load_le<std::uint32_t>(rest.data());
     const bool too_long = length > kSealedMax;
     if (!too_long && rest.size() < kSealedHeaderBytes + length + net::kTagBytes) break;
     const auto fault = io::plain_error(ErrorKind::digest, "control message from", peer_,

@@ -12,14 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "io/bytes.h"
 #include "io/whole_range.h"
-#include "net/crypto/little_endian.h"
 
 namespace rdcp::tree {
 namespace {
-
-using net::load_le;
-using net::store_le;
 
 constexpr std::uint64_t kMagic = 0x6c6e724a70634452;  // "RDcpJrnl"
 constexpr std::uint32_t kVersion = 1;
@@ -48,7 +45,7 @@ using RecordBytes = std::array<std::byte, Journal::kRecordBytes>;
 std::uint64_t check_of_record(const std::byte* record, std::uint64_t header_check) {
   std::array<std::byte, kCheckAt + 8> bytes;
   std::memcpy(bytes.data(), record, kCheckAt);
-  store_le(bytes.data() + kCheckAt, header_check);
+  io::store_le(bytes.data() + kCheckAt, header_check);
   return io::check_of(bytes);
 }
 
@@ -63,16 +60,16 @@ std::optional<Journal::Header> Journal::read_header() const {
   std::array<std::byte, kHeaderBytes> bytes;
   if (!read_at(file_.get(), bytes, 0)) return std::nullopt;
   Header header;
-  header.check = load_le<std::uint64_t>(bytes.data() + kHeaderCheckAt);
-  const auto name_length = load_le<std::uint32_t>(bytes.data() + kNameLengthAt);
-  if (load_le<std::uint64_t>(bytes.data()) != kMagic ||
-      load_le<std::uint32_t>(bytes.data() + kVersionAt) != kVersion || name_length > NAME_MAX ||
+  header.check = io::load_le<std::uint64_t>(bytes.data() + kHeaderCheckAt);
+  const auto name_length = io::load_le<std::uint32_t>(bytes.data() + kNameLengthAt);
+  if (io::load_le<std::uint64_t>(bytes.data()) != kMagic ||
+      io::load_le<std::uint32_t>(bytes.data() + kVersionAt) != kVersion || name_length > NAME_MAX ||
       header.check != io::check_of(std::span(bytes).first<kHeaderCheckAt>())) {
     return std::nullopt;
   }
   std::memcpy(header.source.token.bytes.data(), bytes.data() + kTokenAt, sizeof header.source.token.bytes);
-  header.source.size = load_le<std::uint64_t>(bytes.data() + kSizeAt);
-  header.inode = load_le<std::uint64_t>(bytes.data() + kInodeAt);
+  header.source.size = io::load_le<std::uint64_t>(bytes.data() + kSizeAt);
+  header.inode = io::load_le<std::uint64_t>(bytes.data() + kInodeAt);
   header.name.assign(reinterpret_cast<const char*>(bytes.data() + kNameAt), name_length);
   return header;
 }
@@ -120,14 +117,14 @@ void Journal::load_records(bool doubt) {
 }
 
 void Journal::take_record(const std::byte* bytes, bool doubt) {
-  if (load_le<std::uint64_t>(bytes + kCheckAt) != check_of_record(bytes, header_check_)) return;
-  const auto length = load_le<std::uint64_t>(bytes + kLengthAt);
+  if (io::load_le<std::uint64_t>(bytes + kCheckAt) != check_of_record(bytes, header_check_)) return;
+  const auto length = io::load_le<std::uint64_t>(bytes + kLengthAt);
   Record record;
-  record.offset = load_le<std::uint64_t>(bytes);
+  record.offset = io::load_le<std::uint64_t>(bytes);
   record.length = length & ~kWithoutDigest;
   if (record.offset > size_ || record.length > size_ - record.offset || record.length == 0) return;
   std::memcpy(record.digest.bytes.data(), bytes + kDigestAt, sizeof record.digest.bytes);
-  const bool known = stamp_ && load_le<std::uint64_t>(bytes + kStampAt) == *stamp_;
+  const bool known = stamp_ && io::load_le<std::uint64_t>(bytes + kStampAt) == *stamp_;
   if (known && !doubt) {
     insert(record.offset, record.length);
   } else if ((length & kWithoutDigest) == 0) {
@@ -138,15 +135,15 @@ void Journal::take_record(const std::byte* bytes, bool doubt) {
 bool Journal::start(const SourceState& source, std::uint64_t part_inode) {
   if (name_.size() > NAME_MAX || ::ftruncate(file_.get(), 0) != 0) return false;
   std::array<std::byte, kHeaderBytes> bytes{};
-  store_le(bytes.data(), kMagic);
-  store_le(bytes.data() + kVersionAt, kVersion);
-  store_le(bytes.data() + kNameLengthAt, static_cast<std::uint32_t>(name_.size()));
+  io::store_le(bytes.data(), kMagic);
+  io::store_le(bytes.data() + kVersionAt, kVersion);
+  io::store_le(bytes.data() + kNameLengthAt, static_cast<std::uint32_t>(name_.size()));
   std::memcpy(bytes.data() + kTokenAt, source.token.bytes.data(), sizeof source.token.bytes);
-  store_le(bytes.data() + kSizeAt, source.size);
-  store_le(bytes.data() + kInodeAt, part_inode);
+  io::store_le(bytes.data() + kSizeAt, source.size);
+  io::store_le(bytes.data() + kInodeAt, part_inode);
   std::memcpy(bytes.data() + kNameAt, name_.data(), name_.size());
   header_check_ = io::check_of(std::span(bytes).first<kHeaderCheckAt>());
-  store_le(bytes.data() + kHeaderCheckAt, header_check_);
+  io::store_le(bytes.data() + kHeaderCheckAt, header_check_);
   size_ = source.size;
   return io::write_range(file_.get(), bytes, 0) == 0;
 }
@@ -163,11 +160,11 @@ void Journal::append(std::uint64_t offset, std::uint64_t length_and_kind, const 
   const std::uint64_t place = next_.fetch_add(1);
   if (place >= kRecordsMax) return;
   RecordBytes bytes;
-  store_le(bytes.data(), offset);
-  store_le(bytes.data() + kLengthAt, length_and_kind);
-  store_le(bytes.data() + kStampAt, stamp_.value_or(0));
+  io::store_le(bytes.data(), offset);
+  io::store_le(bytes.data() + kLengthAt, length_and_kind);
+  io::store_le(bytes.data() + kStampAt, stamp_.value_or(0));
   std::memcpy(bytes.data() + kDigestAt, digest.bytes.data(), sizeof digest.bytes);
-  store_le(bytes.data() + kCheckAt, check_of_record(bytes.data(), header_check_));
+  io::store_le(bytes.data() + kCheckAt, check_of_record(bytes.data(), header_check_));
   (void)io::write_range(file_.get(), bytes, kHeaderBytes + place * kRecordBytes);
 }
 
