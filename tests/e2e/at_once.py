@@ -1,5 +1,5 @@
-"""Runs each test of a module in a process of its own, many at once: python3 at_once.py MODULE [MOST]. For tests that do
-little but wait. MOST: how many at once, else all."""
+"""Runs each of these tests in a process of its own, many at once: python3 at_once.py MOST NAME... For tests that do little
+but wait. MOST: how many at once, 0 for all. NAME: as unittest has it."""
 
 import subprocess
 import sys
@@ -20,10 +20,10 @@ def run(name: str) -> subprocess.CompletedProcess:
                           text=True, check=False)
 
 
-def main(module: str, most: str = "") -> int:
-    names = list(each_test(unittest.defaultTestLoader.loadTestsFromName(module)))
+def main(most: str, *modules: str) -> int:
+    names = list(each_test(unittest.defaultTestLoader.loadTestsFromNames(modules)))
     failed = 0
-    with ThreadPoolExecutor(int(most) if most else max(len(names), 1)) as pool:
+    with ThreadPoolExecutor(int(most) or max(len(names), 1)) as pool:
         for done in pool.map(run, names):
             print(done.stdout, flush=True)
             failed += done.returncode != 0

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness import CHUNK, EXIT_DATA, MIB, RDCP, CopyTest, Finished, Running, needs_root, remote_agents, session_of, wait_for
 
-BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "50"))  # to copies, and as many to mirrors
+BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "16"))  # to copies, and as many to mirrors
 SEED = int(os.environ.get("RDCP_RESUME_SEED", str(time.time_ns() % 10**6)))
 SIZE = 24 * MIB + 12345  # of a file that has a part
 JOURNAL_HEADER, JOURNAL_RECORD = 512, 48

@@ -243,7 +243,7 @@ class Style(unittest.TestCase):
 
     def test_the_build_downloads_nothing(self):
         paths = files("CMakeLists.txt", "*.cmake", "CMakePresets.json", "*.sh") + shell_scripts()
-        downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone"
+        downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone .*://"
         self.assert_none(matches(paths, downloads), "downloads")
 
     def test_shell_scripts_parse(self):
