@@ -69,6 +69,7 @@ struct CopyCase {
   std::optional<std::uint32_t> only_file_mode = {};  // see Target::take_only_one_file()
   std::vector<std::string> landings = {};            // instead of what the rules say
   bool verify = false;
+  bool fsync = false;
   std::string marker = {};  // see run_name()
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
@@ -91,6 +92,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.inplace = copy.inplace;
   source_job.settings.checksum = copy.checksum;
   source_job.settings.verify = copy.verify;
+  source_job.settings.fsync = copy.fsync;
   source_job.settings.sync = copy.sync;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
