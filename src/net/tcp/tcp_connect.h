@@ -55,11 +55,11 @@ class TcpListener {
   // checked every 100 ms. Errors: the deadline has passed, with what the last refused peer did wrong
   // (connection); stopped (interrupted).
   io::Result<Sockets> accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                 std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                 std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
   // Does the same, but goes on listening.
   io::Result<Sockets> accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                   std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                   std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
                                    const TcpOptions& options);
   // Waits without a deadline for one more proven connection, whose number may be any below `limit`.
   struct Further {
@@ -81,7 +81,7 @@ class TcpListener {
 // How connections are made. Another thread sets `stop`, after which a call ends within kStopLook.
 struct TcpCall {
   HandshakeTerms terms;
-  std::chrono::seconds deadline;
+  std::chrono::milliseconds deadline;
   const std::atomic<bool>& stop;
   TcpOptions options = {};
 };

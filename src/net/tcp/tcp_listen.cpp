@@ -243,7 +243,7 @@ io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::
 }
 
 io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                            std::chrono::seconds deadline, const std::atomic<bool>& stop,
+                                            std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
                                             const TcpOptions& options) {
   auto sockets = accept_first(terms, stream_count, deadline, stop, options);
   fd_.reset();
@@ -251,8 +251,8 @@ io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::ui
 }
 
 io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                              std::chrono::seconds deadline, const std::atomic<bool>& stop,
-                                              const TcpOptions& options) {
+                                              std::chrono::milliseconds deadline,
+                                              const std::atomic<bool>& stop, const TcpOptions& options) {
   Acceptor reception(terms, stream_count, options, {});
   return receive_all(fd_.get(), port_, reception, Clock::now() + deadline, stop);
 }

@@ -2,13 +2,11 @@
 
 #include <sys/file.h>
 
-#include <chrono>
 #include <ctime>
 
 namespace rdcp::tree {
 namespace {
 
-constexpr std::chrono::seconds kPatience{3};
 constexpr timespec kBetweenTries{0, 10'000'000};
 
 }  // namespace
@@ -16,7 +14,7 @@ constexpr timespec kBetweenTries{0, 10'000'000};
 bool LockPatience::lock(int fd, const std::function<bool()>& may_wait) {
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return false;
-    if (!until_) until_ = io::Clock::now() + kPatience;
+    if (!until_) until_ = io::Clock::now() + time_;
     if (io::Clock::now() >= *until_ || !may_wait()) {
       errno = EWOULDBLOCK;
       return false;

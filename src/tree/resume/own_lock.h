@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -24,12 +25,15 @@ inline constexpr const char* kNoLocks =
 // longer: the kernel closes what io_uring has open only after the process is gone (io_ring_exit_work()).
 class LockPatience {
  public:
+  // time: how long to wait for locks, for all files together.
+  explicit LockPatience(io::Clock::duration time = std::chrono::seconds(3)) : time_(time) {}
+
   // Returns true once fd's file is locked; false, with errno, if it cannot be. errno is EWOULDBLOCK if
-  // another run still holds the lock and may_wait() is false, or three seconds in all have been spent on
-  // waiting for locks.
+  // another run still holds the lock and may_wait() is false, or the time is over.
   bool lock(int fd, const std::function<bool()>& may_wait);
 
  private:
+  const io::Clock::duration time_;
   std::optional<io::Clock::time_point> until_;  // set when a lock is first waited for
 };
 

@@ -16,9 +16,12 @@ class RateLimiter {
 
   // Returns when the caller may send `bytes`. Without a limit that is a time in the past.
   io::Clock::time_point reserve(std::uint64_t bytes) {
-    if (bytes_per_second_ == 0) return {};
-    std::lock_guard lock(mutex_);
-    const auto turn = std::max(next_, io::Clock::now());
+    return bytes_per_second_ == 0 ? io::Clock::time_point() : reserve(bytes, io::Clock::now());
+  }
+  // Does the same at a given time, if there is a limit.
+  io::Clock::time_point reserve(std::uint64_t bytes, io::Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    const auto turn = std::max(next_, now);
     const double seconds = static_cast<double>(bytes) / static_cast<double>(bytes_per_second_);
     next_ = turn + std::chrono::duration_cast<io::Clock::duration>(std::chrono::duration<double>(seconds));
     return turn;

@@ -12,35 +12,30 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How often to check if the run was stopped or a stream lost.
-constexpr milliseconds kLookUp{50};
-constexpr milliseconds kFirstPause{100};
-constexpr milliseconds kPauseMax{5000};
 // The side that waits may notice a loss this much earlier than the side that connects.
 constexpr std::chrono::seconds kGrace = net::kUnreachableMax;
 
 }  // namespace
 
 void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
-                           std::chrono::seconds patience) {
-  if (further == nullptr) patience = std::chrono::seconds(0);
-  table_.begin(streams.size(), patience > std::chrono::seconds(0));
+                           milliseconds patience) {
+  if (further == nullptr) patience = milliseconds(0);
+  table_.begin(streams.size(), patience > milliseconds(0));
   next_stream_ = streams.size();
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < streams.size(); ++i) start(i, streams[i]);
   }
   io::Thread fetching;
-  if (patience > std::chrono::seconds(0)) {
+  if (patience > milliseconds(0)) {
     auto started = io::Thread::start("a thread for lost streams", [&] { fetch(*further, patience); });
     if (!started) fail_(started.error());
     if (started) fetching = std::move(*started);
   }
-  const std::chrono::seconds until_gone =
-      fetching.joinable() && !further->connects() ? patience + kGrace : patience;
+  const milliseconds until_gone = fetching.joinable() && !further->connects() ? patience + kGrace : patience;
   {
     std::unique_lock lock(mutex_);
-    while (!finished(until_gone)) changed_.wait_for(lock, kLookUp);
+    while (!finished(until_gone)) changed_.wait_for(lock, pace_.look_every);
     closing_ = true;
   }
   changed_.notify_all();
@@ -55,7 +50,7 @@ void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStrea
 }
 
 // To be called with the mutex held.
-bool StreamSupervisor::finished(std::chrono::seconds patience) const {
+bool StreamSupervisor::finished(milliseconds patience) const {
   if (running_ > 0) return false;
   return over_() || table_.any_ended() || table_.gone_for(patience);
 }
@@ -80,25 +75,25 @@ void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
 // The tries of the side that connects to replace what is missing. They start anew with each loss, except that
 // of a failed try.
 struct StreamSupervisor::Tries {
-  SteadyClock::time_point since;     // when the tries began
-  milliseconds pause = kFirstPause;  // before the next one, once there were as many as are missing
+  SteadyClock::time_point since{};  // when the tries began
+  milliseconds pause;               // before the next one, once there were as many as are missing
   std::size_t made = 0;
   std::size_t losses = 0;  // the losses that these are for
 };
 
 // Waits until a stream is missing and worth another try: while others are left, it is tried for no longer
 // than `patience`. Returns false if the run is over.
-bool StreamSupervisor::wait_for_need(Tries& tries, std::chrono::seconds patience) {
+bool StreamSupervisor::wait_for_need(Tries& tries, milliseconds patience) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (closing_ || over_()) return false;
     const bool needed = table_.missing() > 0;
     if (const std::size_t losses = table_.losses(); needed && losses != tries.losses) {
-      tries = {.since = SteadyClock::now(), .losses = losses};
+      tries = {.since = SteadyClock::now(), .pause = pace_.first_pause, .losses = losses};
     }
     if (needed && SteadyClock::now() - tries.since <= patience) return true;
-    if (table_.gone_for(std::chrono::seconds(0))) tries.since = SteadyClock::now();
-    if (!needed || SteadyClock::now() - tries.since > patience) changed_.wait_for(lock, kLookUp);
+    if (table_.gone_for(milliseconds(0))) tries.since = SteadyClock::now();
+    if (!needed || SteadyClock::now() - tries.since > patience) changed_.wait_for(lock, pace_.look_every);
   }
 }
 
@@ -107,13 +102,13 @@ bool StreamSupervisor::pause(Tries& tries) {
   if (tries.made++ < table_.missing()) return true;
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, tries.pause, [this] { return closing_; })) return false;
-  tries.pause = std::min(tries.pause * 2, kPauseMax);
+  tries.pause = std::min(tries.pause * 2, pace_.pause_max);
   return true;
 }
 
 // The main function of the thread that brings further streams.
-void StreamSupervisor::fetch(FurtherStreams& further, std::chrono::seconds patience) {
-  Tries tries;
+void StreamSupervisor::fetch(FurtherStreams& further, milliseconds patience) {
+  Tries tries{.pause = pace_.first_pause};
   for (;;) {
     if (further.connects()) {
       if (!wait_for_need(tries, patience) || !pause(tries)) return;

@@ -38,6 +38,14 @@ class FurtherStreams {
   virtual void stop() = 0;
 };
 
+// Says how often a StreamSupervisor checks if the run was stopped or a stream lost, and the pauses between
+// tries for another stream, each of which is twice as long as the one before.
+struct SupervisorPace {
+  std::chrono::milliseconds look_every{50};
+  std::chrono::milliseconds first_pause{100};
+  std::chrono::milliseconds pause_max{5000};
+};
+
 class StreamSupervisor {
  public:
   using Work = std::function<void(std::size_t stream, const StreamMaker& maker)>;
@@ -46,26 +54,29 @@ class StreamSupervisor {
 
   // work runs one worker from start to end. over returns true once the run is over and needs no more streams.
   // fail ends the run, so that over() becomes true; any thread may call it. All of them must outlive this.
-  StreamSupervisor(StreamTable& table, Work work, std::function<bool()> over, Fail fail)
-      : table_(table), work_(std::move(work)), over_(std::move(over)), fail_(std::move(fail)) {}
+  StreamSupervisor(StreamTable& table, Work work, std::function<bool()> over, Fail fail,
+                   const SupervisorPace& pace = {})
+      : table_(table), work_(std::move(work)), over_(std::move(over)), fail_(std::move(fail)), pace_(pace) {}
 
   // Runs until every worker has ended, and a stream has ended well or no more can be had. In the latter case
   // the run fails with the cause of the last loss. It also fails if a thread cannot be started. further is
   // null if there are no further streams; patience is how long to wait for them.
-  void run(const std::vector<StreamMaker>& streams, FurtherStreams* further, std::chrono::seconds patience);
+  void run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
+           std::chrono::milliseconds patience);
 
  private:
   void start(std::size_t stream, const StreamMaker& maker);
-  void fetch(FurtherStreams& further, std::chrono::seconds patience);
+  void fetch(FurtherStreams& further, std::chrono::milliseconds patience);
   struct Tries;
-  bool wait_for_need(Tries& tries, std::chrono::seconds patience);
+  bool wait_for_need(Tries& tries, std::chrono::milliseconds patience);
   bool pause(Tries& tries);
-  bool finished(std::chrono::seconds patience) const;
+  bool finished(std::chrono::milliseconds patience) const;
 
   StreamTable& table_;
   const Work work_;
   const std::function<bool()> over_;
   const Fail fail_;
+  const SupervisorPace pace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<io::Thread> threads_;

@@ -73,7 +73,7 @@ std::size_t StreamTable::losses() const {
   return lost_.size();
 }
 
-bool StreamTable::gone_for(std::chrono::seconds time) const {
+bool StreamTable::gone_for(std::chrono::milliseconds time) const {
   const std::lock_guard lock(mutex_);
   return all_lost() && (!may_come_back_ || io::Clock::now() - lost_since_ >= time);
 }

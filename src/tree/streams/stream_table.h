@@ -36,7 +36,7 @@ class StreamTable {
   // How many streams were lost, without failed tries. It never decreases.
   std::size_t losses() const;
   // True if all are lost, and the last loss, failed tries excepted, is at least that long ago.
-  bool gone_for(std::chrono::seconds time) const;
+  bool gone_for(std::chrono::milliseconds time) const;
   std::optional<io::Error> last_loss() const;
 
   // The stream's last frame has been sent (source) or received (target), so everything is settled.

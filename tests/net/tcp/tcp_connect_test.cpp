@@ -41,7 +41,7 @@ class TcpConnectTest : public testing::Test {
     listener_.emplace(std::move(*listener));
   }
   // accept_all() on a thread of its own.
-  void accept(std::uint16_t stream_count, seconds deadline = kDeadline) {
+  void accept(std::uint16_t stream_count, std::chrono::milliseconds deadline = kDeadline) {
     accepted_ = std::async(std::launch::async, [this, stream_count, deadline] {
       HandshakeTerms terms(key_);
       terms.time_limit = handshake_;
@@ -256,7 +256,7 @@ TEST_F(TcpConnectTest, ASilentConnectionIsClosedAfterTheHandshakeTimeout) {
 
 TEST_F(TcpConnectTest, TheDeadlineNamesTheLastRefusal) {
   open("127.0.0.1");
-  accept(1, seconds(1));
+  accept(1, std::chrono::milliseconds(200));
   const io::Fd garbage = raw_connection(here());
   const std::vector<std::byte> bytes(kHelloBytes, std::byte{'G'});
   ASSERT_TRUE(send_whole(garbage.get(), bytes));

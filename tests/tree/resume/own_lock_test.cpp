@@ -26,7 +26,7 @@ class OwnLockTest : public testing::Test {
 
   ScratchDirectory scratch_;
   io::Fd other_;
-  LockPatience patience_;
+  LockPatience patience_{std::chrono::milliseconds(50)};
   int waits_ = 0;
   int let_go_after_ = -1;
   int wait_no_longer_after_ = -1;

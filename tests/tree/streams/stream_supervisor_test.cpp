@@ -10,6 +10,7 @@
 namespace rdcp::tree {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 io::Error loss(const char* why) {
@@ -46,7 +47,7 @@ class Given : public FurtherStreams {
     changed_.notify_all();
   }
   // Whether a try was made for a later number than this one, within that time.
-  bool tried_beyond(std::size_t stream, seconds time) {
+  bool tried_beyond(std::size_t stream, milliseconds time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [&] { return !tried_.empty() && *tried_.rbegin() > stream; });
   }
@@ -100,11 +101,12 @@ class Worker {
 
 class StreamSupervisorTest : public ::testing::Test {
  protected:
-  std::optional<io::Error> run(std::size_t streams, FurtherStreams* further, seconds patience) {
+  std::optional<io::Error> run(std::size_t streams, FurtherStreams* further, milliseconds patience) {
     std::optional<io::Error> failed;
     StreamSupervisor crew(
         table_, [this](std::size_t stream, const StreamMaker&) { worker_(stream); },
-        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; });
+        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; },
+        {.look_every = milliseconds(5), .first_pause = milliseconds(20), .pause_max = milliseconds(500)});
     crew.run(std::vector<StreamMaker>(streams), further, patience);
     return failed;
   }
@@ -143,8 +145,8 @@ TEST_F(StreamSupervisorTest, TheSideThatListensTakesWhatComes) {
 TEST_F(StreamSupervisorTest, PatienceEnds) {
   Given further(true, false);
   const auto before = std::chrono::steady_clock::now();
-  EXPECT_TRUE(run(1, &further, seconds(1)));
-  EXPECT_GE(std::chrono::steady_clock::now() - before, seconds(1));
+  EXPECT_TRUE(run(1, &further, milliseconds(200)));
+  EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(200));
   EXPECT_GE(further.tries(), 2u);
 }
 
@@ -152,8 +154,8 @@ TEST_F(StreamSupervisorTest, PatienceEnds) {
 TEST_F(StreamSupervisorTest, TwoThatAreTriedForInTurnRenewNoPatience) {
   Given further(true);
   worker_.good_from_ = kStreamNumbersMax;
-  worker_.before_vain_ = [&](std::size_t stream) { further.tried_beyond(stream, seconds(3)); };
-  EXPECT_TRUE(run(2, &further, seconds(1)));
+  worker_.before_vain_ = [&](std::size_t stream) { further.tried_beyond(stream, milliseconds(600)); };
+  EXPECT_TRUE(run(2, &further, milliseconds(200)));
   EXPECT_LT(further.tries(), 20u);
 }
 
@@ -170,11 +172,11 @@ TEST_F(StreamSupervisorTest, PatienceEndsWithThoseThatCarryNothing) {
   worker_.good_from_ = kStreamNumbersMax;
   Given further(true);
   const auto before = std::chrono::steady_clock::now();
-  const auto error = run(1, &further, seconds(2));
+  const auto error = run(1, &further, milliseconds(400));
   const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_TRUE(error);
   EXPECT_NE(error->message().find("it was cut"), std::string::npos) << "of the stream that was there";
-  EXPECT_GE(took, seconds(2));
+  EXPECT_GE(took, milliseconds(400));
   EXPECT_LT(took, seconds(10));
   EXPECT_LE(further.tries(), 6u) << "each pause is longer than the one before";
 }
