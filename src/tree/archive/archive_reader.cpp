@@ -47,24 +47,19 @@ Fault take_type(archive_entry* from, const AdmittedNames& names, Entry& to) {
   }
   switch (archive_entry_filetype(from)) {
     case AE_IFREG:
-      to.type = EntryType::file;
-      return nullptr;
+      return to.type = EntryType::file, nullptr;
     case AE_IFDIR:
-      to.type = EntryType::directory;
-      return nullptr;
+      return to.type = EntryType::directory, nullptr;
     case AE_IFLNK:
       to.type = EntryType::symlink;
       to.link_target = bytes_of(archive_entry_symlink(from));
       return to.link_target.empty() ? "symlink without a target" : nullptr;
     case AE_IFIFO:
-      to.type = EntryType::fifo;
-      return nullptr;
+      return to.type = EntryType::fifo, nullptr;
     case AE_IFCHR:
-      to.type = EntryType::char_device;
-      return nullptr;
+      return to.type = EntryType::char_device, nullptr;
     case AE_IFBLK:
-      to.type = EntryType::block_device;
-      return nullptr;
+      return to.type = EntryType::block_device, nullptr;
     default:
       return "unknown type";
   }

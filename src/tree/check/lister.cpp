@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <climits>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_reader.h"
+#include "tree/fs/local_path.h"
 #include "tree/protocol/codec.h"
 
 namespace rdcp::tree {
@@ -81,12 +81,9 @@ io::Result<LookedAt> LookedAt::open(const std::string& path) {
   }
   std::string directory = path;
   if (!S_ISDIR(status.st_mode)) {
-    std::string real = path;
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-    if (resolved != nullptr) real = resolved.get();
-    const std::size_t slash = real.find_last_of('/');
-    directory = slash == std::string::npos ? "." : slash == 0 ? "/" : real.substr(0, slash);
-    top.name = slash == std::string::npos ? real : real.substr(slash + 1);
+    LocalPath real = split_real_path(path);
+    directory = std::move(real.directory);
+    top.name = std::move(real.name);
   }
   top.directory.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top.directory) return io::errno_error("open", path);

@@ -36,7 +36,8 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child between fork and exec, so it makes only async-signal-safe calls.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls. posix_spawn(3) has no
+// attribute for the umask, and our own is that of all our threads.
 [[noreturn]] void become(char* const* argv, int input, int output, mode_t umask) {
   ::setpgid(0, 0);
   // The descriptors are moved above 2 first, because one of them may be 0 or 1 itself.

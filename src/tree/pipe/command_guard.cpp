@@ -22,6 +22,7 @@ constexpr char kRelease = 'r';
 constexpr int kGrace_ms = 1000;
 
 // The functions up to keep_guard() run in the guard after fork, so they make only async-signal-safe calls.
+// The guard executes no other program, so posix_spawn(3) is of no use here.
 
 // Closes descriptors one by one if the kernel, or a sandbox, does not know close_range(2).
 void close_all_from(int first) {

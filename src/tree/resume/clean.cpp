@@ -7,13 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
-#include <memory>
 #include <utility>
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_reader.h"
+#include "tree/fs/local_path.h"
 #include "tree/fs/remove.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -24,16 +23,6 @@ namespace {
 
 constexpr std::chrono::seconds kTellEvery{2};
 constexpr std::size_t kTellAtOnce = 256;
-
-// Returns the parent of a directory, which need not exist, and its name there.
-std::pair<std::string, std::string> place_of(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  std::string whole = real != nullptr ? real.get() : path;
-  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
-  const std::size_t slash = whole.find_last_of('/');
-  if (slash == std::string::npos) return {".", whole};
-  return {whole.substr(0, slash + 1), whole.substr(slash + 1)};
-}
 
 // Returns the names of run markers in a directory. One that cannot be listed counts as having none.
 std::vector<std::string> run_names_in(int directory) {
@@ -96,7 +85,7 @@ void Cleaner::run() {
 
 // Looks for markers of runs that were to make the directory, which lie beside it.
 void Cleaner::look_beside() {
-  const auto [parent, name] = place_of(job_.path);
+  const auto [parent, name] = split_real_path(job_.path);
   const io::Fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return;
   for (const std::string& marker : run_names_in(directory.get())) {

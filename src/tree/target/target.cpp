@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/local_path.h"
 #include "tree/fs/own_names.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
@@ -20,13 +21,6 @@ using io::ErrorKind;
 using io::Result;
 
 namespace {
-
-std::string parent_of(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // The directory and all above it, so that the source can be told from them.
 std::vector<PathFacts> chain_to_root(const std::string& path) {
@@ -61,10 +55,10 @@ void Target::look_for_marker(TargetReady& ready) {
     return found != RunMarker::Found::none;
   };
   if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
-  if (is_in(parent_of(path))) {
+  if (is_in(split_local_path(path).directory)) {
     ready.interrupted = true;
     ready.kind = PathKind::missing;
-    ready.ancestors = chain_to_root(parent_of(path));
+    ready.ancestors = chain_to_root(split_local_path(path).directory);
   } else if (ready.kind == PathKind::directory && is_in(path)) {
     ready.interrupted = true;
   }
@@ -84,7 +78,7 @@ TargetReady Target::look_at_destination() {
     // A dangling symlink is a name to be replaced, like a file.
     const bool dangling = ::lstat(path.c_str(), &status) == 0;
     ready.kind = dangling ? PathKind::file : PathKind::missing;
-    ready.ancestors = chain_to_root(parent_of(path));
+    ready.ancestors = chain_to_root(split_local_path(path).directory);
     return ready;
   }
   if (S_ISDIR(status.st_mode)) {
@@ -92,7 +86,7 @@ TargetReady Target::look_at_destination() {
     ready.ancestors = chain_to_root(path);
     return ready;
   }
-  ready.ancestors = chain_to_root(parent_of(path));
+  ready.ancestors = chain_to_root(split_local_path(path).directory);
   if (S_ISREG(status.st_mode)) {
     ready.kind = PathKind::file;
     // As a shell's ">" does, which makes no file either.
@@ -154,7 +148,7 @@ Result<void> Target::open_root(const Begin& begin) {
   auto filter = Filter::create(job.selection.rules, job.selection.delete_excluded);
   if (!filter) return std::move(filter).error();
   place.in_place.reset();
-  place.name = only_file_mode_ || begin.beneath_parent ? parent_of(job.path) : job.path;
+  place.name = only_file_mode_ || begin.beneath_parent ? split_local_path(job.path).directory : job.path;
   place.root.reset(::open(place.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place.root) return io::errno_error("open directory", place.name);
   session_.guards.removals.begin(place.root.get(), std::move(*filter),

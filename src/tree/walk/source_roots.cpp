@@ -6,24 +6,12 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
-#include <memory>
 #include <utility>
 
+#include "tree/fs/local_path.h"
 #include "tree/select/destination_mapping.h"
 
 namespace rdcp::tree {
-
-namespace {
-
-// "a/b/" and "a/b" -> "a" and "b"; the parent of a bare name is ".".
-std::pair<std::string, std::string> parent_and_name(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
-}
-
-}  // namespace
 
 SourceRoots::SourceRoots(const SourceJob& job, const StandardStreams& standard, Reporter& reporter)
     : job_(job), standard_(standard), reporter_(reporter) {
@@ -108,20 +96,13 @@ PathFacts SourceRoots::open_one(const std::string& path) {
 }
 
 PathFacts SourceRoots::open_single(const std::string& path, const struct stat& status) {
-  std::string real = path;
-  if (!job_.recursive) {
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-    if (resolved != nullptr) real = resolved.get();
-  }
-  auto [parent, name] = parent_and_name(real);
+  const LocalPath real = job_.recursive ? split_local_path(path) : split_real_path(path);
   Root root;
   root.given = path;
-  root.name = name;
+  root.name = real.name;
   root.single = true;
-  root.fd.reset(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.fd) {
-    return refuse(io::errno_error("open", parent));
-  }
+  root.fd.reset(::open(real.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.fd) return refuse(io::errno_error("open", real.directory));
   roots_.push_back(std::move(root));
   const PathKind kind = S_ISREG(status.st_mode)   ? PathKind::file
                         : S_ISLNK(status.st_mode) ? PathKind::symlink

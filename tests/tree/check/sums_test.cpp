@@ -7,20 +7,11 @@
 #include <random>
 
 #include "tests/tree/scratch_directory.h"
+#include "tests/tree/sum_lines.h"
 #include "tree/check/sum_file.h"
 
 namespace rdcp::tree {
 namespace {
-
-SumLine file_line(const std::string& path, const std::string& content) {
-  SumLine line;
-  line.path = path;
-  line.size = content.size();
-  line.mtime = 1'700'000'000;
-  line.mtime_ns = 5;
-  line.digest = io::digest_of(std::as_bytes(std::span(content)));
-  return line;
-}
 
 bool same(const SumLine& a, const SumLine& b) {
   return a.type == b.type && a.path == b.path && a.size == b.size && a.mtime == b.mtime &&

@@ -2,18 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tree/sum_lines.h"
+
 namespace rdcp::tree {
 namespace {
-
-SumLine file_line(const std::string& path, const std::string& content) {
-  SumLine line;
-  line.path = path;
-  line.size = content.size();
-  line.mtime = 1'700'000'000;
-  line.mtime_ns = 5;
-  line.digest = io::digest_of(std::as_bytes(std::span(content)));
-  return line;
-}
 
 TEST(SumTeller, HardLinksGetTheDigestOfTheirFile) {
   std::vector<SumLine> told;
