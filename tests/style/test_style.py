@@ -26,6 +26,14 @@ CALLS_THAT_ANSWER = (
     "rmdir", "setrlimit", "setsockopt", "symlinkat", "syncfs", "unlink(?:at)?", "utimensat")
 FUNCTION_LINES_MOST = 60
 PARAMETERS_MOST = 5
+COLLABORATORS_MOST = 12
+# Units that work with more others than that, each with its reason.
+MORE_COLLABORATORS = {
+    "src/tree/session/target_session.h": "what the workers of a target share, and nothing else",
+    "src/tree/target/file_opener.h": "where a file's old content, part, basis and new name meet",
+    "src/tree/target/target.h": "makes what a target consists of",
+    "src/tree/target/target_worker.h": "makes a handler for each kind of frame, and hands frames to them",
+}
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 
 
@@ -127,6 +135,29 @@ class Style(unittest.TestCase):
         for name in included:
             follow(name, [])
         self.assert_none(circles, "circles of includes")
+
+    def test_classes_have_few_collaborators(self):
+        """Of a header with its source: the other headers whose types it names. Not io's, which is beneath all, nor
+        messages', which are only data. A name that several headers define tells nothing. src/cli is not held to it."""
+        without_text = re.compile(r'//[^\n]*|^\s*#[^\n]*|"(?:\\\\.|[^"\\\\\n])*"', re.MULTILINE)
+        code = {name_of(path): without_text.sub("", path.read_text(encoding="utf-8")) for path in sources("src")}
+        headers = [name for name in code if name.endswith(".h")]
+        defined = {}
+        for name in headers:
+            for type_name in re.findall(r"^(?:class|struct|enum class|using)\s+(\w+)\b(?!\s*;)", code[name], re.MULTILINE):
+                defined.setdefault(type_name, set()).add(name)
+        homes = {type_name: min(names) for type_name, names in defined.items() if len(names) == 1}
+        self.assertGreater(len(homes), 300)
+        findings = []
+        for name in headers:
+            used = set(re.findall(r"\w+", code[name] + code.get(name.removesuffix(".h") + ".cpp", "")))
+            others = {homes[word] for word in used & homes.keys()} - {name}
+            others = {other for other in others if not other.startswith(("src/io/", "src/tree/messages/", "src/cli/"))}
+            if name in MORE_COLLABORATORS:
+                self.assertGreater(len(others), COLLABORATORS_MOST, f"{name} needs no exception")
+            elif len(others) > COLLABORATORS_MOST and not name.startswith("src/cli/"):
+                findings.append(f"{name}: {len(others)}: {' '.join(sorted(others))}")
+        self.assert_none(findings, f"more than {COLLABORATORS_MOST} others")
 
     def test_rooms_are_small_and_described(self):
         text = "\n".join(lines_of(REPO / "ARCHITECTURE.md"))

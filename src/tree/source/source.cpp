@@ -1,84 +1,37 @@
 #include "tree/source/source.h"
 
-#include <algorithm>
 #include <chrono>
-#include <utility>
 
-#include "net/stream/verdicts.h"
 #include "tree/source/source_worker.h"
 #include "tree/streams/stream_supervisor.h"
 
 namespace rdcp::tree {
 
-namespace {
-
-// About how full an archive chunk should be: smaller ones cost round trips, larger ones keep the other side
-// waiting.
-constexpr std::uint64_t kBatchBytes = 512 << 10;
-constexpr std::size_t kBatchItems = 512;
-constexpr std::size_t kComparedItems = net::Verdicts::kCount;  // a page, most of the time
-constexpr unsigned kWalkThreadsMax = 2;
-
-}  // namespace
-
 Source::Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard)
     : names_([&reporter](const io::Error& error) { reporter.problem(error); }),
-      roots_(job, standard, reporter),
+      walk_(job, standard, reporter),
       session_(job, standard, names_, reporter) {}
 
 Source::~Source() {
   stop();
+  walk_.end();
 }
 
-io::Result<void> Source::choose(NamedPaths names) {
-  const SourceJob& job = session_.job();
-  const bool recursive = job.recursive || !job.selection.named_only;
-  auto choice = Choice::create(job.selection, recursive, std::move(names));
-  if (!choice) return choice.error();
-  choice_ = std::move(*choice);
-  return {};
-}
-
+// The names of --delete are sent when all else is settled.
 io::Result<void> Source::start_walk() {
-  const CopySettings& settings = session_.settings();
-  const SyncSettings& sync = settings.sync;
-  const WalkLimits limits{.small_file_max = session_.terms().small_file_max,
-                          .batch_bytes = std::min<std::uint64_t>(kBatchBytes, settings.chunk_bytes / 2),
-                          .batch_items = sync.enabled ? kComparedItems : kBatchItems,
-                          .compares = sync.enabled,
-                          .digest_max = sync.checksum ? std::optional(session_.digest_max()) : std::nullopt};
-  Plan& plan = session_.plan();
-  if (sync.enabled) plan.compare_first();
-  if (sync.delete_extra) walk_names();
-  walker_ = std::make_unique<Walker>(plan, roots_.all(), choice_, limits, session_.reading());
-  for (const Root& root : roots_.all()) {
-    if (!root.opened || choice_.filter.hides(root.filter_path, false)) continue;
-    FileTransferRef file = roots_.file_of(root);
-    if (file == nullptr) continue;
-    plan.count(1, file->opened().size);
-    plan.add(std::move(file));
-  }
-  // Of a file's names the one that is met first is told as the file, and the others as links to it: one
-  // thread meets them in the same order each time, so that a dry run tells what the run tells.
-  const unsigned most = sync.tells() ? 1 : kWalkThreadsMax;
-  return walker_->start(std::min(io::processors(), most));
-}
-
-// When all else is settled (--delete).
-void Source::walk_names() {
-  const Root* root = roots_.only_directory();
-  if (root == nullptr) return;
   const SyncSettings& sync = session_.settings().sync;
-  auto walk = std::make_unique<NamesWalk>(*root, choice_, sync.force, session_.reporter());
-  const bool in_turn = sync.tells() && sync.max_delete != SyncSettings{}.max_delete;
-  session_.plan().set_last_names([walk = walk.get()](NamesBatch& names) { return walk->take(names); },
-                                 in_turn);
-  session_.set_names_walk(std::move(walk));
+  if (auto names = walk_.names_walk()) {
+    const bool in_turn = sync.tells() && sync.max_delete != SyncSettings{}.max_delete;
+    session_.plan().set_last_names([walk = names.get()](auto& batch) { return walk->take(batch); }, in_turn);
+    session_.set_names_walk(std::move(names));
+  }
+  return walk_.start(session_.plan(), session_.reading(), session_.terms().small_file_max,
+                     session_.digest_max());
 }
 
 void Source::land_beneath_parent() {
-  const Root* root = roots_.only_directory();
-  if (session_.sums() != nullptr && root != nullptr) session_.sums()->set_top(root->landing);
+  const std::string* landing = walk_.only_landing();
+  if (session_.sums() != nullptr && landing != nullptr) session_.sums()->set_top(*landing);
 }
 
 void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,

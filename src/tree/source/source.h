@@ -2,19 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tree/messages/job.h"
 #include "tree/protocol/reporter.h"
-#include "tree/select/choice.h"
 #include "tree/source/source_session.h"
 #include "tree/source/sum_teller.h"
 #include "tree/streams/standard_streams.h"
 #include "tree/streams/worker.h"
-#include "tree/walk/source_roots.h"
-#include "tree/walk/walker.h"
+#include "tree/walk/source_walk.h"
 
 namespace rdcp::tree {
 
@@ -28,13 +25,13 @@ class Source {
   ~Source();
 
   // Chooses what to copy, as the job and the names say. Fails (protocol) as Choice::create does.
-  io::Result<void> choose(NamedPaths names);
+  io::Result<void> choose(NamedPaths names) { return walk_.choose(std::move(names)); }
   // Opens every SRC and returns what each is; reports those that cannot be used.
-  std::vector<PathFacts> open() { return roots_.open(); }
+  std::vector<PathFacts> open() { return walk_.open(); }
   // Starts the walk, which fills the plan; the plan is bounded.
   io::Result<void> start_walk();
   // Sets Entry::path of each SRC's top, in order, as the target decided.
-  void set_landings(const std::vector<std::string>& landings) { roots_.set_landings(landings); }
+  void set_landings(const std::vector<std::string>& landings) { walk_.set_landings(landings); }
   // Sends holes as zeros, because the target is a device or a pipe, written in place. Before copy().
   void send_holes() { terms_.sends_holes = true; }
   // Has the digests of what has arrived told to sink. Before start_walk().
@@ -65,14 +62,10 @@ class Source {
   Done result() const;
 
  private:
-  void walk_names();
-
   NameTable names_;
-  Choice choice_;
   SendTerms terms_;
-  SourceRoots roots_;  // directories and items point to them
+  SourceWalk walk_;
   SourceSession session_;
-  std::unique_ptr<Walker> walker_;
 };
 
 }  // namespace rdcp::tree
