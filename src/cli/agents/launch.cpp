@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "io/retry.h"
+
 namespace rdcp::cli {
 namespace {
 
@@ -64,8 +66,10 @@ void set_child_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child between fork and exec, so it makes only async-signal-safe calls. Never returns; writes
-// the errno of what went wrong to `report`, which closes by itself when the program starts.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls; posix_spawn(3) has no
+// attribute for a signal that is to be ignored, and ignoring it here for a moment would lose the user's
+// Ctrl-C. Never returns; writes the errno of what went wrong to `report`, which closes by itself when the
+// program starts.
 [[noreturn]] void become(char* const* argv, int standard_input, int standard_output, int standard_error,
                          int report) {
   // The descriptors are moved above 2 first: if we were started with stdin closed, a pipe's end may be
@@ -95,10 +99,7 @@ void keep_exit_statuses() {
 // Returns the errno of the child's exec, or 0 if it succeeded.
 int exec_error(const io::Fd& report) {
   int code = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(report.get(), &code, sizeof code);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = io::retry_eintr([&] { return ::read(report.get(), &code, sizeof code); });
   return got == sizeof code ? code : 0;
 }
 
@@ -178,8 +179,7 @@ int end_agent(pid_t pid, milliseconds grace) {
   if (const auto status = wait_agent(pid, grace)) return *status;
   ::kill(pid, SIGKILL);
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  (void)io::retry_eintr([&] { return ::waitpid(pid, &status, 0); });
   return exit_status_of(status);
 }
 
