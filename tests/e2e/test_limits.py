@@ -17,7 +17,7 @@ NOT_EVEN_LOADED = 127  # says ld.so
 SOON = 30  # seconds: what the other side takes for silence
 # What stands in messages about it.
 CAUSES = ("Too many open files", "no more threads", "out of memory", "Cannot allocate memory", "File too large",
-          "Resource temporarily unavailable", "ended unexpectedly", "the agent is gone", "cannot be started")
+          "Resource temporarily unavailable", "ended unexpectedly", "cannot be started")
 
 
 def limited(which: int, most: int, user: int | None = None):

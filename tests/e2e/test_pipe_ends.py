@@ -585,7 +585,7 @@ class Ends(PipeTest):
         for running in (pairs["sender"][0], pairs["receiver"][1]):
             os.kill(running.pid, signal.SIGTSTP)
             self.assertTrue(wait_for(lambda pid=running.pid: state_of(pid) == "T"))
-        threading.Event().wait(30)  # longer than a peer may give no sign of life
+        threading.Event().wait(30)  # longer than a peer may be silent
         for running in (pairs["sender"][0], pairs["receiver"][1]):
             os.kill(running.pid, signal.SIGCONT)
         for stopped, (sender, receiver) in pairs.items():

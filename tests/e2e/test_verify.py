@@ -36,10 +36,10 @@ class Verify(CopyTest):
         for number, words in enumerate(((), ("--cache", "keep"), ("--cache", "bypass"), ("--ring", "threads"))):
             done = self.copy("-r", "-v", "--verify", "--chunk-size", "64K", *words, tree, f"dest:{to}/{number}")
             self.assert_same_tree(tree, to / str(number))
-            self.assertIn("verified: all read back from the disk", done.err)
+            self.assertIn("verified: everything was read back from the disk", done.err)
         done = self.copy("-r", "-v", "--verify", tree, to / "local")
         self.assert_same_tree(tree, to / "local")
-        self.assertIn("verified: all read back from the disk", done.err)
+        self.assertIn("verified: everything was read back from the disk", done.err)
 
     def test_memory_is_read_through_the_page_cache(self):
         tree, target = self.make_tree(), self.memory / "to"

@@ -199,7 +199,7 @@ Result<void> AgentLink::take(const tree::RawMessage& raw) {
     case MessageType::stream_lost:
       // Each lost stream has a number of its own.
       if (++losses_ > tree::kStreamNumbersMax) {
-        return refused(raw, "tells more losses than there can be streams");
+        return refused(raw, "reports more lost streams than there can be");
       }
       return append(raw, lost_streams);
     default:  // a segment's beat, for which `heard` was set

@@ -121,7 +121,7 @@ std::string explain_status(const Options& options, int status) {
   if (status == 127) return path + " was not found there; install rdcp there or name it with --rdcp-path";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
   if (status == 255 && runs_ssh(options)) return "ssh could not connect; it has said why above";
-  if (status == 0) return path + " ended without a word; is it rdcp?";
+  if (status == 0) return path + " ended without an answer; is it rdcp?";
   if (status == 2) return path + " does not know --agent; it is not rdcp, or too old";
   if (status > 128 && status < 255) return "signal " + std::to_string(status - 128) + " ended it";
   return "it ended with status " + std::to_string(status);

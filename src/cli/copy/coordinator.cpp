@@ -259,7 +259,7 @@ bool Coordinator::begin() {
   const tree::TargetReady& target = *target_->target_ready;
   if (source.sources.size() != sources.size()) {
     return fail(io::plain_error(ErrorKind::protocol, "talk to", source_->name(),
-                                "it lost count of the sources")),
+                                "it reports another number of sources than it was given")),
            false;
   }
   const bool any =

@@ -64,7 +64,7 @@ bool Coordinator::silent(const AgentLink& link) {
   const std::chrono::seconds limit = silence_max(link, has_terminal_);
   if (Clock::now() - link.heard <= limit) return false;
   fail(io::plain_error(link.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for", link.name(),
-                       "its agent has given no sign of life for " + std::to_string(limit.count()) + " s"));
+                       "its agent has not answered for " + std::to_string(limit.count()) + " s"));
   return true;
 }
 
@@ -85,7 +85,7 @@ void Coordinator::take_signal() {
   }
   interrupted_ = true;
   print(options_.program + ": ended by SIG" + ::sigabbrev_np(static_cast<int>(info.ssi_signo)) +
-        "; what has its name is whole, the rest was not copied\n");
+        "; files under their final names are complete, the rest was not copied\n");
   status_ = kExitSignalBase + static_cast<int>(info.ssi_signo);
 }
 

@@ -115,7 +115,7 @@ bool CheckParty::take_told(std::size_t which) {
     if (at == asks_.end() || !at->second.found[which].empty() ||
         told.found.size() != at->second.ask.items.size()) {
       fail(io::plain_error(ErrorKind::protocol, "talk to", links_[which]->name(),
-                           "it answers what it was not asked"));
+                           "it sent an answer to a question that was not asked"));
       return false;
     }
     --ways_[which].under_way;

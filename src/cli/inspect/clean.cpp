@@ -95,9 +95,9 @@ io::Result<void> Cleaning::take_words() {
   std::string lines;
   for (const tree::Leftover& leftover : visit_.link().leftovers.take()) {
     if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
-      visit_.print(
-          "rdcp: warning: " + options_.clean_directory.path +
-          ": the filesystem has no file locks (flock): whether a run is at what was found cannot be told\n");
+      visit_.print("rdcp: warning: " + options_.clean_directory.path +
+                   ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run still uses "
+                   "what was found\n");
     }
     if (!options_.quiet) lines += line_of(leftover);
   }

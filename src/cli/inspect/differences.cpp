@@ -27,7 +27,7 @@ std::string_view name_of(EntryType type) {
     case EntryType::block_device:
       return "device";
   }
-  return "thing of an unknown kind";
+  return "entry of an unknown type";
 }
 
 void Differences::missing(const std::string& path, EntryType type) {

@@ -86,7 +86,7 @@ bool PairCheck::take_lists() {
       for (ListedEntry& entry : page.entries) {
         if (!is_in_order(side, entry)) {
           party_.fail(io::plain_error(io::ErrorKind::protocol, "talk to", party_.link(i).name(),
-                                      "its list is in no order"));
+                                      "its list is not in order"));
           return false;
         }
         side.begun = true;

@@ -89,7 +89,7 @@ io::Result<std::vector<std::string>> CommandLine::operands() const {
       options_ended = true;
     } else if (!options_ended && word.size() > 1 && word.front() == '-') {
       return io::plain_error(io::ErrorKind::usage, "unknown option", word,
-                             "a file of that name is written ./" + word);
+                             "if it is a file, write ./" + word);
     } else {
       operands.push_back(word);
     }

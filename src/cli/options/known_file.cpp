@@ -118,7 +118,7 @@ Result<io::Fd> open_known_file(const std::string& path, std::string_view instead
   if (file && ::fstat(file->get(), &status) != 0) return io::errno_error("open", path);
   if (file && !S_ISREG(status.st_mode)) {
     return io::plain_error(ErrorKind::file, "open", path,
-                           "is no regular file (" + std::string(instead) + ")");
+                           "is not a regular file (" + std::string(instead) + ")");
   }
   return file;
 }

@@ -47,11 +47,11 @@ bool is_standard_stream(const Location& location) {
 }
 
 Result<void> check_check(const Options& options) {
-  if (!options.check && options.quick) return refuse("--quick", "goes with --check only");
-  if (!options.check && options.metadata) return refuse("--metadata", "goes with --check only");
+  if (!options.check && options.quick) return refuse("--quick", "can be used only with --check");
+  if (!options.check && options.metadata) return refuse("--metadata", "can be used only with --check");
   if (!options.check) return {};
-  if (options.doctor || options.agent) return refuse("--check", "contradicts --doctor and --agent");
-  if (options.verify) return refuse("--verify", "is for copies, and --check copies nothing");
+  if (options.doctor || options.agent) return refuse("--check", "cannot be used with --doctor or --agent");
+  if (options.verify) return refuse("--verify", "cannot be used with --check, which copies nothing");
   if (options.manifest_file.empty() || options.sums_file.empty()) return {};
   return refuse("--check", "takes one list: --manifest or --sums");
 }
@@ -60,10 +60,11 @@ Result<void> check_check(const Options& options) {
 Result<void> check_together(const Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
   if (options.copy_devices && (options.recursive || options.sync.enabled)) {
-    return refuse("--copy-devices",
-                  "reads a device that is SRC; a tree's devices are copied as what they are");
+    return refuse(
+        "--copy-devices",
+        "reads SRC if it is a device; it cannot be used with -r or --sync, which copy devices as devices");
   }
-  if (options.json && options.clean) return refuse("--json", "does not go with --clean");
+  if (options.json && options.clean) return refuse("--json", "cannot be used with --clean");
   if (auto checked = check_check(options); !checked) return checked;
   return check_host_options(options);
 }
@@ -78,14 +79,14 @@ Result<void> check_streams(const Options& options) {
   const bool from_stdin = std::any_of(options.sources.begin(), options.sources.end(), is_standard_stream);
   const bool to_stdout = is_standard_stream(options.destination);
   if (!from_stdin && !to_stdout) return {};
-  if (options.check) return refuse("--check", "compares files and trees, no streams");
+  if (options.check) return refuse("--check", "compares files and trees, not streams");
   if (!options.manifest_file.empty() || !options.sums_file.empty()) {
-    return refuse("--manifest and --sums", "are of files and trees, not of streams");
+    return refuse("--manifest and --sums", "list files and trees, not streams");
   }
-  if (options.json && to_stdout) return refuse("--json", "prints where the bytes are to go, too");
+  if (options.json && to_stdout) return refuse("--json", "prints to standard output, too, which is DST here");
   if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
   if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
-  if (options.recursive) return refuse("'-'", "is one file, no tree for -r");
+  if (options.recursive) return refuse("'-'", "is one file, not a tree; -r cannot be used with it");
   return {};
 }
 
@@ -95,24 +96,25 @@ Result<Location> parse_host(const string& word) {
   if (!location) return location;
   const bool is_host = is_remote(*location) && location->path == ".";
   if (is_host) return location;
-  return plain_error(ErrorKind::usage, "--doctor", word, "is no host; write HOST, USER@HOST or [IPV6]");
+  return plain_error(ErrorKind::usage, "--doctor", word, "is not a host; write HOST, USER@HOST or [IPV6]");
 }
 
 Result<void> take_doctor_operands(const std::vector<string>& words, Options& options) {
-  if (options.agent) return refuse("--doctor", "contradicts --agent");
+  if (options.agent) return refuse("--doctor", "cannot be used with --agent");
   if (words.empty()) return {};
   if (words.size() > 1) return refuse("--doctor", "takes one HOST at most");
   return assign(options.doctor_host, parse_host(words.front()));
 }
 
 Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
-  if (options.doctor || options.agent) return refuse("--clean", "contradicts --doctor and --agent");
+  if (options.doctor || options.agent) return refuse("--clean", "cannot be used with --doctor or --agent");
   if (options.sync.enabled || (!options.sync_option.empty() && options.sync_option != "--dry-run")) {
     return refuse("--clean", "takes none of --sync's options but --dry-run");
   }
   if (words.size() != 1) return refuse("--clean", "takes one DIR");
   auto taken = assign(options.clean_directory, parse_location(words.front()));
-  if (taken && is_standard_stream(options.clean_directory)) return refuse("'-'", "is no directory to clean");
+  if (taken && is_standard_stream(options.clean_directory))
+    return refuse("'-'", "is not a directory, so there is nothing to clean");
   return taken;
 }
 

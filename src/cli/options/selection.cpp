@@ -83,7 +83,7 @@ Result<void> check_selection(const Options& options) {
     return location.kind == Location::Kind::standard_stream;
   };
   if (is_stream(options.destination) || is_stream(options.sources.front())) {
-    return refuse("'-'", "is one file, from which nothing can be excluded");
+    return refuse("'-'", "is one file; options that exclude files cannot be used with it");
   }
   if (!words.files_from.empty() && options.sources.size() > 1) {
     return refuse("--files-from", "names paths beneath one SRC");

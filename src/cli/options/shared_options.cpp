@@ -60,7 +60,7 @@ Result<net::Compression> parse_compression(const string& word) {
 // TCP_CA_NAME_MAX of linux/tcp.h is 16 with the terminating NUL; setsockopt(2) would cut a longer name short.
 Result<string> parse_congestion(const string& word) {
   if (word.size() < 16) return word;
-  return plain_error(ErrorKind::usage, "--congestion", word, "no congestion control has so long a name");
+  return plain_error(ErrorKind::usage, "--congestion", word, "the name is too long for a congestion control");
 }
 
 }  // namespace
@@ -99,8 +99,8 @@ void add_progress_option(CommandLine& line, Options& options) {
 }
 
 Result<void> check_tell_options(const Options& options) {
-  if (options.quiet && options.verbose) return refuse("-q", "contradicts -v");
-  if (options.quiet && options.progress) return refuse("-q", "contradicts --progress");
+  if (options.quiet && options.verbose) return refuse("-q", "cannot be used with -v");
+  if (options.quiet && options.progress) return refuse("-q", "cannot be used with --progress");
   return {};
 }
 
@@ -122,7 +122,7 @@ Result<void> check_host_options(const Options& options) {
   const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
                        !options.ssh_config.empty() || !options.ssh_options.empty();
   if (for_ssh && !runs_ssh(options)) {
-    return refuse("-P, -i, -F, -o", "they are ssh's; put what another command needs into --rsh");
+    return refuse("-P, -i, -F, -o", "these are options of ssh; write options of another command into --rsh");
   }
   return {};
 }

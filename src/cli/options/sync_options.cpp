@@ -50,24 +50,24 @@ Result<void> check_sync_options(Options& options) {
   const tree::SyncSettings& sync = options.sync;
   if (!sync.enabled) {
     if (options.sync_option.empty()) return {};
-    return refuse(options.sync_option, "goes with --sync only");
+    return refuse(options.sync_option, "can be used only with --sync");
   }
   const auto is_stream = [](const Location& location) {
     return location.kind == Location::Kind::standard_stream;
   };
   if (options.sources.size() != 1) {
     return refuse("--sync", sync.itemize
-                                ? "takes one SRC; -i is --itemize-changes here, a key is --identity's"
+                                ? "takes one SRC; -i means --itemize-changes here, use --identity for a key"
                                 : "takes one SRC");
   }
   if (is_stream(options.sources.front()) || is_stream(options.destination)) {
     return refuse("--sync", "compares files, and '-' is a stream");
   }
   if (sync.delete_extra && !options.selection_words.files_from.empty()) {
-    return refuse("--delete", "contradicts --files-from, which names what is copied and not what is there");
+    return refuse("--delete", "cannot be used with --files-from, which does not list everything in SRC");
   }
   if (sync.size_only && (sync.checksum || sync.ignore_times)) {
-    return refuse("--size-only", "contradicts --checksum and --ignore-times");
+    return refuse("--size-only", "cannot be used with --checksum or --ignore-times");
   }
   options.recursive = true;
   return {};

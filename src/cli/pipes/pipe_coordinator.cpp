@@ -71,8 +71,10 @@ Result<Parties::Start> start_far_agent(tree::Relay& relay, const std::string& ho
   auto end = relay.open();
   if (!end) return end.error();
   auto held = std::make_shared<io::Fd>(std::move(*end));
-  return Parties::Start(
-      [held, host] { return AgentLink::of_connection(std::move(*held), host, "its agent is gone"); });
+  return Parties::Start([held, host] {
+    return AgentLink::of_connection(std::move(*held), host,
+                                    "its agent ended unexpectedly, or the connection to it was lost");
+  });
 }
 
 }  // namespace
@@ -227,7 +229,7 @@ void PipeCoordinator::receive(SegmentLink& link) {
   const bool began = agent.hello.has_value();
   const bool lost = began && received.error().kind != ErrorKind::protocol;
   fail(lost ? io::plain_error(ErrorKind::connection, "run", link.segment().host_name(),
-                              "the connection to it is lost, or its agent was ended")
+                              "the connection to it was lost, or rdcp was ended there")
             : agent.explain(options_.copy, received.error()));
   end_everything();
 }
@@ -263,7 +265,7 @@ void PipeCoordinator::look_at_segments(const PipeStage& stage) {
     if (!agent.gone && !agent.segment_end && !ending_ && Clock::now() - agent.heard > limit) {
       fail(io::plain_error(agent.hello ? ErrorKind::connection : ErrorKind::unreachable, "wait for",
                            links_[i]->segment().host_name(),
-                           "no sign of life for " + std::to_string(limit.count()) + " s"));
+                           "its agent has not answered for " + std::to_string(limit.count()) + " s"));
       end_everything();
     }
   }

@@ -39,14 +39,15 @@ Result<void> take_port(std::deque<string>& words, std::uint64_t least, std::uint
 
 // Takes KEY, unless it comes from elsewhere. If it comes from a descriptor, "-" may stand in its place.
 Result<void> take_key(std::deque<string>& words, KeySource& key) {
-  if (!key.file.empty() && key.fd >= 0) return refuse("--key-fd", "contradicts --key-file");
+  if (!key.file.empty() && key.fd >= 0) return refuse("--key-fd", "cannot be used with --key-file");
   if (!key.file.empty()) return {};
   if (key.fd >= 0) {
     if (!words.empty() && words.front() == "-") words.pop_front();
     return {};
   }
   auto taken = assign(key.word, take_word(words, "KEY"));
-  if (taken && key.word == "-") return refuse("KEY", "as - is a line of a descriptor: say which by --key-fd");
+  if (taken && key.word == "-")
+    return refuse("KEY", "given as - is read from a descriptor; name it with --key-fd");
   return taken;
 }
 
@@ -56,7 +57,7 @@ Result<void> take_file(std::deque<string>& words, string& file) {
   if (auto taken = assign(file, take_word(words, "FILE")); !taken) return taken;
   if (file == "-") file.clear();
   // The error does not show the word, because it may be a KEY.
-  if (!words.empty()) return refuse("command line", "there is a word too many");
+  if (!words.empty()) return refuse("command line", "there is one argument too many");
   return {};
 }
 

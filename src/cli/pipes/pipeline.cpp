@@ -89,7 +89,7 @@ io::Result<PipeSegment> parse_segment(std::string_view word) {
   if (text.empty()) return refuse_segment(word, "has no command");
   segment.kind = take_operator(text);
   segment.text = trim(text);
-  if (segment.text.empty()) return refuse_segment(word, "has no file behind its operator");
+  if (segment.text.empty()) return refuse_segment(word, "has no file after its operator");
   return segment;
 }
 

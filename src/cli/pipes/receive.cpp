@@ -105,12 +105,12 @@ int ended_by_signal(int signal) {
 // word, Finish with status 0, has come.
 int judge(const tree::AgentEnd& end) {
   if (!end.status && !end.aborted) {
-    say("the sender is gone before its last word; the stream may be cut short");
+    say("the sender ended before it reported success; the stream may be cut short");
     return kExitConnection;
   }
   const int status = end.status.value_or(kExitConnection);
   if (end.aborted || status != kExitOk) {
-    say("the sender has failed; the stream is not whole");
+    say("the sender failed; the stream is incomplete");
     return status > kExitOk && status <= kExitDigest ? status : kExitConnection;
   }
   if (end.done && end.done->complete) return kExitOk;

@@ -145,7 +145,9 @@ int run_send(PipeOptions options) {
   };
   parties.start_target = [&] {
     net::make_control_socket(socket->get());
-    return AgentLink::of_connection(std::move(socket->fd), options.host, "its rdrecv is gone", socket->seal);
+    return AgentLink::of_connection(std::move(socket->fd), options.host,
+                                    "rdrecv there ended unexpectedly, or the connection to it was lost",
+                                    socket->seal);
   };
   return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
 }

@@ -58,7 +58,8 @@ io::Result<std::uint64_t> parse_size(std::string_view option, std::string_view t
   if (!unit && number->rest.starts_with('.'))
     return refuse(option, text, "not a whole number; use a smaller unit");
   if (!unit)
-    return refuse(option, text, "unknown unit; K, M, G, T and KiB, ... count in 1024, KB, ... in 1000");
+    return refuse(option, text,
+                  "unknown unit; K, M, G, T (KiB, ...) are powers of 1024, KB, ... powers of 1000");
   if (number->overflow || number->value > kSizeMax / *unit) return refuse(option, text, "too large");
   return number->value * *unit;
 }

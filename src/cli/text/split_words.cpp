@@ -28,7 +28,7 @@ io::Result<std::vector<std::string>> split_words(std::string_view option, std::s
   if (word) words.push_back(*std::move(word));
   if (words.empty() || words.front().empty()) {
     return io::plain_error(io::ErrorKind::usage, option, "'" + std::string(command) + "'",
-                           "names no command");
+                           "does not name a command");
   }
   return words;
 }

@@ -31,8 +31,8 @@ constexpr std::size_t kZerosAt = kListenerSealingAt + 1;
 constexpr std::size_t kMacAt = kListenerSealingAt + 8;
 static_assert(kMacAt + kMacBytes == kChallengeBytes);
 
-constexpr std::string_view kOnlyHere = "does not encrypt, and this side was told --encrypt";
-constexpr std::string_view kOnlyThere = "was told --encrypt, and this side was not";
+constexpr std::string_view kOnlyHere = "was not given --encrypt, but this side was; give it to both";
+constexpr std::string_view kOnlyThere = "was given --encrypt, but this side was not; give it to both";
 
 // A request of at most 256 bytes is never interrupted by a signal once the pool is initialised
 // (getrandom(2)); before that it may be.
@@ -89,7 +89,8 @@ io::Result<std::optional<SealKeys>> keys_of(const SessionKey& key, const Transcr
 
 // Says what is wrong with the other side's sealing, as seen from this side; empty if the two agree.
 std::string_view disagreement_of(std::uint8_t here, std::uint8_t there) {
-  if (there > static_cast<std::uint8_t>(Cipher::chacha20_poly1305)) return "wants an encryption unknown here";
+  if (there > static_cast<std::uint8_t>(Cipher::chacha20_poly1305))
+    return "wants a kind of encryption that is not known here";
   if (here != 0 && there == 0) return kOnlyHere;
   return here == 0 && there != 0 ? kOnlyThere : std::string_view();
 }
@@ -176,7 +177,7 @@ io::Result<std::array<std::byte, kProofBytes>> Connector::answer(
   const auto disagreement = disagreement_of(transcript.connector_sealing, transcript.listener_sealing);
   if (!disagreement.empty()) return refusal(disagreement);
   if (!std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; })) {
-    return refusal("says what this version does not know", io::ErrorKind::protocol);
+    return refusal("uses something that this version does not know", io::ErrorKind::protocol);
   }
   return connector_mac(*key, transcript);
 }

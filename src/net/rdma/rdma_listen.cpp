@@ -285,7 +285,7 @@ void RdmaAcceptor::step(std::list<PendingRdma>::iterator pending) {
 
 void RdmaAcceptor::drop_overdue() {
   while (!pending_.empty() && pending_.front().deadline() <= Clock::now()) {
-    refuse(pending_.begin(), "said nothing that proves it in time");
+    refuse(pending_.begin(), "did not prove the key in time");
   }
 }
 

@@ -33,7 +33,7 @@ std::string_view cause_of(ibv_wc_status status) {
     case IBV_WC_WR_FLUSH_ERR:
       return "the connection broke off";
     case IBV_WC_LOC_LEN_ERR:
-      return "sent a message that is longer than any may be";
+      return "sent a message that is too long";
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
       return "this host's RDMA device refused access to our own memory";

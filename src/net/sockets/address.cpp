@@ -99,7 +99,7 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
     std::erase_if(*found, [&via](const InterfaceAddress& address) { return address.interface != via; });
     if (found->empty()) {
       return io::plain_error(io::ErrorKind::usage, "use interface", via,
-                             "no such interface is up with an address");
+                             "no such interface is up and has an address");
     }
     return best_first(std::move(*found), "");
   }
@@ -108,7 +108,7 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
       best_first(std::move(*found), ssh_connection != nullptr ? ssh_connection : "");
   if (hosts.empty()) {
     return io::plain_error(io::ErrorKind::connection, "list", "network interfaces",
-                           "none is up with an address");
+                           "no RDMA device is up and has an address");
   }
   return hosts;
 }

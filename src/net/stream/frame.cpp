@@ -100,7 +100,7 @@ const char* fault_of(const Frame& frame) {
     return "a digest without a payload";
   if (!unused(kUsesPayload) && frame.length == 0) return "an empty payload";
   if (unused(kUsesPayload) && frame.tag != Tag{}) return "a tag without a payload";
-  if (frame.packed != 0 && frame.packed >= frame.length) return "a packed length that is no gain";
+  if (frame.packed != 0 && frame.packed >= frame.length) return "a compressed length that is not shorter";
   if (unused(kUsesFile) && frame.file_id != 0) return "a file where none belongs";
   if (unused(kUsesOffset) && frame.offset != 0) return "an offset where none belongs";
   if (unused(kUsesExtra | kUsesVerdicts) && frame.extra != io::Digest{})
@@ -109,7 +109,7 @@ const char* fault_of(const Frame& frame) {
     return "verdicts on what was not done";
   }
   if (frame.offset > kOffsetMax - frame.length) return "an offset beyond every file";
-  if (frame.kind == FrameKind::lost && frame.offset > kStreamMax) return "a stream that there cannot be";
+  if (frame.kind == FrameKind::lost && frame.offset > kStreamMax) return "a stream that cannot exist";
   return nullptr;
 }
 

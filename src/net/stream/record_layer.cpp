@@ -8,9 +8,10 @@ namespace rdcp::net {
 namespace {
 
 io::Error altered() {
-  return io::plain_error(io::ErrorKind::digest, "open", "message",
-                         "what was sent sealed arrived altered, repeated or out of order: somebody meddles "
-                         "with the connection");
+  return io::plain_error(
+      io::ErrorKind::digest, "open", "message",
+      "encrypted data arrived altered, repeated or out of order: somebody may be tampering "
+      "with the connection");
 }
 
 io::Error not_agreed(const char* what) {

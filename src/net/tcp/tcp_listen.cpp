@@ -182,7 +182,7 @@ void Acceptor::refuse(std::list<Pending>::iterator pending, const std::string& w
 
 void Acceptor::drop_overdue() {
   while (!pending_.empty() && pending_.front().deadline() <= Clock::now()) {
-    refuse(pending_.begin(), "said nothing that proves it in time");
+    refuse(pending_.begin(), "did not prove the key in time");
   }
 }
 
@@ -193,7 +193,7 @@ io::Result<void> Acceptor::accept_new(int listening) {
     if (!socket) {
       const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
       if (out_of_descriptors && pending_.empty()) return listen_error("TCP port");
-      if (out_of_descriptors) refuse(pending_.begin(), "was one connection too many");
+      if (out_of_descriptors) refuse(pending_.begin(), "was one connection more than agreed");
       // All other errors are about the connection that was to be accepted (accept(2)), or there is none.
       return {};
     }

@@ -35,7 +35,7 @@ bool Agent::hear_loss(const StreamLost& lost) {
   const bool known = source_ ? source_->hear_loss(lost.stream) : target_ && target_->hear_loss(lost.stream);
   if (!known) {
     reporter_.fatal(io::plain_error(io::ErrorKind::protocol, "control message from", "the coordinator",
-                                    "tells the loss of a stream that there cannot be"));
+                                    "reports the loss of a stream that cannot exist"));
   }
   return known;
 }

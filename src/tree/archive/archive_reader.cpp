@@ -92,7 +92,7 @@ Fault take_size(archive_entry* from, std::size_t chunk_bytes, Entry& to) {
     stored += static_cast<std::uint64_t>(length);
   }
   if (stored > chunk_bytes) return "size beyond the chunk";
-  return to.type != EntryType::file && to.size > 0 ? "content where none can be" : nullptr;
+  return to.type != EntryType::file && to.size > 0 ? "content where none is allowed" : nullptr;
 }
 
 void take_xattrs(archive_entry* from, Entry& to) {
@@ -218,7 +218,7 @@ io::Result<bool> ArchiveReader::next(Entry& entry) {
   if (status == ARCHIVE_EOF) {
     const auto end = archive_read_header_position(state.reader.get());
     if (end != static_cast<la_int64_t>(state.chunk.size() - kTarEndBytes)) {
-      return bad_archive("archive chunk", "more behind its end");
+      return bad_archive("archive chunk", "more after its end");
     }
     if (!state.nanoseconds.empty()) return bad_archive("archive chunk", "more times than entries");
     return false;

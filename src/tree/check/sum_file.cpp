@@ -90,7 +90,7 @@ Result<SumReader> SumReader::open(const std::string& path, SumForm form) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("open", path);
   if (!S_ISREG(status.st_mode)) {
-    return io::plain_error(io::ErrorKind::file, "open", path, "is no regular file");
+    return io::plain_error(io::ErrorKind::file, "open", path, "is not a regular file");
   }
   SumReader reader;
   reader.path_ = path;
@@ -104,7 +104,7 @@ Result<SumReader> SumReader::open(const std::string& path, SumForm form) {
   if (!read) return read.error();
   if (head != kManifestHead) {
     return io::plain_error(io::ErrorKind::file, "read", path,
-                           "is no manifest: its first line says something else");
+                           "is not a manifest: its first line is not \"rdcp-manifest 1\"");
   }
   return reader;
 }
@@ -149,7 +149,7 @@ Result<SumWriter> SumWriter::open(const std::string& path, SumForm form, mode_t 
   const bool exists =
       ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
-    return io::plain_error(io::ErrorKind::file, "write", path, "is there and no regular file");
+    return io::plain_error(io::ErrorKind::file, "write", path, "exists and is not a regular file");
   }
   SumWriter writer;
   writer.path_ = path;

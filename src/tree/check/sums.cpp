@@ -93,7 +93,8 @@ io::Result<SumLine> parse_manifest_line(std::string_view text) {
   SumLine line;
   const std::string_view type = take_word(text);
   const std::size_t at = type.size() == 1 ? kLetters.find(type[0]) : kLetters.npos;
-  if (at == kLetters.npos || type[0] == 'h') return wrong("begins with no letter of a kind of entry");
+  if (at == kLetters.npos || type[0] == 'h')
+    return wrong("does not begin with the letter of a type of entry");
   line.type = static_cast<EntryType>(at);
   const std::string_view size = take_word(text);
   const bool is_file = line.type == EntryType::file;
@@ -103,7 +104,7 @@ io::Result<SumLine> parse_manifest_line(std::string_view text) {
   std::uint32_t nanoseconds = 0;
   if (dot == time.npos || time.size() - dot != 10 || !parse_number(time.substr(0, dot), line.mtime) ||
       !parse_number(time.substr(dot + 1), nanoseconds)) {
-    return wrong("its third word is no time");
+    return wrong("its third field is not a time");
   }
   line.mtime_ns = nanoseconds;
   const std::string_view digest = take_word(text);
@@ -111,7 +112,7 @@ io::Result<SumLine> parse_manifest_line(std::string_view text) {
   const auto parsed = parse_digest(digest);
   if (has_digest ? !parsed : digest != "-") return wrong("its fourth word is no digest");
   if (has_digest) line.digest = *parsed;
-  if (!take_path(text, true, line)) return wrong("its path is none that lies beneath a directory");
+  if (!take_path(text, true, line)) return wrong("its path does not lie beneath a directory");
   return line;
 }
 
@@ -126,7 +127,7 @@ io::Result<SumLine> parse_xxhsum_line(std::string_view text) {
   text.remove_prefix(kDigestText);
   if (!text.starts_with("  ") && !text.starts_with(" *")) return wrong("has no two blanks before its path");
   if (!take_path(text.substr(2), is_escaped, line)) {
-    return wrong("its path is none that lies beneath a directory");
+    return wrong("its path does not lie beneath a directory");
   }
   return line;
 }

@@ -25,7 +25,7 @@ Finding lock_limit(const HostFacts& facts) {
   if (facts.lockable_bytes < kLockedBytesLeast) {
     return {Level::problem, subject, limit + ", too little for RDMA: TCP will be used", io::kHowToLockMore};
   }
-  return {Level::warning, subject, limit + ", so RDMA has to do with less memory than is best",
+  return {Level::warning, subject, limit + ", so RDMA uses less memory than is best for speed",
           io::kHowToLockMore};
 }
 
@@ -76,10 +76,11 @@ std::string_view describe(Level level) {
 
 void examine_memory(const HostFacts& facts, std::vector<Finding>& findings) {
   findings.push_back(lock_limit(facts));
-  Finding huge{Level::ok, "huge pages", "transparent ones are on (" + facts.huge_pages + ")", ""};
-  if (facts.huge_pages.empty()) huge.text = "this kernel has no transparent ones";
+  Finding huge{Level::ok, "huge pages", "transparent huge pages are on (" + facts.huge_pages + ")", ""};
+  if (facts.huge_pages.empty()) huge.text = "this kernel has no transparent huge pages";
   if (facts.huge_pages == "never") {
-    huge = {Level::warning, "huge pages", "transparent ones are off, so that memory takes longer to register",
+    huge = {Level::warning, "huge pages",
+            "transparent huge pages are off, so memory takes longer to register",
             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
   }
   findings.push_back(std::move(huge));

@@ -70,7 +70,7 @@ std::string interface_of(const RdmaPortFacts& port) {
 
 std::string advice_for_down(const RdmaPortFacts& port) {
   if (port.link == LinkKind::infiniband) {
-    return "look at the cable and the switch's port, unless nothing is meant to be plugged in";
+    return "look at the cable and the switch's port, unless this port is meant to be unused";
   }
   return fmt::format("ip link set dev {} up; then look at the cable and the switch's port",
                      interface_of(port));

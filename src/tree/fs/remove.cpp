@@ -94,7 +94,7 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
   if ((is_directory && status.st_dev != device_) ||
       ((is_directory || dry_run_) && is_mount_point(parent, name))) {
     return io::plain_error(io::ErrorKind::file, "remove", subject_of(path),
-                           "is on another filesystem or is a mount point, and stays");
+                           "is on another filesystem or is a mount point, and was left");
   }
   if (is_directory) {
     if (enter(parent, name, path)) return {};

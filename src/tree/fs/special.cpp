@@ -53,7 +53,8 @@ io::Result<void> finish_new(const Place& place, const std::string& name, const E
   const bool is_node = S_ISCHR(type) || S_ISBLK(type);
   if ((status.st_mode & S_IFMT) != type || status.st_nlink > 1 ||
       (is_node && status.st_rdev != entry.device)) {
-    return io::plain_error(io::ErrorKind::file, "create", place.subject, "it was replaced while it was made");
+    return io::plain_error(io::ErrorKind::file, "create", place.subject,
+                           "another program replaced it while it was being made");
   }
   return finish(fd.get());
 }

@@ -104,8 +104,8 @@ io::Result<void> Spellings::claim(std::string_view path, std::string_view subjec
   if (alone && claim_one(path)) return {};
   return io::plain_error(
       io::ErrorKind::file, "copy", subject,
-      "another name of SRC differs from it in upper and lower case only, and DST takes both "
-      "for one; rename one of them");
+      "another name of SRC differs from it in upper and lower case only, and DST treats both "
+      "as one name; rename one of them");
 }
 
 bool Spellings::is_full() const {

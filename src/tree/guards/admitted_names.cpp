@@ -8,7 +8,7 @@ io::Result<AdmittedNames> AdmittedNames::create(const std::vector<std::string>& 
   AdmittedNames names;
   for (const std::string& landing : landings) {
     if (!is_safe_path(landing) || landing.find('/') != std::string::npos) {
-      return io::plain_error(io::ErrorKind::protocol, "copy to", landing, "no copy lands under such a name");
+      return io::plain_error(io::ErrorKind::protocol, "copy to", landing, "nothing is copied to such a name");
     }
     if (landing.empty()) names.all_ = true;
     names.tops_.insert(landing);
@@ -25,7 +25,7 @@ AdmittedNames AdmittedNames::all() {
 const char* AdmittedNames::fault_of(std::string_view path) const {
   if (!is_safe_path(path)) return "unsafe path";
   if (all_) return nullptr;
-  return tops_.contains(path.substr(0, path.find('/'))) ? nullptr : "outside of where the copy lands";
+  return tops_.contains(path.substr(0, path.find('/'))) ? nullptr : "outside the destination of the copy";
 }
 
 }  // namespace rdcp::tree

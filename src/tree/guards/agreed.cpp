@@ -40,7 +40,7 @@ constexpr std::array kFrameRules = {
     FrameRule{FrameKind::copy_range, kAnyFlags, kByKernel, "a kernel copy that was not agreed on"},
     FrameRule{FrameKind::abandon, kAnyFlags, kChanges, kDryRun},
     FrameRule{FrameKind::abandon, net::kFlagAgain, kHasLostOne, kNotLost},
-    FrameRule{FrameKind::lost, kAnyFlags, kLosesStreams, "the loss of a stream that cannot be lost"},
+    FrameRule{FrameKind::lost, kAnyFlags, kLosesStreams, "the loss of a stream that does not exist"},
     FrameRule{FrameKind::compare, kAnyFlags, kSyncs, "a comparison that was not agreed on"},
     FrameRule{FrameKind::compare, net::kFlagAgain, kHasLostOne, kNotLost},
     FrameRule{FrameKind::names, kAnyFlags, kDeletes, "a deletion that was not agreed on"},
@@ -91,8 +91,8 @@ const char* fault_of(Terms terms, const net::Frame& frame) {
     const bool applies = rule.flag == kAnyFlags || (frame.flags & rule.flag) != 0;
     if (applies && !has(terms, rule.needs)) return rule.fault;
   }
-  if (!known) return "a frame that is none of a source's";
-  return (frame.flags & ~known_flags) != 0 ? "flags that nobody knows" : nullptr;
+  if (!known) return "a frame that a source may not send";
+  return (frame.flags & ~known_flags) != 0 ? "unknown flags" : nullptr;
 }
 
 const char* fault_of(Terms terms, const Entry& entry) {

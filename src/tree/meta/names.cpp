@@ -49,9 +49,9 @@ Value remember(std::unordered_map<Key, Value>& remembered, std::size_t max, cons
 
 void NameTable::tell(const std::string& subject, int error) const {
   if (!failed_) return;
-  failed_(io::plain_error(
-      io::ErrorKind::file, "look up", subject,
-      std::string(std::strerror(error)) + "; the number is kept instead, which may be somebody else's"));
+  failed_(io::plain_error(io::ErrorKind::file, "look up", subject,
+                          std::string(std::strerror(error)) +
+                              "; the number is kept instead, and may belong to somebody else there"));
 }
 
 std::string NameTable::user_name(std::uint32_t uid) {

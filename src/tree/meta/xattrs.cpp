@@ -94,7 +94,7 @@ io::Result<void> read_acl(const Inode& inode, const char* name, std::vector<AclL
   if (!*there) return {};
   auto parsed = parse_acl(raw);
   if (!parsed) {
-    return io::plain_error(io::ErrorKind::file, "read the ACL of", subject, "its form is not known");
+    return io::plain_error(io::ErrorKind::file, "read the ACL of", subject, "rdcp does not know its format");
   }
   lines = std::move(*parsed);
   return {};

@@ -33,7 +33,7 @@ class Guard {
 
   std::string entry_path(const std::string& below) const { return place_.path + below.substr(name_.size()); }
   bool lets_go(const std::string& below, const struct stat& status) {
-    if (gate_.is_source(status)) return keep(below, "it is what is being copied, and stays");
+    if (gate_.is_source(status)) return keep(below, "it is being copied, so it was left");
     const bool is_top = below.size() == name_.size();
     if (!is_top && !gate_.sync().replaces_directories()) {
       why_ = "is a directory that is not empty (--delete or --force removes it)";
@@ -85,7 +85,7 @@ Result<std::string> move_aside(const DirectoryInTheWay& place, const std::string
   if (rename_within(place.directory, fresh, place.name) == 0) return aside;
   auto error = io::errno_error("replace", place.subject);
   if (rename_within(place.directory, aside, place.name) == 0) return error;
-  return refuse(place, "what was there is now " + aside);
+  return refuse(place, "the old file is now " + aside);
 }
 
 // Gives the name to what is called `fresh`; returns what the directory is called then.
@@ -100,7 +100,7 @@ Result<std::string> exchange_names(const DirectoryInTheWay& place, const std::st
   if (rename_within(place.directory, fresh, place.name, RENAME_EXCHANGE) == 0) {
     return refuse(place, "another program has just replaced it");
   }
-  return refuse(place, "another program has just replaced it; what it has put there is now " + fresh);
+  return refuse(place, "another program has just replaced it; the file of that program is now " + fresh);
 }
 
 std::string free_temporary_name(const DirectoryInTheWay& place) {
@@ -122,17 +122,19 @@ Result<void> remove_replaced(const RemovalGate& gate, const DirectoryInTheWay& p
   const auto removed = remove_tree(place.directory, name, subject, may_remove);
   if (!removed) return removed.error();
   if (*removed) return {};
-  return refuse(place, "it is replaced, but what came into the directory meanwhile stays in " + name + ": " +
-                           guard.why());
+  return refuse(place,
+                "it is replaced, but entries that another program added to the directory meanwhile stay in " +
+                    name + ": " + guard.why());
 }
 
 // How many names are in it, all of which may go; told in changes, unless null.
 Result<std::uint64_t> may_make_way(const RemovalGate& gate, const DirectoryInTheWay& place,
                                    std::vector<Change>* changes) {
   if (!gate.sync().mirror) return refuse(place, "is a directory");
-  if (gate.sync().ignore_existing) return refuse(place, "is a directory, and stays (--ignore-existing)");
+  if (gate.sync().ignore_existing)
+    return refuse(place, "is a directory, and was left because of --ignore-existing");
   if (gate.is_in_source(place.directory)) {
-    return refuse(place, "is a directory in what is being copied, and stays");
+    return refuse(place, "is a directory in SRC, and was left");
   }
   Guard guard(gate, place, place.name);
   std::uint64_t names = 0;
@@ -155,7 +157,7 @@ Result<std::uint64_t> may_make_way(const RemovalGate& gate, const DirectoryInThe
 }
 
 io::Error too_many(const DirectoryInTheWay& place) {
-  return refuse(place, "is a directory, and more than --max-delete would go with it");
+  return refuse(place, "is a directory, and replacing it would remove more than --max-delete allows");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& rep
 bool Pruner::may_delete() {
   return gate_.decide(reporter_.problems() == 0, [this] {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", root_name_,
-                                      "nothing was deleted, since not all could be copied"));
+                                      "nothing was deleted, because not everything could be copied"));
   });
 }
 
@@ -111,7 +111,7 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
     if (extra_.empty()) break;
     if (gate_.is_in_source(directory)) {
       reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", subject,
-                                        "it is what is being copied, and stays as it is"));
+                                        "it is being copied, so it was left as it is"));
       break;
     }
     const bool granted = !sync_.dry_run && grant_owner_access(directory);
@@ -133,7 +133,7 @@ void Pruner::remove(int directory, const std::string& name, const std::string& p
       return !gate_.has_rules() || !gate_.protects(entry_path(below), S_ISDIR(status.st_mode));
     }
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete", join_path(root_name_, path),
-                                      "it is what is being copied, and stays"));
+                                      "it is being copied, so it was left"));
     return false;
   };
   may_remove.remove = [&](const std::string& below, bool is_directory) {

@@ -123,7 +123,7 @@ const char* take_link(io::ByteReader& from, const AdmittedNames& names, Question
 
 const char* take_acl(io::ByteReader& from, std::vector<AclLine>& lines) {
   const auto count = from.number<std::uint16_t>();
-  if (count > kAclLinesMax) return "too long an ACL";
+  if (count > kAclLinesMax) return "an ACL that is too long";
   for (std::size_t i = 0; i < count && !from.cut(); ++i) {
     AclLine& line = lines.emplace_back();
     line.tag = static_cast<AclLine::Tag>(from.number<std::uint8_t>());
@@ -208,7 +208,7 @@ io::Result<void> QuestionReader::open(std::span<const std::byte> page) {
 
 io::Result<bool> QuestionReader::next(Question& question) {
   if (left_ == 0) {
-    if (!rest_.empty()) return bad_page("more behind its end");
+    if (!rest_.empty()) return bad_page("more after its end");
     return false;
   }
   --left_;
@@ -241,11 +241,12 @@ const char* QuestionReader::take(Question& question) {
   const bool node = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
   entry.device = node ? from.number<std::uint64_t>() : 0;
   question.first_changes = (flags & kFirstChanges) != 0;
-  if (question.first_changes && entry.type != EntryType::hard_link) return "a link that is none";
+  if (question.first_changes && entry.type != EntryType::hard_link)
+    return "flags of a hard link on something else";
   question.xattrs = (flags & kHasXattrs) != 0 ? from.digest() : io::Digest{};
   question.content.reset();
   if ((flags & kHasContent) != 0) {
-    if (entry.type != EntryType::file) return "content where none can be";
+    if (entry.type != EntryType::file) return "content where none is allowed";
     question.content = from.digest();
   }
   entry.access_acl.clear();
@@ -254,7 +255,7 @@ const char* QuestionReader::take(Question& question) {
     if (const char* fault = take_acl(from, entry.access_acl)) return fault;
     if (const char* fault = take_acl(from, entry.default_acl)) return fault;
   }
-  if (from.cut()) return "it breaks off";
+  if (from.cut()) return "it is cut short";
   rest_ = from.rest();
   return nullptr;
 }

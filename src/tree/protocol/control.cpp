@@ -68,9 +68,10 @@ Result<void> ControlChannel::open_arrived() {
     const std::size_t length = io::load_le<std::uint32_t>(rest.data());
     const bool too_long = length > kSealedMax;
     if (!too_long && rest.size() < kSealedHeaderBytes + length + net::kTagBytes) break;
-    const auto fault = io::plain_error(ErrorKind::digest, "control message from", peer_,
-                                       "arrived altered, repeated or out of order: somebody meddles with the "
-                                       "connection");
+    const auto fault =
+        io::plain_error(ErrorKind::digest, "control message from", peer_,
+                        "arrived altered, repeated or out of order: somebody may be tampering with the "
+                        "connection");
     if (too_long) return fault;
     const std::span<std::byte> message = rest.subspan(kSealedHeaderBytes, length);
     const auto tag = rest.subspan(kSealedHeaderBytes + length).first<net::kTagBytes>();
@@ -152,7 +153,9 @@ Result<std::optional<RawMessage>> ControlChannel::receive() {
     char bytes[16 << 10];
     const long n = io::read_some(in_.get(), bytes, sizeof bytes);
     if (n < 0) return io::errno_error("read from", peer_, errno, ErrorKind::connection);
-    if (n == 0) return io::plain_error(ErrorKind::connection, "read from", peer_, "the agent is gone");
+    if (n == 0)
+      return io::plain_error(ErrorKind::connection, "read from", peer_,
+                             "it ended unexpectedly, or the connection to it was lost");
     drop_consumed();
     const std::string_view got(bytes, static_cast<std::size_t>(n));
     io::append_secret(opener_ ? arrived_ : input_, got);

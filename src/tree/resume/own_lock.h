@@ -18,8 +18,8 @@ inline bool lacks_locks(int code) {
 
 // The warning to the user about a target without locks.
 inline constexpr const char* kNoLocks =
-    "the filesystem has no file locks (flock): two runs that write the same files are not kept apart, and "
-    "one that is cut short leaves nothing to go on with";
+    "the filesystem has no file locks (flock): nothing keeps two runs from writing the same file, and "
+    "an interrupted run leaves nothing to continue with";
 
 // Locks files that another run may be using. A run that has just ended may hold its locks for a moment
 // longer: the kernel closes what io_uring has open only after the process is gone (io_ring_exit_work()).

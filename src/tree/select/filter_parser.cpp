@@ -131,10 +131,10 @@ bool FilterParser::split_head(std::string_view text, Head& head) {
 
 Result<void> FilterParser::add_full(std::string_view text, const Container& container, const Origin& origin) {
   Head head;
-  if (!split_head(text, head)) return refuse(origin, "is no filter rule");
+  if (!split_head(text, head)) return refuse(origin, "is not a filter rule");
   switch (head.letter) {
     case '!':
-      if (!head.rest.empty()) return refuse(origin, "nothing may stand behind '!' or 'clear'");
+      if (!head.rest.empty()) return refuse(origin, "nothing may follow '!' or 'clear'");
       rules_.clear();
       return {};
     case ':':
@@ -180,7 +180,8 @@ Result<void> FilterParser::add_merged(const Head& head, const Container& contain
   }
   if (head.rest.empty()) return refuse(origin, "the rule names no file");
   if (files_ == kFilesMax) return refuse(origin, "there are too many files");
-  if (depth_ == kDepthMax) return refuse(origin, "files name each other too deep (or in a circle)");
+  if (depth_ == kDepthMax)
+    return refuse(origin, "merged files name each other in too many levels (or in a circle)");
   return add_file(std::string(head.rest), merged);
 }
 

@@ -30,7 +30,7 @@ Done TargetTally::done() const {
   Done done = done_;
   done.bytes = bytes;
   if (misread_ > 0) {
-    done.warnings.push_back("read back from the disk other than written: " + std::to_string(misread_) +
+    done.warnings.push_back("the disk does not hold what was written: " + std::to_string(misread_) +
                             (misread_ == 1 ? " piece" : " pieces") + ", first of " + first_misread_);
   }
   return done;

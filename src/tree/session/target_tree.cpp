@@ -157,7 +157,8 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
   if (type_of(status.st_mode) != entry.type || status.st_nlink > 1) {
-    return io::plain_error(io::ErrorKind::file, "set attributes of", name, "it was replaced meanwhile");
+    return io::plain_error(io::ErrorKind::file, "set attributes of", name,
+                           "another program replaced it meanwhile");
   }
   return apply_metadata_path_fd(fd.get(), entry, metadata_, name);
 }

@@ -132,8 +132,9 @@ io::Result<void> FileOpener::lock_overwritten(const TargetFile& file) {
     return {};
   }
   if (errno != EWOULDBLOCK) return io::errno_error("lock", file.subject);
-  return io::plain_error(ErrorKind::file, "write", file.subject,
-                         "another copy writes into it in place; run this one again when that has ended");
+  return io::plain_error(
+      ErrorKind::file, "write", file.subject,
+      "another copy is writing into it in place; run this copy again when that one has ended");
 }
 
 // Whether an earlier run has left some of the file, so that the source should ask before it sends.

@@ -75,7 +75,7 @@ io::Step<AckStatus> Probes::ask(const net::Frame& frame, std::span<std::byte> sl
   const TargetFileRef file = find(frame, *question);
   if (file == nullptr) co_return AckStatus::refused;
   if (!file->asked) {
-    context_.protocol_error("a question about a file of which nothing is there");
+    context_.protocol_error("a question about a file of which no part exists");
     co_return AckStatus::refused;
   }
   co_await confirm(*file, {frame.offset, question->length()}, slot);

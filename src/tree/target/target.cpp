@@ -185,8 +185,9 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   session_.files.open.clear();
   session_.changes.finish();
   if (session_.guards.removals.skipped() > 0) {
-    session_.reporter().problem(io::plain_error(ErrorKind::file, "delete in", session_.place.name,
-                                                "more than --max-delete is extra; the rest of it was left"));
+    session_.reporter().problem(
+        io::plain_error(ErrorKind::file, "delete in", session_.place.name,
+                        "more entries are extra than --max-delete allows to delete; the rest was left"));
   }
   complete_ = session_.streams.any_ended() && !session_.giving_up();
   if (marker_ && (complete_ || has_left_nothing())) remove_marker();
@@ -240,8 +241,8 @@ Done Target::result() const {
   } else if (session_.job.settings.verify) {
     done.notes.push_back(
         session_.tally.read_from_cache
-            ? "verified: some of it through the page cache, where the filesystem knows nothing else"
-            : "verified: all read back from the disk");
+            ? "verified: some of it through the page cache, because the filesystem supports nothing else"
+            : "verified: everything was read back from the disk");
   }
   return done;
 }

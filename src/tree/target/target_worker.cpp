@@ -198,7 +198,7 @@ std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
 io::Step<AckStatus> TargetWorker::hear_of_loss(std::uint64_t stream) {
   StreamTable& streams = context_.session.streams;
   if (stream == context_.index || !streams.give_up(stream)) {
-    context_.protocol_error("the loss of a stream that cannot be lost");
+    context_.protocol_error("the loss of a stream that does not exist");
     co_return AckStatus::refused;
   }
   while (!streams.has_left(stream) && context_.may_wait()) co_await context_.turns->wait();

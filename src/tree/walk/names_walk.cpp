@@ -53,14 +53,15 @@ bool NamesWalk::list(const std::string& path, DirectoryReader& directory, Use us
 bool NamesWalk::may_begin() {
   if (reporter_.problems() > 0) {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,
-                                      "nothing was deleted, since not all could be copied"));
+                                      "nothing was deleted, because not everything could be copied"));
     return false;
   }
   NamesBatch top;
   if (!enter("", top) || top.sums.empty()) return false;
   if (top.sums.front().count == 0 && !force_) {
-    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,
-                                      "nothing was deleted, since SRC is empty (--force does it)"));
+    reporter_.problem(
+        io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,
+                        "nothing was deleted, because SRC is empty; --force deletes nevertheless"));
     return false;
   }
   levels_.clear();

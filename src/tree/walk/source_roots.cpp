@@ -39,8 +39,8 @@ PathFacts SourceRoots::refuse(const io::Error& why) {
 PathFacts SourceRoots::add(Root root, PathKind kind) {
   if (kind == PathKind::byte_stream && job_.selection.has_bounds()) {
     return refuse(io::plain_error(io::ErrorKind::file, "copy", root.given,
-                                  "its size is known to nobody before it has been read, so neither "
-                                  "--max-size nor --min-size can be kept to"));
+                                  "its size is not known before it has been read, so neither "
+                                  "--max-size nor --min-size can be applied"));
   }
   struct stat status {};
   if (::fstat(root.opened ? root.opened.get() : root.fd.get(), &status) != 0) {

@@ -181,7 +181,7 @@ TEST_F(DataPathTest, DeepPathsHaveMoreSlots) {
 
 TEST_F(DataPathTest, WhatViaNamesNowhereIsAnError) {
   listening.reach.hosts.clear();
-  listening.reach.no_tcp_because = "use interface mlx5_9: no such interface is up with an address";
+  listening.reach.no_tcp_because = "use interface mlx5_9: no such interface is up and has an address";
   wish.via = "mlx5_9";
   EXPECT_THAT(refused(), HasSubstr("no such interface is up"));
 }

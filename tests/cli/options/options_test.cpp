@@ -154,7 +154,7 @@ TEST(Options, SshOptionsKeepTheirOrderAndTakeOneWordEach) {
 TEST(Options, RshIsSplitIntoWords) {
   EXPECT_EQ(good({"-e", "ssh -J 'a b'"}).rsh, (std::vector<std::string>{"ssh", "-J", "a b"}));
   expect_usage_error({"-e", "ssh 'a", "a", "b"}, "a quote is not closed");
-  expect_usage_error({"-e", " ", "a", "b"}, "names no command");
+  expect_usage_error({"-e", " ", "a", "b"}, "does not name a command");
 }
 
 TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
@@ -258,8 +258,8 @@ TEST(Options, FlagsTakeNoValue) {
 }
 
 TEST(Options, QuietContradictsVerboseAndProgress) {
-  expect_usage_error({"-q", "-v", "a", "b"}, "-q: contradicts -v");
-  expect_usage_error({"-q", "--progress", "a", "b"}, "-q: contradicts --progress");
+  expect_usage_error({"-q", "-v", "a", "b"}, "-q: cannot be used with -v");
+  expect_usage_error({"-q", "--progress", "a", "b"}, "-q: cannot be used with --progress");
 }
 
 TEST(Options, OperandsAreNeeded) {
@@ -308,8 +308,8 @@ TEST(Options, Check) {
   expect_usage_error({"--check", "a", "b", "c"}, "takes one SRC and one DST");
   expect_usage_error({"--check", "-", "b"}, "no streams");
   expect_usage_error({"--check", "--verify", "a", "b"}, "is for copies");
-  expect_usage_error({"--quick", "a", "b"}, "goes with --check only");
-  expect_usage_error({"--metadata", "a", "b"}, "goes with --check only");
+  expect_usage_error({"--quick", "a", "b"}, "can be used only with --check");
+  expect_usage_error({"--metadata", "a", "b"}, "can be used only with --check");
 }
 
 TEST(Options, VerifyAndLists) {
@@ -338,14 +338,14 @@ TEST(Options, TheDoctorTakesOneHostOrNone) {
 
 TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "a", "b"}, "takes one HOST at most");
-  expect_usage_error({"--doctor", "./file"}, "is no host");
-  expect_usage_error({"--doctor", "hostb:/data"}, "is no host");
-  expect_usage_error({"--doctor", "2001:db8::7"}, "is no host");
+  expect_usage_error({"--doctor", "./file"}, "is not a host");
+  expect_usage_error({"--doctor", "hostb:/data"}, "is not a host");
+  expect_usage_error({"--doctor", "2001:db8::7"}, "is not a host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
-  expect_usage_error({"--doctor", "--agent"}, "contradicts --agent");
+  expect_usage_error({"--doctor", "--agent"}, "cannot be used with --agent");
   EXPECT_TRUE(parse({"--json", "a", "b"}).options.json);
-  expect_usage_error({"--json", "a", "-"}, "prints where the bytes are to go, too");
-  expect_usage_error({"--json", "--clean", "a"}, "does not go with --clean");
+  expect_usage_error({"--json", "a", "-"}, "prints to standard output, too, which is DST here");
+  expect_usage_error({"--json", "--clean", "a"}, "cannot be used with --clean");
 }
 
 TEST(Options, RulesKeepTheirCommonOrder) {

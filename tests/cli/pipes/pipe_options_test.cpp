@@ -117,11 +117,11 @@ TEST(PipeOptions, WhatMakesNoSenseIsRefused) {
   expect_usage_error("rdsend", {"h", "0", "k"}, "PORT");
   expect_usage_error("rdrecv", {"65536", "k"}, "PORT");
   expect_usage_error("rdrecv", {"port", "k"}, "PORT");
-  expect_usage_error("rdrecv", {"1", "k", "file", "more"}, "a word too many");
+  expect_usage_error("rdrecv", {"1", "k", "file", "more"}, "one argument too many");
   expect_usage_error("rdrecv", {"1", "-"}, "--key-fd");
-  expect_usage_error("rdrecv", {"1", "--key-fd", "3", "--key-file", "k"}, "contradicts");
+  expect_usage_error("rdrecv", {"1", "--key-fd", "3", "--key-file", "k"}, "cannot be used with");
   expect_usage_error("rdrecv", {"1", "k", "--streams", "2"}, "unknown option");
-  expect_usage_error("rdrecv", {"1", "k", "-q", "-v"}, "contradicts -v");
+  expect_usage_error("rdrecv", {"1", "k", "-q", "-v"}, "cannot be used with -v");
   expect_usage_error("rdsend", {"h", "1", "k", "--wait", "-1"}, "--wait");
 }
 

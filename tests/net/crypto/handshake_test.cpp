@@ -213,14 +213,14 @@ TEST(Handshake, WhoWantsToSealRefusesWhoDoesNot) {
 
   const auto to_plain = sealing.answer(*plain_listener.challenge(sealing.hello(), 1));
   ASSERT_FALSE(to_plain);
-  EXPECT_NE(to_plain.error().message().find("does not encrypt, and this side was told --encrypt"),
+  EXPECT_NE(to_plain.error().message().find("was not given --encrypt, but this side was; give it to both"),
             std::string::npos);
-  EXPECT_EQ(plain_listener.disagreement(), "was told --encrypt, and this side was not");
+  EXPECT_EQ(plain_listener.disagreement(), "was given --encrypt, but this side was not; give it to both");
 
   const auto to_sealing = plain.answer(*sealing_listener.challenge(plain.hello(), 1));
   ASSERT_FALSE(to_sealing);
   EXPECT_NE(to_sealing.error().message().find("was told --encrypt"), std::string::npos);
-  EXPECT_EQ(sealing_listener.disagreement(), "does not encrypt, and this side was told --encrypt");
+  EXPECT_EQ(sealing_listener.disagreement(), "was not given --encrypt, but this side was; give it to both");
 }
 
 // A peer that holds the key and proves it all the same gets no further.

@@ -1,4 +1,5 @@
-// One side of an RDMA stream against a peer that is played by hand: it breaks off, or does what it must not.
+// One side of an RDMA stream against a peer that is played by hand: it is cut short, or does what it must
+// not.
 #include <gtest/gtest.h>
 
 #include "net/rdma/rdma.h"

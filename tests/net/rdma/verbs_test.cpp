@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
         StatusCase{IBV_WC_REM_OP_ERR, "peer 10.0.0.2:7: could not carry out a request"},
         StatusCase{IBV_WC_REM_ABORT_ERR, "peer 10.0.0.2:7: could not carry out a request"},
         StatusCase{IBV_WC_WR_FLUSH_ERR, "peer 10.0.0.2:7: the connection broke off"},
-        StatusCase{IBV_WC_LOC_LEN_ERR, "peer 10.0.0.2:7: sent a message that is longer than any may be"},
+        StatusCase{IBV_WC_LOC_LEN_ERR, "peer 10.0.0.2:7: sent a message that is too long"},
         StatusCase{IBV_WC_LOC_PROT_ERR,
                    "peer 10.0.0.2:7: this host's RDMA device refused access to our own memory"},
         StatusCase{IBV_WC_LOC_ACCESS_ERR,

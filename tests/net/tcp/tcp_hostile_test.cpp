@@ -1,5 +1,5 @@
-// One side of a TCP stream against a peer that is played by hand: it breaks off, resets, or says what it must
-// not say.
+// One side of a TCP stream against a peer that is played by hand: it is cut short, resets, or says what it
+// must not say.
 #include <gtest/gtest.h>
 
 #include "net/tcp/tcp.h"

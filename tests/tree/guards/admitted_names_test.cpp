@@ -175,7 +175,7 @@ TEST_F(DestinationMappingTest, EachOfThemMayNameWhatLiesBeneath) {
     SCOPED_TRACE(what);
     attack(frames);
     for (const Problem& problem : heard.problems()) {
-      EXPECT_EQ(problem.text.find("outside of where the copy lands"), std::string::npos) << problem.text;
+      EXPECT_EQ(problem.text.find("outside the destination of the copy"), std::string::npos) << problem.text;
     }
     heard.reporter.begin_anew();
   }

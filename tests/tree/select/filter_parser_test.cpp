@@ -71,7 +71,7 @@ TEST_F(FilterParserTest, WhatIsNoRule) {
   for (const char* word : {"x y", "excluded x", "-x", " - x", "exclude-x", "--x"}) {
     EXPECT_TRUE(filter(word).starts_with("error: --filter ")) << word << filter(word);
   }
-  EXPECT_TRUE(refused("foo bar", "is no filter rule"));
+  EXPECT_TRUE(refused("foo bar", "is not a filter rule"));
   EXPECT_TRUE(refused("-", "no pattern"));
   EXPECT_TRUE(refused("- ", "no pattern"));
   EXPECT_TRUE(refused("! x", "nothing may stand behind"));
@@ -135,9 +135,9 @@ TEST_F(FilterParserTest, MergedFiles) {
 
 TEST_F(FilterParserTest, MistakesInFilesNameTheLineOnly) {
   files["f"] = "- a\n\n#\n\nsecret\n";
-  EXPECT_EQ(filter(". f"), "error: line 5 of f: is no filter rule");
+  EXPECT_EQ(filter(". f"), "error: line 5 of f: is not a filter rule");
   files["g"] = ". f";
-  EXPECT_EQ(filter(". g"), "error: line 5 of f: is no filter rule");
+  EXPECT_EQ(filter(". g"), "error: line 5 of f: is not a filter rule");
   files["h"] = "a\r\n\r\nb\0c\r\n";
   files["h"] = std::string("a\r\n\r\nb\0c\r\n", 10);
   EXPECT_EQ(parsed(Word::exclude_from, "h"), "error: line 3 of h: has a NUL byte (see --from0)");

@@ -121,7 +121,7 @@ TEST_P(ProbesTest, AQuestionAboutAPartThatIsNotThereEndsTheRun) {
   net::Frame ask = frame_for(FrameKind::ask, kId, 0);
   Probe::put_question(ask.extra, kBlock, kBlock);
   EXPECT_EQ(run(probes->ask(ask, slot(), verdicts)), AckStatus::refused);
-  expect_protocol_error("a question about a file of which nothing is there");
+  expect_protocol_error("a question about a file of which no part exists");
 }
 
 TEST_P(ProbesTest, GarbageEndsTheRun) {
