@@ -1,4 +1,4 @@
-// For processors whose vector code (NEON, VSX) is chosen when the library is compiled.
+// This file serves processors whose vector code (NEON, VSX) is chosen when the library is compiled.
 #include "io/digest_code.h"
 
 namespace rdcp::io {

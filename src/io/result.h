@@ -12,7 +12,7 @@
 
 namespace rdcp::io {
 
-// What an error means to the run; the coordinator turns it into an exit status.
+// The meaning of an error to the run; the coordinator turns it into an exit status.
 enum class ErrorKind : unsigned char {
   file,         // one file or directory could not be read or written (exit 1)
   usage,        // what was asked for makes no sense (exit 2)

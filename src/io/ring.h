@@ -224,7 +224,7 @@ class WaitList {
   WaiterQueue waiters_;
 };
 
-// Which backend to make.
+// Chooses the backend.
 enum class RingChoice : unsigned char { automatic, io_uring, thread_pool };
 constexpr RingChoice last_of(RingChoice) {
   return RingChoice::thread_pool;

@@ -6,7 +6,7 @@
 
 namespace rdcp::io {
 
-// What to do while a descriptor accepts nothing.
+// Says how to wait while a descriptor accepts nothing.
 struct WriteWait {
   std::function<void()> before;   // called once, before the first wait; may be empty
   std::function<bool()> give_up;  // called every 100 ms; if empty, never give up

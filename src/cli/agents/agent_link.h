@@ -73,7 +73,7 @@ class AgentLink {
   // Idempotent.
   void end(bool by_force);
 
-  // What the agent has said so far.
+  // The messages that the agent has sent so far.
   std::optional<tree::Hello> hello;
   unsigned pongs = 0;
   std::optional<tree::SourceReady> source_ready;

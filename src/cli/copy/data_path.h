@@ -15,7 +15,7 @@ namespace rdcp::cli {
 
 inline constexpr unsigned kOrderedStreamsMax = 8;  // for a byte stream, unless the user asks for more
 
-// What the user and the hosts ask for.
+// The wishes of the user and of the hosts.
 struct DataPathWish {
   tree::Transport transport = tree::Transport::automatic;
   std::string via;
@@ -26,7 +26,7 @@ struct DataPathWish {
   std::chrono::duration<double> round_trip{0};
 };
 
-// What the agent at one end has said of its host.
+// The facts that the agent at one end has reported of its host.
 struct DataPathEnd {
   std::string host;  // for messages
   tree::Reach reach;

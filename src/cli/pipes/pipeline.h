@@ -12,7 +12,7 @@
 
 namespace rdcp::cli {
 
-// What runs on one host.
+// The command or file that a segment has on one host.
 struct PipeSegment {
   std::optional<Location> host;  // none: this host
   tree::SegmentKind kind = tree::SegmentKind::command;

@@ -1,4 +1,4 @@
-// What rdcp's exit status means. Documented in rdcp(1) and stable.
+// The meaning of rdcp's exit status. Documented in rdcp(1) and stable.
 #pragma once
 
 #include "io/result.h"

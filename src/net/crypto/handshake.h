@@ -62,7 +62,7 @@ using Mac = std::array<std::byte, kMacBytes>;
 using Salt = std::array<std::byte, kSaltBytes>;
 io::Result<Salt> make_salt();
 
-// What one side brings to its handshakes.
+// The things that one side brings to its handshakes.
 struct HandshakeTerms {
   HandshakeTerms() = default;
   HandshakeTerms(const SessionKey& key, bool seals = false) : key(key), seals(seals) {}
@@ -77,7 +77,7 @@ struct HandshakeTerms {
   std::function<io::Result<SessionKey>(const Salt&)> key_of{};
 };
 
-// What a MAC covers, apart from its label.
+// The words that a MAC covers, apart from its label.
 struct Transcript {
   std::uint16_t version = kProtocolVersion;
   std::uint16_t stream_index = 0;

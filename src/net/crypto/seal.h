@@ -50,7 +50,7 @@ struct SealKeys {
   SealKey receiving{};
 };
 
-// What a key is derived from, apart from the session key.
+// A key is derived from these and the session key.
 struct SealContext {
   std::span<const std::byte> connector_nonce;
   std::span<const std::byte> listener_nonce;

@@ -34,7 +34,7 @@ struct RdmaPatience {
   std::chrono::milliseconds next_rail{1'000};  // for a further stream, until the next rail is tried as well
 };
 
-// What a job's connections have in common. `stop` is checked at least every 100 ms.
+// The terms that all connections of a job share. `stop` is checked at least every 100 ms.
 struct RdmaCall {
   HandshakeTerms key;
   std::uint16_t stream_count = 1;

@@ -259,8 +259,8 @@ void RdmaStream::take_cm_events() {
       case RDMA_CM_EVENT_TIMEWAIT_EXIT:
         break;
       case RDMA_CM_EVENT_DISCONNECTED:
-        // What arrived before this is still in the completion queue; settle() judges the end once it is
-        // taken.
+        // Frames that arrived before this are still in the completion queue; settle() judges the end once
+        // they are taken.
         close_connection();
         break;
       default:

@@ -46,7 +46,7 @@ std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_
 
 class RdmaStream : public Stream {
  public:
-  // What a stream is made of, besides its ring and its arena.
+  // A stream is made of these, its ring and its arena.
   struct Parts {
     RdmaConnectionPtr connection;
     StreamShape shape;

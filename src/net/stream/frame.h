@@ -77,7 +77,7 @@ inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, 
 inline constexpr std::uint8_t kFlagAgain = 2;
 inline constexpr std::uint8_t kFlagCompare = 4;  // on open: only compare with what is there; write nothing
 
-// What became of a chunk.
+// Says what became of a chunk.
 enum class AckStatus : std::uint8_t {
   granted = 1,      // first permission to use the slot; no chunk was in it
   done = 2,         // verified and written

@@ -46,7 +46,7 @@
 
 namespace rdcp::net {
 
-// What the two ends of a stream have agreed on beforehand (over control).
+// The terms that the two ends of a stream have agreed on beforehand, over control.
 struct StreamShape {
   std::uint32_t target_slots = 0;
   std::size_t slot_bytes = 0;

@@ -1,4 +1,4 @@
-// What a credit can say besides its status.
+// A credit can carry verdicts besides its status.
 #pragma once
 
 #include <array>

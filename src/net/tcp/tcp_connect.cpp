@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kNextAddress{
     500};  // how long an address is waited for before the next is tried
 constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
 
-// What all connections of one connect_all() have in common.
+// The terms that all connections of one connect_all() share.
 struct Call {
   const HandshakeTerms& terms;
   Clock::time_point until;

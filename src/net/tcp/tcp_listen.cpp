@@ -116,7 +116,7 @@ class Acceptor {
   Acceptor(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
            TcpListener::OnRefusal on_refusal)
       : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
-  // For one connection with any number below limit.
+  // Accepts one connection, with any number below limit.
   Acceptor(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
       : terms_(terms), options_(options), limit_(limit), proven_(1) {}
 

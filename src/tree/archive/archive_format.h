@@ -1,4 +1,4 @@
-// What the writer and the reader of archive chunks agree on beyond the pax format itself.
+// The writer and the reader of archive chunks agree on these, beyond the pax format itself.
 #pragma once
 
 #include <archive_entry.h>

@@ -75,7 +75,7 @@ Terms terms_of(const TargetJob& job, std::uint16_t streams, bool one_stream, boo
   set_if(tree && settings.checksum, kComparesFiles);
   set_if(tree && (settings.checksum || (settings.delta && !local)), kHasOldFiles);
   set_if(tree && settings.resume, kResumes);
-  // What the kernel copies has no digest that could be verified.
+  // A copy within the kernel has no digest that could be verified.
   set_if(local && !one_stream && !settings.verify, kByKernel);
   set_if(streams > 1 || settings.retry_seconds > 0, kLosesStreams);
   return terms;

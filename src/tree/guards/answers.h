@@ -9,7 +9,7 @@
 
 namespace rdcp::tree {
 
-// What an agent was started for. `measure` may follow `examine`.
+// The purpose for which an agent was started. `measure` may follow `examine`.
 enum class Errand : std::uint8_t { none, source, target, measure, examine, clean, check, segment };
 inline constexpr unsigned kErrands = 8;
 

@@ -9,7 +9,7 @@
 
 namespace rdcp::tree {
 
-// What an agent does. `ready`: it has its job and has said so. `begun`: it makes streams, copies, or has
+// The state of an agent. `ready`: it has its job and has said so. `begun`: it makes streams, copies, or has
 // copied.
 enum class AgentState : std::uint8_t {
   idle,

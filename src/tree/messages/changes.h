@@ -9,7 +9,7 @@
 
 namespace rdcp::tree {
 
-// What a sync changes, or would change, at one path.
+// A change that a sync makes, or would make, at one path.
 struct Change {
   io::Words code;      // eleven characters, as rsync --itemize-changes has them: ">f.st......"
   std::string path;    // beneath DST; that of a directory ends in a slash

@@ -21,7 +21,7 @@ constexpr bool is_check(MessageType type) {
   return type == MessageType::list_job || type == MessageType::list_more || type == MessageType::sum_ask;
 }
 
-// What an agent is to look at from now on, instead of what it looked at before.
+// Tells an agent which entries to look at from now on, instead of those before.
 struct ListJob {
   static constexpr MessageType kType = MessageType::list_job;
   std::uint32_t number = 0;  // identifies the job; its pages carry the same number

@@ -62,7 +62,8 @@ struct TargetJob {
   }
 };
 
-// What a path given by the user is. Sources that are `missing` or `unusable` have been reported as problems.
+// Says what a path given by the user leads to. Sources that are `missing` or `unusable` have been reported as
+// problems.
 enum class PathKind : std::uint8_t { missing, unusable, file, directory, symlink, special, byte_stream };
 constexpr PathKind last_of(PathKind) {
   return PathKind::byte_stream;

@@ -17,8 +17,8 @@ constexpr Connect last_of(Connect) {
   return Connect::in_process;
 }
 
-// What the streams may run over. `automatic` takes RDMA if both hosts have ports that reach each other, else
-// TCP.
+// Says which transports the streams may use. `automatic` takes RDMA if both hosts have ports that reach each
+// other, else TCP.
 enum class Transport : std::uint8_t { automatic, tcp, rdma };
 constexpr Transport last_of(Transport) {
   return Transport::rdma;

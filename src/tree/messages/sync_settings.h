@@ -1,4 +1,4 @@
-// What --sync and its options mean for both sides.
+// The settings of --sync and its options, as both sides need them.
 #pragma once
 
 #include <cstdint>

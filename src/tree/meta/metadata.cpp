@@ -34,7 +34,7 @@ bool cannot_be_done(int cause) {
   return std::ranges::find(kCauses, cause) != kCauses.end();
 }
 
-// What an inode has before apply() changes it.
+// The metadata that an inode has before apply() changes them.
 struct Current {
   std::uint32_t mode = 0;
   std::uint32_t uid = 0;

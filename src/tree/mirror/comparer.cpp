@@ -89,7 +89,7 @@ Result<std::optional<Comparer::Found>> Comparer::find(std::string_view path) {
   const SplitPath split = split_path(path);
   found.directory = held_.open(split.parent);
   if (found.directory < 0) {
-    // What stands in the way of its directory is left alone, and so it cannot be put there.
+    // The entry in the way of its directory is left alone, so it cannot be put there.
     const bool blocked = errno == ENOTDIR && sync_.ignore_existing;
     if (!blocked && missing(errno)) return std::optional<Found>();
     return io::errno_error("open directory", join_path(root_name_, split.parent));
@@ -231,7 +231,7 @@ Result<Verdict> Comparer::compare_hard_link(const Question& question, const Foun
   return Verdict::different;
 }
 
-// Of a file, by the rule that the user chose.
+// Compares two files by the rule that the user chose.
 bool Comparer::opens_content(const Question& question, const Found& found) const {
   return sync_.checksum && !sync_.ignore_times && question.content.has_value() &&
          static_cast<std::uint64_t>(found.status.st_size) == question.entry.size;
@@ -273,7 +273,7 @@ bool Comparer::may_give_to(std::uint32_t gid) const {
   return is_root_ || std::ranges::find(our_groups_, gid) != our_groups_.end();
 }
 
-// What cannot be set here is no difference, or it would be one for ever.
+// Metadata that cannot be set here do not count as a difference, because they would differ for ever.
 Result<Comparer::Differences> Comparer::metadata_differences(const Question& question, const Found& found) {
   const Entry& entry = question.entry;
   const struct stat& here = found.status;

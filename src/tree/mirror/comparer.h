@@ -1,4 +1,4 @@
-// What the target has, compared with what the source says that it has (sync).
+// Compares the target's entries with those that the source describes (--sync).
 #pragma once
 
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ class Comparer {
   Comparer(int root, std::string root_name, RemovalGate& gate, const MetadataPolicy& policy,
            NameTable& names);
 
-  // What becomes of the item; what there is to tell of it goes into changes. Error: it cannot be replaced, or
-  // what stands there cannot be looked at.
+  // Returns what becomes of the item; lines to be printed for it go into changes. Error: it cannot be
+  // replaced, or what stands there cannot be looked at.
   io::Result<Verdict> compare(const Question& question, std::vector<Change>& changes);
 
   // True when something of this type stands there, of whatever size, and has this metadata already.

@@ -27,7 +27,8 @@ io::Result<void> reserve_way(RemovalGate& gate, const DirectoryInTheWay& place, 
 
 // Puts something else in its place: publish() puts it under the name it is called with, in the same
 // directory. Where the filesystem can exchange two names (RENAME_EXCHANGE) there is no moment without either.
-// What was there, if it may go, is removed under a temporary name, which a run that is killed leaves to `rdcp
+// The old entry, if it may be removed, is removed under a temporary name, which a run that is killed leaves
+// to `rdcp
 // --clean`. After an error all is as before, unless the error says what is left where.
 enum class Exchange : std::uint8_t { automatic, never };  // never: only to try the other way
 io::Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place,

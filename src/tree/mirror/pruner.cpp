@@ -18,7 +18,7 @@ namespace rdcp::tree {
 
 namespace {
 
-// What is removed while it is listed may hide others, so a directory is listed anew after so many.
+// Removing entries while a directory is listed may hide others, so it is listed again after this many.
 constexpr std::size_t kAtOnce = 4 << 10;
 
 // There is nothing to be deleted where there is no directory.
@@ -31,7 +31,8 @@ bool is_missing(int code) {
 Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter)
     : root_(root), root_name_(std::move(root_name)), sync_(gate.sync()), gate_(gate), reporter_(reporter) {}
 
-// Not after any problem here: what could not be put in place may be what keeps something from being extra.
+// Returns false after any problem here, because an entry that could not be put in place may be the reason why
+// another one looks extra.
 bool Pruner::may_delete() {
   return gate_.decide(reporter_.problems() == 0, [this] {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", root_name_,
@@ -39,7 +40,7 @@ bool Pruner::may_delete() {
   });
 }
 
-// What is protected is not there for us, nor what runs have left (`rdcp --clean` finds that).
+// Protected entries are passed over, and so are files that runs have left (`rdcp --clean` finds them).
 bool Pruner::counts(const std::string& path, const DirectoryReader& listing, const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
   if (!gate_.has_rules()) return true;

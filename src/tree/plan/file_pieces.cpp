@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kSpansWanted = 32;
 constexpr std::uint64_t kBlocksMin = 8;
 
-// So many blocks at the end of a span that may have moved are taken for it.
+// At least this many differing blocks at the end of a span are taken for blocks that have moved.
 constexpr std::size_t kMovedMin = 8;
 // Spans of chunks of which the target has none, before that is given up.
 constexpr unsigned kMissesMax = 2;
@@ -111,7 +111,7 @@ std::uint64_t FilePieces::chunk_average() const {
 }
 
 std::optional<io::Extent> FilePieces::next_span() {
-  // What differs ends the comparison of a file that is only compared.
+  // A file that is only compared needs no comparison after its first difference.
   if (differs_) return std::nullopt;
   if (spans_ == Spans::chunks) return next_chunks();
   const auto span = extents_->next(span_bytes());
@@ -171,8 +171,8 @@ bool FilePieces::settle_span(Spans asked, std::span<const ProbedPiece> pieces, b
   return begun || !returned_.empty();
 }
 
-// What is missing is handed out at once, its first part first: so little of it waits, and it has just been
-// read. Extents begin and end with pages.
+// Hands out missing extents at once, from the first one on, because then few of them wait, and they have just
+// been read. Extents begin and end with pages.
 void FilePieces::return_missing(std::span<const ProbedPiece> pieces) {
   const std::size_t first = returned_.size();
   for (const ProbedPiece& piece : pieces) {
@@ -190,7 +190,8 @@ void FilePieces::return_missing(std::span<const ProbedPiece> pieces) {
   std::reverse(returned_.begin() + static_cast<std::ptrdiff_t>(first), returned_.end());
 }
 
-// What may have moved is kept to be cut into chunks. The pieces that are left.
+// Keeps the pieces that may have moved, to be cut into content-defined chunks later. Returns the other
+// pieces.
 std::span<const ProbedPiece> FilePieces::keep_moved(std::span<const ProbedPiece> pieces) {
   const std::size_t moved = chunks_given_up_ ? 0 : moved_at_end(pieces);
   if (moved == 0) return pieces;
@@ -201,8 +202,8 @@ std::span<const ProbedPiece> FilePieces::keep_moved(std::span<const ProbedPiece>
   return pieces.first(pieces.size() - moved);
 }
 
-// Blocks that are still being compared may leave more to be cut, so it waits for them; then what lies side by
-// side is cut as one. True: it begins now.
+// Blocks that are still being compared may leave more to be cut, so this waits for them; then adjacent pieces
+// are cut as one. Returns true if the cutting begins now.
 bool FilePieces::begin_chunks() {
   if (spans_ != Spans::chunks || chunks_begun_) return false;
   reading_ = spans_out_ > 0;

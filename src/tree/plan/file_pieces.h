@@ -1,4 +1,4 @@
-// What of a large file is still to be handed out to workers.
+// The extents of a large file that are still to be handed out to workers.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class FilePieces {
   // Takes back an extent that the kernel cannot copy; it will not be asked to copy others of the file.
   void return_extent(const io::Extent& extent);
   // Settles a span: the target has answered, or the question failed (no pieces, and give_up() comes next).
-  // What is missing is handed out at once, before further spans. Returns true if there is something to take
+  // Missing extents are handed out at once, before further spans. Returns true if there is something to take
   // again.
   bool settle_span(Spans asked, std::span<const ProbedPiece> pieces, bool failed);
 

@@ -112,7 +112,7 @@ bool FileQueue::is_active(const FileTransferRef& file) const {
   return std::ranges::find(active_, file) != active_.end();
 }
 
-// What is to be taken again has just been read.
+// Puts the file first, because the pieces to be taken again have just been read.
 void FileQueue::make_active(const FileTransferRef& file) {
   if (!is_active(file)) active_.push_front(file);
 }

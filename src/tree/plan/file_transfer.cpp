@@ -30,7 +30,7 @@ FileTransferRef FileTransfer::reopened_for(const OpenAnswer& answer) const {
   return again;
 }
 
-// From its beginning, as if nothing had been done; it is not compared any more.
+// Returns a transfer of the same file that starts from its beginning and does not compare any more.
 FileTransferRef FileTransfer::anew() const {
   auto again = std::make_shared<FileTransfer>(item_, byte_stream_);
   again->readings_ = readings_ + (read_again_ ? 1 : 0);

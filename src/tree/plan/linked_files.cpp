@@ -42,7 +42,7 @@ std::vector<Item> LinkedFiles::next_round() {
   return turns;
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 LinkedFiles::Turn LinkedFiles::turn_of(Item& item) {
   File& file = files_[key_of(item)];
   if (file.vacant) {

@@ -57,7 +57,7 @@ void Plan::listed(const DirectoryRef& directory) {
   settle_child(directory);
 }
 
-// With the mutex held: one of the directory's children is done with (or its listing).
+// Notes that one of the directory's children, or its listing, is settled. The caller holds the mutex.
 void Plan::settle_child(const DirectoryRef& directory) {
   if (directory == nullptr || !directory->settle_child() || directory->root().single) return;
   if (directory->is_to_be_finished()) {
@@ -89,9 +89,9 @@ Plan::Next Plan::take(Work& work, const void* worker) {
   return Next::work;
 }
 
-// With the mutex held. Large files first, because they fill disks and networks best; but every other time a
-// batch, so that the walker, which may have more large files to find, is not held up behind a queue of small
-// ones.
+// The caller holds the mutex. Large files come first, because they fill disks and networks best; but every
+// other time a batch, so that the walker, which may have more large files to find, is not held up behind a
+// queue of small ones.
 std::optional<Work> Plan::next_work(const void* worker) {
   prefer_batch_ = !prefer_batch_;
   if (auto again = retransmits_.take()) {
@@ -108,28 +108,28 @@ std::optional<Work> Plan::next_work(const void* worker) {
   return Work{std::move(*task)};
 }
 
-// With the mutex held. What is found to be different must not pile up faster than it is sent.
+// The caller holds the mutex. Items that were found to differ must not pile up faster than they are sent.
 std::optional<Task> Plan::take_batch() {
   std::optional<Task> task = batches_.take(!files_.is_full());
   if (task) room_.notify_all();
   return task;
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 std::optional<Task> Plan::take_open() {
   std::optional<Task> task = files_.take_open();
   if (task) room_.notify_all();
   return task;
 }
 
-// With the mutex held: only hard links may be left. A file without anything in flight can still be open, if
-// another worker is just about to take its next piece.
+// The caller holds the mutex. Returns true if only hard links may be left. A file without anything in flight
+// can still be open, if another worker is just about to take its next piece.
 bool Plan::all_settled() const {
   return walk_over_ && in_flight_ == names_in_flight_ && files_.is_empty() && retransmits_.empty() &&
          batches_.order().empty();
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 std::optional<Task> Plan::take_last_names() {
   if (!take_names_ || (names_in_turn_ && names_in_flight_ > 0)) return std::nullopt;
   NamesTask task;
@@ -142,7 +142,8 @@ std::optional<Task> Plan::take_last_names() {
   return task;
 }
 
-// With the mutex held. A name that takes the place of a file's first one is copied, which is more to do.
+// The caller holds the mutex. A name that takes the place of a file's first one is copied, which is more to
+// do.
 void Plan::make_link_batches() {
   std::vector<Item> links = linked_.next_round();
   for (const Item& item : links) {
@@ -152,7 +153,7 @@ void Plan::make_link_batches() {
   batches_.add_links(std::move(links));
 }
 
-// With the mutex held: a task has come back.
+// Notes that a task has come back. The caller holds the mutex.
 void Plan::settle_one() {
   --in_flight_;
   bell_.ring();

@@ -1,5 +1,5 @@
-// What is still to be done. It is the only object on the data path that the walker's threads and the workers
-// share.
+// The plan holds what is still to be done. It is the only object on the data path that the walker's threads
+// and the workers share.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,7 @@ namespace rdcp::tree {
 // is made, because some of what a later run finds is still the first one's. Not thread-safe.
 class RunMarker {
  public:
-  // What look() finds.
+  // The result of look().
   enum class Found : std::uint8_t {
     none,      // no marker, or it is not ours, or another run is using it
     trusted,   // its run wrote to this mount: size and mtime tell whether a file is whole

@@ -46,7 +46,7 @@ class FilterParser {
 
  private:
   enum class Grammar : std::uint8_t { full, prefixes, pattern };
-  // What the rules of a file or option have in common.
+  // Settings that all rules of a file or option share.
   struct Container {
     Grammar grammar = Grammar::full;
     bool include = false;

@@ -16,7 +16,7 @@ namespace rdcp::tree {
 
 namespace {
 
-// Of files of one size; more are not looked at, so that a search stays short.
+// The most candidates of one size that are looked at, so that a search stays short.
 constexpr std::size_t kCandidatesMax = 64;
 
 }  // namespace
@@ -46,7 +46,7 @@ void BasisCandidates::walk(int root) {
   }
 }
 
-// What cannot be read is not known.
+// A file that cannot be read is not a candidate.
 void BasisCandidates::list(DirectoryReader& directory, const std::string& path, std::uint64_t device,
                            std::vector<std::string>& waiting) {
   while (const dirent* entry = directory.next()) {

@@ -5,7 +5,7 @@
 namespace rdcp::tree {
 namespace {
 
-// What one file met, all that follow would meet too.
+// Returns true for errors that all later files would meet, too.
 bool concerns_everything(const io::Error& error) {
   return error.kind == io::ErrorKind::protocol || error.code == ENOSPC || error.code == EDQUOT ||
          error.code == EROFS || error.code == EPIPE;

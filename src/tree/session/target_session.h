@@ -1,4 +1,4 @@
-// What the workers of one target share: what the job asks, where things are put, what the source may do, the
+// The workers of one target share this: what the job asks, where things are put, what the source may do, the
 // files under way, and how the run ends.
 #pragma once
 
@@ -35,7 +35,8 @@ struct TargetPlace {
   bool is_directory = false;  // DST was a directory before this run
 };
 
-// What the source may do here. Filled in before the workers start; each part is thread-safe after that.
+// Decides what the source may do here. Filled in before the workers start; each part is thread-safe after
+// that.
 struct TargetGuards {
   explicit TargetGuards(const SyncSettings& sync) : removals(sync) {}
 

@@ -265,8 +265,8 @@ io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::stri
   });
 }
 
-// What apply_metadata() need not look up, and whether close(2) may tell something. Small files come directory
-// by directory, so the answer for the last one is enough.
+// Facts that apply_metadata() need not look up, and whether close(2) may tell something. Small files come
+// directory by directory, so the answer for the last one is enough.
 std::uint32_t TargetTree::known_mode(std::string_view parent, int directory, const UnnamedFile& file) {
   if (asked_parent_ != parent) {
     asked_parent_ = parent;

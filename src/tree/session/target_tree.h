@@ -91,7 +91,7 @@ class TargetTree {
   // Nothing, unless flush_all() was called: fsync(2).
   io::Result<void> flush(int fd, std::string_view subject) const;
 
-  // What stands there, if it is a regular file: its descriptor, or none with errno. access: O_RDONLY or
+  // Opens the regular file there and returns its descriptor, or none with errno set. access: O_RDONLY or
   // O_RDWR.
   io::Fd open_old(std::string_view path, int access);
 

@@ -7,7 +7,7 @@ namespace rdcp::tree {
 
 namespace {
 
-// True: that was all of the batch.
+// Settles the items that were packed. Returns true if nothing of the batch is left.
 bool settle_batch(Batch& batch, Packed packed, SourceSession& session) {
   session.totals().count_packed(packed);
   if (session.sums() != nullptr) session.sums()->add(std::move(packed.sums));
@@ -40,8 +40,8 @@ FilledSlot fill(CompareTask& task, std::span<std::byte> slot, TaskContext& conte
   return with_digest(frame, slot, length, context);
 }
 
-// A page of the batch is answered. What is equal is done with; what is not is sent, by this slot unless it
-// has to wait for other batches.
+// Takes the answer to a page of the batch. Equal items are settled; the others are sent, by this slot unless
+// they have to wait for other batches.
 std::optional<Task> settle(CompareTask& task, const SlotAnswer& answer, TaskContext& context) {
   net::Verdicts verdicts = answer.verdicts;
   for (std::size_t i = 0; answer.is_failure() && i < net::Verdicts::kCount; ++i) {

@@ -19,7 +19,8 @@ std::size_t CompareRequester::ask(Batch& batch, std::span<std::byte> slot) {
   while (batch.asked_until < batch.items.size() && writer_.count() < net::Verdicts::kCount) {
     Item& item = batch.items[batch.asked_until];
     item.asked = item.kind != Item::Kind::finish && make_question(item) && writer_.add(question_);
-    // What does not fit behind others begins the next page; alone it is not asked about, but sent.
+    // A record that does not fit after others begins the next page; one that does not fit alone is not asked
+    // about, but sent.
     if (!item.asked && item.kind != Item::Kind::finish && writer_.count() > 0 && !item.skipped) break;
     ++batch.asked_until;
   }
@@ -34,8 +35,8 @@ DirectoryCursor& CompareRequester::held(const Root& root) {
   return *held_;
 }
 
-// False: there is nothing to ask; where that is because of a failure, or of a change, the item is left for
-// the packer, who meets it again and tells.
+// Returns false if there is nothing to ask. If the reason is a failure or a change, the item is left for the
+// packer, which meets it again and reports it.
 bool CompareRequester::make_question(const Item& item) {
   question_.content.reset();
   question_.first_changes = false;
@@ -105,7 +106,7 @@ void CompareRequester::note_change(const DirectoryRef& directory) {
   if (directory != nullptr && !sync_.dry_run) directory->set_changed();
 }
 
-// What becomes of the item, and what that means to its directory.
+// Decides by the verdict what becomes of the item, and tells its directory.
 void CompareRequester::take_one(Item& item, Verdict verdict) {
   item.verdict = verdict;
   if (item.kind == Item::Kind::enter) {

@@ -19,14 +19,16 @@ bool has_changed(const FileTransfer& file, const struct stat& now) {
   return !unchanged(file.opened().seen, now) || file.ended_early();
 }
 
-// Not where what was read has gone out for good, or stands in a stream that was given.
+// Returns false if the bytes that were read cannot be recalled: the target has written them in place, or they
+// came from a byte stream. Also returns false after kReadTries readings.
 bool may_read_again(const FileTransfer& file, const SourceSession& session) {
   return !session.terms().sends_holes && !file.item().root().opened && !file.change_was_told() &&
          file.readings() < kReadTries;
 }
 
-// Its metadata as they are now. A file that changed while it was read is read anew, a few times; then what
-// was read is sent with a stamp that no later run takes for the file's. False: it is to be given up.
+// Looks up the file's metadata as they are now. A file that changed while it was read is read again, a few
+// times; after that its last reading is sent with a stamp that no later run takes for the file's. Returns
+// false if the file is to be given up.
 bool take_last_look(FileTransfer& file, SourceSession& session) {
   const Item& item = file.item();
   const Root& root = item.root();
@@ -48,7 +50,7 @@ bool take_last_look(FileTransfer& file, SourceSession& session) {
     if (changed) now.st_mtim = torn_mtime(item.status, now, session.settings().sync);
     file.set_status(now);
   }
-  // As if it had been read through the descriptor that was given.
+  // The given descriptor ends where it would if the file had been read through it.
   const auto end = static_cast<off_t>(file.opened().begin + file.length());
   if (root.begin && ::lseek(session.standard().input, end, SEEK_SET) < 0) {
     session.reporter().problem(io::errno_error("seek in", item.subject()));
@@ -72,7 +74,7 @@ FilledSlot commit(CommitTask& task, std::span<std::byte> slot, TaskContext& cont
 }
 
 // Reads a large file's content once more, in order, for its line in a list, since its chunks were read in any
-// order. None: that cannot be told; where this is because of a failure, it has been reported.
+// order. Returns nothing if the digest cannot be computed; a failure has been reported then.
 io::Step<std::optional<io::Digest>> digest_in_order(const FileTransfer& file, std::span<std::byte> slot,
                                                     TaskContext& context) {
   io::RunningDigest content;

@@ -63,7 +63,8 @@ void plan_given(const FileTransfer& file, OpenedFile& opened, const SourceSessio
   ::clock_gettime(CLOCK_REALTIME, &opened.status.st_mtim);
 }
 
-// A file that was looked up. False: it cannot be sent, which has been reported.
+// Plans the transfer of a regular file that was looked up. Returns false if it cannot be sent, which has been
+// reported.
 bool plan_regular(const FileTransfer& file, OpenedFile& opened, net::Frame& frame, SourceSession& session) {
   const std::string subject = file.item().subject();
   if (!S_ISREG(opened.status.st_mode)) {
@@ -82,7 +83,7 @@ bool plan_regular(const FileTransfer& file, OpenedFile& opened, net::Frame& fram
   const bool sends_holes = session.terms().sends_holes || file.sends_holes();
   opened.sparse = !sends_holes && opened.status.st_blocks * 512 < opened.status.st_size;
   opened.file = io::choose_source(opened.fd.get(), opened.size, session.settings().cache);
-  // What the kernel copies has no digest to be verified by.
+  // A copy within the kernel has no digest to be verified by.
   opened.by_kernel = session.job().streams.connect == Connect::in_process && !session.settings().verify;
   if (opened.sparse) frame.flags = net::kFlagSparse;
   frame.extra = token_of(opened.status);

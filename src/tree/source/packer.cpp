@@ -172,7 +172,7 @@ Packer::Outcome Packer::hand_back(const Item& item, bool endless) {
   return Outcome::handed_back;
 }
 
-// Where a small file that takes less room than its size has its data.
+// Notes where the data of a small file is, if the file takes less room than its size.
 void Packer::note_holes(int fd, const struct stat& status) {
   if (status.st_blocks * 512 >= status.st_size || static_cast<std::size_t>(status.st_size) < io::kPageBytes)
     return;

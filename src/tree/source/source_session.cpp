@@ -15,8 +15,8 @@ constexpr std::uint64_t kSmallFileMax = 128 << 10;
 // wait.
 constexpr std::uint64_t kByKernelBytes = 16 << 20;
 
-// With --bwlimit as much as has its turn in an eighth of a second, so that a copy within the kernel keeps to
-// the rate, too.
+// With --bwlimit a request covers as much as has its turn in an eighth of a second, so that a copy within the
+// kernel keeps to the rate, too.
 std::uint64_t by_kernel_bytes(std::uint64_t bytes_per_second) {
   if (bytes_per_second == 0) return kByKernelBytes;
   return std::clamp(io::round_up(bytes_per_second / 8, kSmallFileMax), kSmallFileMax, kByKernelBytes);

@@ -1,4 +1,4 @@
-// What the workers of a source share.
+// The state that the workers of a source share.
 #pragma once
 
 #include <atomic>

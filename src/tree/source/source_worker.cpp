@@ -34,15 +34,16 @@ void SourceWorker::run(const StreamMaker& make_stream) {
   session_.plan().unsubscribe(ring_.get());
   session_.streams().leave(index_);
   tell_totals();
-  // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
-  // what it sends. Then the ring, before the tasks and the arena, which the kernel may still know of.
+  // If the ring broke, work is still under way. The stream is destroyed first, because a peer in this process
+  // may be reading what it sends; then the ring, before the tasks and the arena that the kernel may still
+  // use.
   context_->files.detach();
   stream_.reset();
   ring_.reset();
   slots_.clear();
 }
 
-// False: there is no ring or no memory, which ends the run.
+// Returns false if there is no ring or no memory, which ends the run.
 bool SourceWorker::set_up(const StreamMaker& make_stream) {
   auto ring = io::make_ring(session_.settings().ring, depth_ + 8);
   auto arena = io::Arena::create(depth_, session_.terms().shape.slot_bytes);
@@ -74,7 +75,8 @@ io::Result<void> SourceWorker::drive_slots() {
   return drive(*ring_, *stream_, slots_, [&] { return look_around(changes, losses); });
 }
 
-// What others may have done meanwhile. False: no slot that is left will ever be done.
+// Looks for what other threads have changed meanwhile. Returns false if the slots that are still busy will
+// never be settled.
 bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& losses) {
   Plan& plan = session_.plan();
   StreamTable& streams = session_.streams();
@@ -197,7 +199,8 @@ void SourceWorker::lose_stream(const io::Error& error) {
   }
 }
 
-// What a byte stream has given cannot be read again. A run that is over wants nothing back.
+// Gives unfinished work back to the plan. Bytes of a byte stream cannot be read again, so they are kept; a
+// run that has ended takes nothing back.
 void SourceWorker::give_back(Work work, const FilledSlot& filled, std::span<const std::byte> slot) {
   if (session_.plan().stopped()) return;
   if (keep_for_another_stream(work.task, filled, slot)) {

@@ -31,7 +31,8 @@ FilledSlot probe(const FileTransfer& file, std::uint64_t offset, std::span<const
   return with_digest(frame, slot, length, context);
 }
 
-// As it was, whatever has become of the file: the target may have acted on it.
+// Makes the same frame again, whatever has become of the file, because the target may have acted on the
+// first.
 FilledSlot probe_again(const FileTransfer& file, std::uint64_t offset, std::span<const std::byte> sent,
                        std::span<std::byte> slot, TaskContext& context) {
   std::ranges::copy(sent, slot.begin());

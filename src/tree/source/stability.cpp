@@ -16,7 +16,8 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// By how much the kernel's clock for timestamps is behind `time`; negative when that has passed.
+// Returns how far the kernel's clock for timestamps is behind `time`; the result is negative once `time` has
+// passed.
 long ahead_ns(const timespec& time) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);

@@ -1,4 +1,4 @@
-// What tasks work with: the content of a slot, how a slot is filled, and what a worker has for its tasks.
+// Tasks work with these: the content of a slot, the ways to fill it, and the tools of their worker.
 #pragma once
 
 #include <coroutine>
@@ -49,7 +49,7 @@ struct SlotAnswer {
   bool is_failure() const { return !is_done() && filled.state != FilledSlot::State::nothing; }
 };
 
-// What the tasks of a worker work with. Not thread-safe.
+// The tools that a worker has for its tasks. Not thread-safe.
 struct TaskContext {
   // Both outlive this, or files.detach() is called before the ring is destroyed.
   TaskContext(SourceSession& session, io::Ring& ring)

@@ -1,5 +1,5 @@
-// What a worker does for each kind of task: fill() puts a payload and its frame into a slot, and settle()
-// takes the target's answer. They are defined by subject: batch_tasks, names_task, open_task, extent_tasks,
+// Each kind of task has two functions: fill() puts a payload and its frame into a slot, and settle() takes
+// the target's answer. They are defined by subject: batch_tasks, names_task, open_task, extent_tasks,
 // span_tasks, last_step_tasks.
 #pragma once
 

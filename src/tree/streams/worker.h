@@ -1,4 +1,4 @@
-// What source and target workers have in common: ring, arena and stream of a thread, and the loop that drives
+// The common base of source and target workers: ring, arena and stream of a thread, and the loop that drives
 // them.
 #pragma once
 

@@ -32,7 +32,8 @@ bool clone_range(BasisFile& old, int to, const io::Extent& extent) {
 io::Step<AckStatus> BlockProbes::probe(TargetFileRef file, ProbedSpan probed, std::span<std::byte> room) {
   BasisFile& old = *file->old;
   const Probe& probe = probed.probe;
-  // What is written has to be read back; what stays where it is does not, if it has just come from the disk.
+  // Blocks that are written have to be read back; blocks that stay do not, if they have just been read from
+  // the disk.
   const bool reads_back =
       context_.read_back != nullptr && !file->compares && !(file->stays && old.file.direct);
   const std::size_t at_once = bytes_at_once(room.size(), old.file.resident, probe.size()) / probe.size();
@@ -43,7 +44,7 @@ io::Step<AckStatus> BlockProbes::probe(TargetFileRef file, ProbedSpan probed, st
     const std::size_t wanted = last.offset + last.length - begin;
     const AlignedRead from(old.file, probed.offset + begin, wanted);
     const io::IoResult read = co_await context_.ring->read(old.file, room.first(from.bytes), from.offset);
-    // What cannot be read, or is not there, is sent.
+    // Blocks that cannot be read, or do not exist, are sent.
     const std::span<std::byte> bytes = from.wanted_of(room, read.bytes, wanted);
     const ProbedBlocks blocks{probe, probed.verdicts, probed.offset, first, behind};
     compare(*file, blocks, bytes);

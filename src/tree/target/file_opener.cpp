@@ -74,7 +74,7 @@ io::Result<void> FileOpener::open_place(TargetFile& file, const Entry& entry, co
     if (auto opened = open_new(file, entry, frame); !opened) return opened;
   }
   io::CacheMode cache = context_.settings().cache;
-  // What is to be read from the disk had better be written to it.
+  // A file that is read back from the disk is written past the page cache.
   if (context_.read_back != nullptr && cache == io::CacheMode::automatic) cache = io::CacheMode::bypass;
   const bool sized = file.size != kUnknownSize;
   file.file = io::choose_target(file.fd(), sized ? file.size : 0, cache);

@@ -28,7 +28,7 @@ struct ProbedSpan {
   io::Extent extent() const { return {offset, probe.length()}; }
 };
 
-// What lies beside an extent in the pages that it begins and ends in.
+// The bytes beside an extent in the pages that it begins and ends in.
 struct PageRests {
   io::Digest before;
   io::Digest behind;

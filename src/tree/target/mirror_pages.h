@@ -18,7 +18,7 @@ class MirrorPages {
 
   // A page of what the source has: says of each entry what becomes of it, and tells the changes.
   net::AckStatus compare(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
-  // What directories of the source hold: says which hold something else here, or removes that.
+  // Takes digests or names of the source's directories: says which differ here, or removes what is extra.
   net::AckStatus prune(const net::Frame& frame, std::span<const std::byte> page, net::Verdicts& verdicts);
 
   Comparer& comparer() { return comparer_; }

@@ -211,7 +211,7 @@ void TargetWorker::answer(const net::Frame& frame, AckStatus status, const net::
   context_.stream->release(frame.slot, status, verdicts);
 }
 
-// What is parsed must not change meanwhile. So where the source can still write to the slot, a copy is
+// Bytes must not change while they are parsed. So where the source can still write to the slot, a copy is
 // parsed, after its digest was checked. The bytes of a file are no more to us than bytes: who changes them
 // harms his own copy.
 std::span<const std::byte> TargetWorker::payload_of(const net::Frame& frame, Slot& slot) const {

@@ -25,7 +25,8 @@ io::Error list_error(const Root& root, const std::string& path) {
 
 }  // namespace
 
-// Not what is hidden, and not what rdcp itself left there. None, and errno: it cannot be told.
+// Returns whether the entry counts: hidden entries and rdcp's own files do not. Returns nothing, with errno
+// set, if that cannot be found out.
 std::optional<bool> NamesWalk::counts(const std::string& path, const DirectoryReader& directory,
                                       const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
@@ -36,8 +37,8 @@ std::optional<bool> NamesWalk::counts(const std::string& path, const DirectoryRe
   return !choice_.filter.hides(filter_path, *enterable);
 }
 
-// Calls use(entry) for each entry of the directory that counts, as long as it returns true. False, and errno:
-// the listing broke off, so nobody may conclude from it that a name is not there.
+// Calls use(entry) for each entry of the directory that counts, as long as it returns true. Returns
+// false, with errno set, if the listing broke off; then nobody may conclude that a name is missing.
 template <class Use>
 bool NamesWalk::list(const std::string& path, DirectoryReader& directory, Use use) const {
   while (const dirent* entry = directory.next()) {
@@ -48,8 +49,8 @@ bool NamesWalk::list(const std::string& path, DirectoryReader& directory, Use us
   return errno == 0;
 }
 
-// What is not there must surely not be there: after any problem, and where nothing is there at all, the
-// source is not what it should be.
+// Returns false if a missing name does not prove that the source lacks it: after any problem, and if the
+// source is empty, which may mean that it is not mounted.
 bool NamesWalk::may_begin() {
   if (reporter_.problems() > 0) {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,

@@ -1,4 +1,4 @@
-// What all code that reads entries at a source needs.
+// All code that reads entries at a source needs these.
 #pragma once
 
 #include "tree/meta/metadata.h"

@@ -111,7 +111,7 @@ void Walker::Thread::read_buffer(Level& level) {
   }
 }
 
-// False, and errno: nothing is known of it, and nothing of it is copied.
+// Returns false, with errno set, if the directory cannot be looked up; then nothing in it is copied.
 bool Walker::Thread::note_directory(Level& level) {
   struct stat status {};
   if (::fstat(level.fd.get(), &status) != 0) return false;
@@ -157,7 +157,8 @@ void Walker::Thread::enter(const DirectoryRef& directory) {
   append(std::move(item));
 }
 
-// type: as getdents64(2) tells it. Of a directory no more is needed here, it is looked at when it is open.
+// `type` is the one that getdents64(2) reports. For a directory it suffices here; the directory is looked up
+// when it is open.
 void Walker::Thread::add_entry(Level& level, const char* name, unsigned char type) {
   Item item;
   item.directory = level.directory;

@@ -16,7 +16,7 @@
 
 namespace rdcp::tree {
 
-// What goes into batches and what goes alone.
+// Says which files go into batches and which go alone.
 struct WalkLimits {
   std::uint64_t small_file_max = 0;  // larger files go alone, by extents
   std::uint64_t batch_bytes = 0;     // about how much of an archive chunk a batch should fill

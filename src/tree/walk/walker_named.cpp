@@ -19,7 +19,7 @@ std::size_t prefix_of(const DirectoryTracker& directory) {
 
 }  // namespace
 
-// What names say is done before the directory is listed, if it is listed at all.
+// Adds the entries that the user named, before the directory is listed, if it is listed at all.
 void Walker::Thread::name_some(Level& level) {
   const NamedPaths& names = walker_.choice_.names;
   for (int i = 0; i < kNamesAtOnce && !level.names.empty(); ++i) {
