@@ -60,14 +60,14 @@ Messages both(Messages first, const Messages& second) {
   return first;
 }
 
-Bytes on_the_wire(const Messages& messages, net::RecordLayer& envelope) {
+Bytes on_the_wire(const Messages& messages, net::RecordLayer& record_layer) {
   Bytes bytes;
   for (Message message : messages) {
     std::span<const std::byte> payload = message.payload;
     Bytes room(payload.size());
     if (message.frame) {
-      const auto header = payload.empty() ? envelope.wrap(*message.frame)
-                                          : envelope.wrap(*message.frame, payload, room, false);
+      const auto header = payload.empty() ? record_layer.wrap(*message.frame)
+                                          : record_layer.wrap(*message.frame, payload, room, false);
       append(bytes, header.value().bytes());
     }
     append(bytes, payload);
@@ -350,9 +350,9 @@ int serve() {
       auto sockets =
           listener->accept_all({job.streams.key, job.streams.encrypt}, begin.streams, seconds(10), stop, {});
       if (!sockets) return 1;
-      auto envelope = net::RecordLayer::create(sockets->front().seal, job.streams.compress, true);
-      if (!envelope) return 1;
-      const Bytes bytes = on_the_wire((*attack)(), *envelope);
+      auto record_layer = net::RecordLayer::create(sockets->front().seal, job.streams.compress, true);
+      if (!record_layer) return 1;
+      const Bytes bytes = on_the_wire((*attack)(), *record_layer);
       // MSG_NOSIGNAL by way of ignoring: the target may hang up in the middle.
       for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t n = ::write(sockets->front().get(), bytes.data() + at, bytes.size() - at);

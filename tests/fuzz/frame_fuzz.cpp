@@ -43,7 +43,7 @@ class Sink : public Stream {
     return true;
   }
 
-  RecordLayer& envelope() { return envelope_; }
+  RecordLayer& record_layer() { return record_layer_; }
 
  private:
   // In memory of exactly its size, so that a sanitizer sees what reads past it.
@@ -53,10 +53,10 @@ class Sink : public Stream {
     const std::size_t length = std::min(room.size(), input.size());
     if (length > 0) std::memcpy(room.data(), input.data(), length);
     input = input.subspan(length);
-    require(envelope_.open_payload(frame, room, slot).ok());
+    require(record_layer_.open_payload(frame, room, slot).ok());
   }
 
-  RecordLayer envelope_ = RecordLayer::create(std::nullopt, 1, false).value();
+  RecordLayer record_layer_ = RecordLayer::create(std::nullopt, 1, false).value();
   void post_send(SendAwaiter&) override {}
   void post_credit(const Frame&) override {}
   void close_connection() override {}
@@ -82,7 +82,7 @@ void feed_target(std::span<const std::byte> input, io::Ring& ring, const io::Are
     check_decode(header);
     reseal(header);
     check_decode(header);
-    const auto frame = sink.envelope().open_frame(header);
+    const auto frame = sink.record_layer().open_frame(header);
     if (!frame || !sink.take(*frame, input, arena)) return;
   }
 }

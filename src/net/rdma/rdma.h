@@ -26,9 +26,9 @@ namespace rdcp::net {
 // the stream. If registering fails, the stream is shut from the start, with the cause.
 std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr connection,
                                          const StreamShape& shape, io::Arena& arena,
-                                         RecordLayer envelope = {});
+                                         RecordLayer record_layer = {});
 std::unique_ptr<Stream> make_rdma_target(io::Ring& ring, RdmaConnectionPtr connection,
                                          const StreamShape& shape, io::Arena& arena,
-                                         RecordLayer envelope = {});
+                                         RecordLayer record_layer = {});
 
 }  // namespace rdcp::net

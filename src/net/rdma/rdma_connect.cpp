@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
 // Fewer attempts at once than a listener holds unproven connections, so that none pushes out another.
-constexpr std::size_t kDialsAtOnce = RdmaListener::kPendingMax / 2;
+constexpr std::size_t kAttemptsAtOnce = RdmaListener::kPendingMax / 2;
 
 // Attempts at one proven connection over a rail.
 class RdmaConnectAttempt {
@@ -230,9 +230,9 @@ io::Error all_failed(const std::vector<Rail>& rails, const std::vector<std::stri
   return io::plain_error(io::ErrorKind::connection, "connect to", "peer", text);
 }
 
-void wait_for(const std::vector<std::unique_ptr<RdmaConnectAttempt>>& dials) {
+void wait_for(const std::vector<std::unique_ptr<RdmaConnectAttempt>>& attempts) {
   std::vector<pollfd> polls;
-  for (const auto& dial : dials) dial->append_polls(polls);
+  for (const auto& attempt : attempts) attempt->append_polls(polls);
   ::poll(polls.data(), polls.size(), static_cast<int>(kStopLook.count()));
 }
 
@@ -248,7 +248,7 @@ class RailCall {
     return std::ranges::none_of(causes_, [](const std::string& cause) { return cause.empty(); });
   }
   std::size_t next_rail(std::uint16_t stream) const;
-  void start_dials();
+  void start_attempts();
   void take_results();
   RailConnections result();
 
@@ -257,7 +257,7 @@ class RailCall {
   Clock::time_point until_;
   std::vector<std::string> causes_;     // of each rail; empty as long as it is not lost
   std::vector<std::uint16_t> waiting_;  // streams without an attempt, the first one last
-  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;
+  std::vector<std::unique_ptr<RdmaConnectAttempt>> attempts_;
   RdmaConnections connections_;
 };
 
@@ -273,12 +273,12 @@ RailCall::RailCall(const std::vector<Rail>& rails, const RdmaCall& call)
 }
 
 io::Result<RailConnections> RailCall::run() {
-  while (!waiting_.empty() || !dials_.empty()) {
+  while (!waiting_.empty() || !attempts_.empty()) {
     if (call_.stop.load()) return stopped();
     if (all_lost() || Clock::now() >= until_) return all_failed(rails_, causes_);
-    start_dials();
-    wait_for(dials_);
-    for (const auto& dial : dials_) dial->step();
+    start_attempts();
+    wait_for(attempts_);
+    for (const auto& attempt : attempts_) attempt->step();
     take_results();
   }
   return result();
@@ -290,25 +290,26 @@ std::size_t RailCall::next_rail(std::uint16_t stream) const {
   return rail;
 }
 
-void RailCall::start_dials() {
-  while (!waiting_.empty() && dials_.size() < kDialsAtOnce) {
+void RailCall::start_attempts() {
+  while (!waiting_.empty() && attempts_.size() < kAttemptsAtOnce) {
     const std::uint16_t stream = waiting_.back();
     waiting_.pop_back();
     const std::size_t rail = next_rail(stream);
-    dials_.push_back(std::make_unique<RdmaConnectAttempt>(call_, rails_[rail], rail, stream));
-    dials_.back()->step();
+    attempts_.push_back(std::make_unique<RdmaConnectAttempt>(call_, rails_[rail], rail, stream));
+    attempts_.back()->step();
   }
 }
 
 // Connections of other streams over a lost rail stay, because it may be lost only for new ones.
 void RailCall::take_results() {
-  for (const auto& dial : dials_) {
-    if (dial->proven()) connections_[dial->stream_index()] = dial->take();
-    if (dial->cause().empty()) continue;
-    causes_[dial->rail_index()] = dial->cause();
-    waiting_.push_back(dial->stream_index());
+  for (const auto& attempt : attempts_) {
+    if (attempt->proven()) connections_[attempt->stream_index()] = attempt->take();
+    if (attempt->cause().empty()) continue;
+    causes_[attempt->rail_index()] = attempt->cause();
+    waiting_.push_back(attempt->stream_index());
   }
-  std::erase_if(dials_, [](const auto& dial) { return dial->proven() || !dial->cause().empty(); });
+  std::erase_if(attempts_,
+                [](const auto& attempt) { return attempt->proven() || !attempt->cause().empty(); });
 }
 
 RailConnections RailCall::result() {
@@ -331,7 +332,7 @@ class RailRace {
   // This is only called while none of them is proven.
   std::size_t under_way() const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(dials_, [](const auto& dial) { return dial->cause().empty(); }));
+        std::ranges::count_if(attempts_, [](const auto& attempt) { return attempt->cause().empty(); }));
   }
   io::Error failed() const;
 
@@ -339,7 +340,7 @@ class RailRace {
   const RdmaCall& call_;
   const std::uint16_t stream_;
   Clock::time_point next_start_;
-  std::vector<std::unique_ptr<RdmaConnectAttempt>> dials_;  // one for each rail tried so far
+  std::vector<std::unique_ptr<RdmaConnectAttempt>> attempts_;  // one for each rail tried so far
 };
 
 io::Result<RdmaConnectionPtr> RailRace::run() {
@@ -348,28 +349,28 @@ io::Result<RdmaConnectionPtr> RailRace::run() {
     if (call_.stop.load()) return stopped();
     start_next();
     if (under_way() == 0 || Clock::now() >= until) return failed();
-    wait_for(dials_);
-    for (const auto& dial : dials_) {
-      dial->step();
-      if (dial->proven()) return dial->take();
+    wait_for(attempts_);
+    for (const auto& attempt : attempts_) {
+      attempt->step();
+      if (attempt->proven()) return attempt->take();
     }
   }
 }
 
 // Starts the next attempt, at once if all others have failed.
 void RailRace::start_next() {
-  while (dials_.size() < rails_.size() && under_way() < kDialsAtOnce) {
+  while (attempts_.size() < rails_.size() && under_way() < kAttemptsAtOnce) {
     if (under_way() > 0 && Clock::now() < next_start_) return;
-    dials_.push_back(
-        std::make_unique<RdmaConnectAttempt>(call_, rails_[dials_.size()], dials_.size(), stream_));
+    attempts_.push_back(
+        std::make_unique<RdmaConnectAttempt>(call_, rails_[attempts_.size()], attempts_.size(), stream_));
     next_start_ = Clock::now() + call_.patience.next_rail;
-    dials_.back()->step();
+    attempts_.back()->step();
   }
 }
 
 io::Error RailRace::failed() const {
   std::vector<std::string> causes(rails_.size());
-  std::ranges::transform(dials_, causes.begin(), [](const auto& dial) { return dial->cause(); });
+  std::ranges::transform(attempts_, causes.begin(), [](const auto& attempt) { return attempt->cause(); });
   return all_failed(rails_, causes);
 }
 

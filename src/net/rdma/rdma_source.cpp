@@ -15,8 +15,8 @@ class RdmaSource final : public RdmaStream {
       : RdmaStream(ring, Side::source, std::move(parts), arena),
         arena_(arena),
         sending_(rdma_queue_sizes(true, shape().target_slots).messages) {
-    can_pack_ = envelope().packs();
-    if (can_pack_ && !envelope().seals()) make_room_to_pack(shape());
+    can_pack_ = record_layer().packs();
+    if (can_pack_ && !record_layer().seals()) make_room_to_pack(shape());
   }
 
  private:
@@ -74,21 +74,21 @@ void RdmaSource::make_room_to_pack(const StreamShape& shape) {
 }
 
 bool RdmaSource::may_pack() {
-  if (!can_pack_ || !envelope().packs_for_slow_links()) return can_pack_;
+  if (!can_pack_ || !record_layer().packs_for_slow_links()) return can_pack_;
   const auto now = CompressionController::Clock::now();
-  if (link_.due(now)) link_.take(under_way_.sample(now), envelope().packing_speed());
+  if (link_.due(now)) link_.take(under_way_.sample(now), record_layer().packing_speed());
   return link_.packs();
 }
 
 std::span<std::byte> RdmaSource::room_for(const Frame& frame) {
   if (!takes_slot(frame.kind)) return {};
-  if (envelope().seals()) return registered().slot(frame.slot);
+  if (record_layer().seals()) return registered().slot(frame.slot);
   return packed_ ? packed_->slot(frame.slot) : std::span<std::byte>();
 }
 
 io::Result<std::uint32_t> RdmaSource::post(Frame& frame, std::span<const std::byte>& payload) {
   assert(in_arena(payload));
-  const auto message = envelope().wrap(frame, payload, room_for(frame), !payload.empty() && may_pack());
+  const auto message = record_layer().wrap(frame, payload, room_for(frame), !payload.empty() && may_pack());
   if (!message) return message.error();
   if (payload.empty()) return queue().send(message->bytes());
   const bool from_packed = frame.packed != 0 && packed_;
@@ -115,7 +115,7 @@ void RdmaSource::take_message(std::span<const std::byte> message) {
 }
 
 void RdmaSource::take_region(std::span<const std::byte> message) {
-  const auto opened = envelope().open_message(message);
+  const auto opened = record_layer().open_message(message);
   if (!opened) return refuse(opened.error());
   const auto region = decode_region(*opened);
   if (!region) return shut(peer_error(io::ErrorKind::protocol, "did not say where its slots are"));
@@ -140,11 +140,12 @@ void RdmaSource::all_sent() {
 }  // namespace
 
 std::unique_ptr<Stream> make_rdma_source(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena, RecordLayer envelope) {
-  std::shared_ptr<io::Arena> departing = arena_between(envelope, shape.target_slots, shape.slot_bytes);
-  const bool without_room = envelope.seals() && !departing;
+                                         const StreamShape& shape, io::Arena& arena,
+                                         RecordLayer record_layer) {
+  std::shared_ptr<io::Arena> departing = arena_between(record_layer, shape.target_slots, shape.slot_bytes);
+  const bool without_room = record_layer.seals() && !departing;
   auto stream = std::make_unique<RdmaSource>(
-      ring, RdmaStream::Parts{std::move(connection), shape, std::move(departing), std::move(envelope)},
+      ring, RdmaStream::Parts{std::move(connection), shape, std::move(departing), std::move(record_layer)},
       arena);
   if (without_room) stream->shut(io::errno_error("allocate", "slots", ENOMEM, io::ErrorKind::connection));
   return stream;

@@ -71,9 +71,9 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message) {
                     io::load_le<std::uint32_t>(message.data() + kRkeyAt)};
 }
 
-std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_t slots,
+std::shared_ptr<io::Arena> arena_between(const RecordLayer& record_layer, std::size_t slots,
                                          std::size_t slot_bytes) {
-  if (!envelope.seals()) return nullptr;
+  if (!record_layer.seals()) return nullptr;
   auto made = io::Arena::create(slots, slot_bytes);
   return made ? std::make_shared<io::Arena>(std::move(*made)) : nullptr;
 }
@@ -85,7 +85,7 @@ RdmaStream::RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena)
       peer_(peer_address_text(connection_->id())),
       description_(description_of(side == Side::source, *connection_)),
       device_(connection_->id()),
-      envelope_(std::move(parts.envelope)),
+      record_layer_(std::move(parts.record_layer)),
       arena_(arena),
       between_(std::move(parts.between)) {
   if (auto made = set_up_waiting(); !made) {
@@ -237,7 +237,7 @@ void RdmaStream::take_failure(ibv_wc_status status) {
 }
 
 std::optional<Frame> RdmaStream::frame_of(std::span<const std::byte> message) {
-  const auto frame = envelope_.open_frame(message);
+  const auto frame = record_layer_.open_frame(message);
   if (!frame) refuse(frame.error());
   if (!frame || !accept(*frame)) return std::nullopt;
   return *frame;

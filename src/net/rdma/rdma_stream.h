@@ -41,7 +41,7 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message);
 
 // Makes the memory that a sealed stream's payloads are sent from or arrive in, so that plaintext stays where
 // no device reaches. Returns null if nothing is sealed, or if there is no memory.
-std::shared_ptr<io::Arena> arena_between(const RecordLayer& envelope, std::size_t slots,
+std::shared_ptr<io::Arena> arena_between(const RecordLayer& record_layer, std::size_t slots,
                                          std::size_t slot_bytes);
 
 class RdmaStream : public Stream {
@@ -51,7 +51,7 @@ class RdmaStream : public Stream {
     RdmaConnectionPtr connection;
     StreamShape shape;
     std::shared_ptr<io::Arena> between;  // where payloads lie as they travel, if that is not the arena
-    RecordLayer envelope;
+    RecordLayer record_layer;
   };
   ~RdmaStream() override;
   void start() override;
@@ -81,7 +81,7 @@ class RdmaStream : public Stream {
   // Shuts the stream because of what the peer sent.
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
-  RecordLayer& envelope() { return envelope_; }
+  RecordLayer& record_layer() { return record_layer_; }
   // The memory that is registered with the device: the arena, or what stands between it and the wire.
   io::Arena& registered() { return between_ ? *between_ : arena_; }
   bool has_between() const { return between_ != nullptr; }
@@ -112,7 +112,7 @@ class RdmaStream : public Stream {
   std::string peer_;
   std::string description_;
   DeviceWatch device_;
-  RecordLayer envelope_;
+  RecordLayer record_layer_;
   io::Arena& arena_;
   const std::shared_ptr<io::Arena> between_;
   MemoryRegion memory_;

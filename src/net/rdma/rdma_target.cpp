@@ -13,7 +13,7 @@ class RdmaTarget final : public RdmaStream {
   RdmaTarget(io::Ring& ring, Parts parts, io::Arena& arena)
       : RdmaStream(ring, Side::target, std::move(parts), arena),
         arena_(arena),
-        packed_(envelope().packs() ? shape().slot_bytes : 0) {
+        packed_(record_layer().packs() ? shape().slot_bytes : 0) {
     assert(shape().target_slots <= arena.slot_count() && shape().slot_bytes <= arena.slot_bytes());
     waiting_credits_.reserve(shape().target_slots);
   }
@@ -39,7 +39,7 @@ void RdmaTarget::begin() {
   const io::Arena& slots = registered();
   const SlotRegion region{reinterpret_cast<std::uint64_t>(slots.all().data()), slots.slot_bytes(),
                           static_cast<std::uint32_t>(slots.slot_count()), memory().rkey};
-  const auto message = envelope().wrap_message(encode(region));
+  const auto message = record_layer().wrap_message(encode(region));
   if (!message) return shut(message.error());
   if (auto sent = queue().send(message->bytes()); !sent) return shut(sent.error());
   grant_all();
@@ -56,7 +56,7 @@ void RdmaTarget::post_credit(const Frame& credit) {
 }
 
 void RdmaTarget::send_credit(const Frame& credit) {
-  const auto message = envelope().wrap(credit);
+  const auto message = record_layer().wrap(credit);
   if (!message) return shut(message.error());
   if (auto sent = queue().send(message->bytes()); !sent) shut(sent.error());
 }
@@ -76,9 +76,9 @@ void RdmaTarget::take_message(std::span<const std::byte> message) {
 io::Result<void> RdmaTarget::open_payload(const Frame& frame) {
   const std::span<std::byte> arrived = registered().slot(frame.slot).first(wire_bytes(frame));
   const std::span<std::byte> slot = arena_.slot(frame.slot).first(frame.length);
-  if (frame.packed == 0) return envelope().open_payload(frame, arrived, slot);
+  if (frame.packed == 0) return record_layer().open_payload(frame, arrived, slot);
   std::memcpy(packed_.data(), arrived.data(), arrived.size());
-  return envelope().open_payload(frame, std::span(packed_).first(arrived.size()), slot);
+  return record_layer().open_payload(frame, std::span(packed_).first(arrived.size()), slot);
 }
 
 void RdmaTarget::sent(std::uint32_t) {
@@ -91,11 +91,13 @@ void RdmaTarget::sent(std::uint32_t) {
 }  // namespace
 
 std::unique_ptr<Stream> make_rdma_target(io::Ring& ring, RdmaConnectionPtr connection,
-                                         const StreamShape& shape, io::Arena& arena, RecordLayer envelope) {
-  std::shared_ptr<io::Arena> landing = arena_between(envelope, arena.slot_count(), arena.slot_bytes());
-  const bool without_room = envelope.seals() && !landing;
+                                         const StreamShape& shape, io::Arena& arena,
+                                         RecordLayer record_layer) {
+  std::shared_ptr<io::Arena> landing = arena_between(record_layer, arena.slot_count(), arena.slot_bytes());
+  const bool without_room = record_layer.seals() && !landing;
   auto stream = std::make_unique<RdmaTarget>(
-      ring, RdmaStream::Parts{std::move(connection), shape, std::move(landing), std::move(envelope)}, arena);
+      ring, RdmaStream::Parts{std::move(connection), shape, std::move(landing), std::move(record_layer)},
+      arena);
   if (without_room) stream->shut(io::errno_error("allocate", "slots", ENOMEM, io::ErrorKind::connection));
   return stream;
 }

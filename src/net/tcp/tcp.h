@@ -13,8 +13,8 @@ namespace rdcp::net {
 // socket must be non-blocking and proven (tcp_connect.h). The ring and, at the target, the arena must outlive
 // the stream.
 std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        RecordLayer envelope = {});
+                                        RecordLayer record_layer = {});
 std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        io::Arena& arena, RecordLayer envelope = {});
+                                        io::Arena& arena, RecordLayer record_layer = {});
 
 }  // namespace rdcp::net

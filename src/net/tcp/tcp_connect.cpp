@@ -18,7 +18,7 @@ using io::Clock;
 
 constexpr std::chrono::milliseconds kNextAddress{
     500};  // how long an address is waited for before the next is tried
-constexpr std::size_t kDialsAtOnce = TcpListener::kPendingMax / 2;
+constexpr std::size_t kAttemptsAtOnce = TcpListener::kPendingMax / 2;
 
 // The terms that all connections of one connect_all() share.
 struct Call {
@@ -146,75 +146,75 @@ io::Error stopped() {
   return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
 }
 
-io::Error all_failed(std::span<const ConnectAttempt> dials) {
+io::Error all_failed(std::span<const ConnectAttempt> attempts) {
   std::string causes;
-  for (const ConnectAttempt& dial : dials) {
-    if (dial.proven()) continue;
-    const std::string cause = dial.cause().empty() ? "does not answer" : dial.cause();
-    causes += (causes.empty() ? "" : "; ") + dial.address().text() + ": " + cause;
+  for (const ConnectAttempt& attempt : attempts) {
+    if (attempt.proven()) continue;
+    const std::string cause = attempt.cause().empty() ? "does not answer" : attempt.cause();
+    causes += (causes.empty() ? "" : "; ") + attempt.address().text() + ": " + cause;
   }
   if (causes.empty()) causes = "no address is known";
   io::Error error = io::plain_error(io::ErrorKind::connection, "connect to", "peer", causes);
-  if (std::ranges::none_of(dials, &ConnectAttempt::was_challenged)) error.code = ECONNREFUSED;
-  if (std::ranges::any_of(dials, &ConnectAttempt::of_another_version)) error.code = EPROTONOSUPPORT;
+  if (std::ranges::none_of(attempts, &ConnectAttempt::was_challenged)) error.code = ECONNREFUSED;
+  if (std::ranges::any_of(attempts, &ConnectAttempt::of_another_version)) error.code = EPROTONOSUPPORT;
   return error;
 }
 
 // Waits until an attempt is ready, it is time to check `stop`, or the deadline has passed, and lets those go
 // on that are ready. If only one connection is wanted, returns after the first proven one.
-void poll_and_step(std::span<ConnectAttempt> dials, const Call& call, bool only_one) {
+void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one) {
   std::vector<pollfd> polls;
-  for (const ConnectAttempt& dial : dials) polls.push_back(dial.poll());
+  for (const ConnectAttempt& attempt : attempts) polls.push_back(attempt.poll());
   const auto wait =
       std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kStopLook);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
   const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(milliseconds.count()));
-  for (std::size_t i = 0; ready > 0 && i < dials.size(); ++i) {
+  for (std::size_t i = 0; ready > 0 && i < attempts.size(); ++i) {
     if (polls[i].revents == 0) continue;
-    dials[i].step();
-    if (only_one && dials[i].proven()) return;
+    attempts[i].step();
+    if (only_one && attempts[i].proven()) return;
   }
   const auto now = Clock::now();
-  for (ConnectAttempt& dial : dials) dial.fail_if_overdue(now);
+  for (ConnectAttempt& attempt : attempts) attempt.fail_if_overdue(now);
 }
 
 // Returns the first of the addresses that proves the key, with the connection for this stream.
 io::Result<ConnectAttempt> race(const std::vector<Address>& addresses, const Call& call,
                                 std::uint16_t stream = 0) {
-  std::vector<ConnectAttempt> dials;
+  std::vector<ConnectAttempt> attempts;
   auto next_start = Clock::now();
   while (true) {
     if (call.stop.load()) return stopped();
     const auto now = Clock::now();
-    const bool none_under_way = std::ranges::none_of(dials, &ConnectAttempt::under_way);
-    const bool all_started = dials.size() == addresses.size();
-    if (now >= call.until || (all_started && none_under_way)) return all_failed(dials);
+    const bool none_under_way = std::ranges::none_of(attempts, &ConnectAttempt::under_way);
+    const bool all_started = attempts.size() == addresses.size();
+    if (now >= call.until || (all_started && none_under_way)) return all_failed(attempts);
     if (!all_started && (none_under_way || now >= next_start)) {
-      dials.emplace_back(call, addresses[dials.size()], stream);
+      attempts.emplace_back(call, addresses[attempts.size()], stream);
       next_start = now + kNextAddress;
     }
-    poll_and_step(dials, call, true);
-    const auto winner = std::ranges::find_if(dials, &ConnectAttempt::proven);
-    if (winner != dials.end()) return std::move(*winner);
+    poll_and_step(attempts, call, true);
+    const auto winner = std::ranges::find_if(attempts, &ConnectAttempt::proven);
+    if (winner != attempts.end()) return std::move(*winner);
   }
 }
 
 // Makes the connections for all streams but the first, to the address that won the race.
 io::Result<void> connect_rest(const Address& address, const Call& call, Sockets& sockets) {
-  std::vector<ConnectAttempt> dials;
+  std::vector<ConnectAttempt> attempts;
   std::size_t next = 1;
-  while (next < sockets.size() || !dials.empty()) {
+  while (next < sockets.size() || !attempts.empty()) {
     if (call.stop.load()) return stopped();
-    if (Clock::now() >= call.until) return all_failed(dials);
-    for (; next < sockets.size() && dials.size() < kDialsAtOnce; ++next) {
-      dials.emplace_back(call, address, static_cast<std::uint16_t>(next));
+    if (Clock::now() >= call.until) return all_failed(attempts);
+    for (; next < sockets.size() && attempts.size() < kAttemptsAtOnce; ++next) {
+      attempts.emplace_back(call, address, static_cast<std::uint16_t>(next));
     }
-    poll_and_step(dials, call, false);
-    for (ConnectAttempt& dial : dials) {
-      if (!dial.cause().empty()) return all_failed(std::span(&dial, 1));
-      if (dial.proven()) sockets[dial.stream_index()] = dial.take_socket();
+    poll_and_step(attempts, call, false);
+    for (ConnectAttempt& attempt : attempts) {
+      if (!attempt.cause().empty()) return all_failed(std::span(&attempt, 1));
+      if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
     }
-    std::erase_if(dials, [](const ConnectAttempt& dial) { return dial.proven(); });
+    std::erase_if(attempts, [](const ConnectAttempt& attempt) { return attempt.proven(); });
   }
   return {};
 }

@@ -57,8 +57,8 @@ class TcpSource : public TcpStream {
  public:
   TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, RecordLayer with)
       : TcpStream(ring, Side::source, std::move(socket), shape, std::move(with)),
-        wrapped_(envelope().travels_as_it_is() ? 0 : shape.slot_bytes),
-        arrived_(kCreditsPerReceive * envelope().frame_bytes()) {}
+        wrapped_(record_layer().travels_as_it_is() ? 0 : shape.slot_bytes),
+        arrived_(kCreditsPerReceive * record_layer().frame_bytes()) {}
 
  private:
   void post_send(SendAwaiter& awaiter) override {
@@ -86,7 +86,7 @@ class TcpSource : public TcpStream {
 };
 
 bool TcpSource::may_pack() {
-  if (!envelope().packs_for_slow_links()) return envelope().packs();
+  if (!record_layer().packs_for_slow_links()) return record_layer().packs();
   const auto now = CompressionController::Clock::now();
   if (link_.due(now)) {
     int queued = 0;
@@ -99,7 +99,7 @@ bool TcpSource::may_pack() {
                 .queued_bytes = static_cast<std::uint64_t>(queued),
                 .busy_us = info.tcpi_busy_time,
                 .receiver_us = info.tcpi_rwnd_limited},
-               envelope().packing_speed());
+               record_layer().packing_speed());
   }
   return link_.packs();
 }
@@ -112,7 +112,7 @@ io::Task TcpSource::pump_out() {
       continue;
     }
     // The payload is wrapped only now, when the socket is about to take it, so that it is still in the cache.
-    const auto header = envelope().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
+    const auto header = record_layer().wrap(awaiter->frame(), awaiter->payload(), wrapped_, may_pack());
     if (!header) shut(header.error());
     link_.handed_over(awaiter->frame().length, awaiter->payload().size());
     Outgoing outgoing(header ? *header : WireMessage(), awaiter->payload());
@@ -148,9 +148,9 @@ io::Task TcpSource::pump_in() {
 
 bool TcpSource::take_arrived() {
   std::size_t taken = 0;
-  const std::size_t each = envelope().frame_bytes();
+  const std::size_t each = record_layer().frame_bytes();
   for (; arrived_bytes_ - taken >= each; taken += each) {
-    const auto frame = envelope().open_frame(std::span(arrived_).subspan(taken, each));
+    const auto frame = record_layer().open_frame(std::span(arrived_).subspan(taken, each));
     if (!frame) refuse(frame.error());
     if (!frame || !accept(*frame)) return false;
     deliver(*frame);
@@ -163,8 +163,8 @@ bool TcpSource::take_arrived() {
 }  // namespace
 
 std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        RecordLayer envelope) {
-  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(envelope));
+                                        RecordLayer record_layer) {
+  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(record_layer));
 }
 
 }  // namespace rdcp::net

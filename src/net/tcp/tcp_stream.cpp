@@ -7,9 +7,10 @@
 
 namespace rdcp::net {
 
-TcpStream::TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer envelope)
+TcpStream::TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape,
+                     RecordLayer record_layer)
     : Stream(ring, side, shape, peer_address(socket.get()).text()),
-      envelope_(std::move(envelope)),
+      record_layer_(std::move(record_layer)),
       socket_(std::move(socket)),
       description_(describe(side, socket_.get())),
       out_waits_(ring) {}

@@ -20,7 +20,7 @@ class TcpStream : public Stream {
   void check_connection(io::Clock::time_point now) override;
 
  protected:
-  TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer envelope);
+  TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer record_layer);
 
   virtual io::Task pump_out() = 0;
   virtual io::Task pump_in() = 0;
@@ -31,7 +31,7 @@ class TcpStream : public Stream {
   // Shuts the stream because of what the peer sent.
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
-  RecordLayer& envelope() { return envelope_; }
+  RecordLayer& record_layer() { return record_layer_; }
   int socket() const { return socket_.get(); }
   io::WaitList& out_waits() { return out_waits_; }
   // Waits until the socket may be ready for events, or is shut down.
@@ -47,7 +47,7 @@ class TcpStream : public Stream {
  private:
   static std::string describe(Side side, int socket);
 
-  RecordLayer envelope_;
+  RecordLayer record_layer_;
   io::Fd socket_;
   std::string description_;  // made while the socket still knows its peer
   io::WaitList out_waits_;   // pump_out waits here while it has nothing to send

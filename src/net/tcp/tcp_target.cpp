@@ -67,9 +67,9 @@ class TcpTarget : public TcpStream {
   TcpTarget(io::Ring& ring, io::Fd socket, const StreamShape& shape, io::Arena& arena, RecordLayer with)
       : TcpStream(ring, Side::target, std::move(socket), shape, std::move(with)),
         arena_(arena),
-        packed_(envelope().packs() ? shape.slot_bytes : 0),
-        incoming_(envelope().frame_bytes()),
-        credits_(shape.target_slots * envelope().frame_bytes()) {
+        packed_(record_layer().packs() ? shape.slot_bytes : 0),
+        incoming_(record_layer().frame_bytes()),
+        credits_(shape.target_slots * record_layer().frame_bytes()) {
     assert(shape.target_slots <= arena.slot_count() && shape.slot_bytes <= arena.slot_bytes());
   }
 
@@ -100,14 +100,14 @@ class TcpTarget : public TcpStream {
 void TcpTarget::post_credit(const Frame& credit) {
   // One frame for each slot is enough room if the source uses a slot only after it has read the credit for
   // it.
-  if (credits_.size() - credit_bytes_ < envelope().frame_bytes()) {
+  if (credits_.size() - credit_bytes_ < record_layer().frame_bytes()) {
     shut(peer_error(io::ErrorKind::protocol, "sent a chunk for a slot whose credit it had not read"));
     return;
   }
-  const auto message = envelope().wrap(credit);
+  const auto message = record_layer().wrap(credit);
   if (!message) return shut(message.error());
   std::ranges::copy(message->bytes(), credits_.begin() + static_cast<std::ptrdiff_t>(credit_bytes_));
-  credit_bytes_ += envelope().frame_bytes();
+  credit_bytes_ += record_layer().frame_bytes();
   out_waits().wake_one();
 }
 
@@ -161,7 +161,7 @@ io::Task TcpTarget::pump_in() {
 bool TcpTarget::take_payload() {
   const Frame& frame = *incoming_.frame();
   const auto opened =
-      envelope().open_payload(frame, incoming_.payload(), arena_.slot(frame.slot).first(frame.length));
+      record_layer().open_payload(frame, incoming_.payload(), arena_.slot(frame.slot).first(frame.length));
   if (!opened) return refuse(opened.error()), false;
   deliver(frame);
   incoming_.end_payload();
@@ -169,7 +169,7 @@ bool TcpTarget::take_payload() {
 }
 
 bool TcpTarget::take_header() {
-  const auto frame = envelope().open_frame(incoming_.header());
+  const auto frame = record_layer().open_frame(incoming_.header());
   if (!frame) refuse(frame.error());
   if (!frame || !accept(*frame)) return false;
   if (takes_slot(frame->kind)) {
@@ -184,8 +184,8 @@ bool TcpTarget::take_header() {
 }  // namespace
 
 std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        io::Arena& arena, RecordLayer envelope) {
-  return std::make_unique<TcpTarget>(ring, std::move(socket), shape, arena, std::move(envelope));
+                                        io::Arena& arena, RecordLayer record_layer) {
+  return std::make_unique<TcpTarget>(ring, std::move(socket), shape, arena, std::move(record_layer));
 }
 
 }  // namespace rdcp::net

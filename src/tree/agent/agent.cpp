@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kStopGrace{5};
 
 AgentEnd Agent::run() {
   Hello hello;
-  hello.program_version = place_.program_version;
+  hello.program_version = config_.program_version;
   hello.cpus = io::processors();
   hello.boot_id = boot_id();
   tell(hello);
@@ -62,7 +62,7 @@ bool Agent::coordinator_silent() const {
 // not to expect signs of life. Returns false if any other signal came, which ends the agent.
 bool Agent::survive_signal() {
   signalfd_siginfo info{};
-  if (::read(place_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
+  if (::read(config_.signal_fd, &info, sizeof info) != sizeof info) info.ssi_signo = SIGTERM;
   if (info.ssi_signo != SIGTSTP) {
     end_.signal = static_cast<int>(info.ssi_signo);
     return false;
@@ -78,7 +78,7 @@ bool Agent::survive_signal() {
 bool Agent::serve() {
   if (!control_.buffered()) {
     std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
-                                  pollfd{place_.signal_fd, POLLIN, 0}};
+                                  pollfd{config_.signal_fd, POLLIN, 0}};
     if (!io::wait_for_events(watched, next_timeout_ms())) return false;
     if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
@@ -121,8 +121,8 @@ AgentState Agent::state() const {
 // Returns false if a stranger's numbers would make this agent allocate more than any job needs.
 bool Agent::is_bounded(const Begin& begin) const {
   constexpr std::uint64_t kArenaBytesMax = 2ull * kStreamsMax * kChunkBytesMax;
-  return !place_.only || (begin.chunk_bytes % io::kPageBytes == 0 &&
-                          begin.target_slots <= kArenaBytesMax / begin.streams / begin.chunk_bytes);
+  return !config_.only || (begin.chunk_bytes % io::kPageBytes == 0 &&
+                           begin.target_slots <= kArenaBytesMax / begin.streams / begin.chunk_bytes);
 }
 
 bool Agent::refuse(std::string_view why) {
@@ -138,7 +138,7 @@ bool Agent::with(const RawMessage& raw, Do what) {
 }
 
 bool Agent::handle(const RawMessage& raw) {
-  const bool stranger = place_.only.has_value();
+  const bool stranger = config_.only.has_value();
   if (!may_order(raw.type, state(), stranger)) return refuse(refusal_of(raw.type, state(), stranger));
   if (is_check(raw.type)) return checks_.handle(raw);
   switch (raw.type) {
@@ -185,8 +185,8 @@ bool Agent::handle(const RawMessage& raw) {
 
 // The agent ends with its segment.
 bool Agent::run_segment(const SegmentJob& job) {
-  if (!place_.run_segment) return refuse("asks for a segment of a pipeline where none can be run");
-  segment_complete_ = place_.run_segment(job, control_, place_);
+  if (!config_.run_segment) return refuse("asks for a segment of a pipeline where none can be run");
+  segment_complete_ = config_.run_segment(job, control_, config_);
   return false;
 }
 
@@ -218,9 +218,9 @@ bool Agent::end_job() {
   return true;
 }
 
-AgentEnd run_agent(io::Fd in, io::Fd out, const AgentConfig& place) {
+AgentEnd run_agent(io::Fd in, io::Fd out, const AgentConfig& config) {
   // The agent is on the heap, because it must outlive this call if a part of the job hangs in the kernel.
-  auto agent = std::make_unique<Agent>(std::move(in), std::move(out), place);
+  auto agent = std::make_unique<Agent>(std::move(in), std::move(out), config);
   AgentEnd end = agent->run();
   if (!end.complete) agent.release();
   return end;

@@ -29,6 +29,6 @@ struct AgentEnd {
 
 // Serves one job until the coordinator says finish or abort, goes away, stays silent for kSilenceMax, or a
 // signal comes. If the end is `complete`, all that the job held has been released.
-AgentEnd run_agent(io::Fd in, io::Fd out, const AgentConfig& place);
+AgentEnd run_agent(io::Fd in, io::Fd out, const AgentConfig& config);
 
 }  // namespace rdcp::tree

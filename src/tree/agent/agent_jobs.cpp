@@ -42,8 +42,8 @@ bool Agent::hear_loss(const StreamLost& lost) {
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
-  if (source_) setup_ = std::make_unique<StreamSetup>(place_.streams);
-  source_ = std::make_unique<Source>(job, reporter_, place_.standard);
+  if (source_) setup_ = std::make_unique<StreamSetup>(config_.streams);
+  source_ = std::make_unique<Source>(job, reporter_, config_.standard);
   source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {
@@ -61,14 +61,14 @@ void Agent::start_source(const SourceJob& job) {
 }
 
 void Agent::start_target(const TargetJob& asked) {
-  const TargetJob job = place_.only ? held_to(*place_.only, asked) : asked;
+  const TargetJob job = config_.only ? held_to(*config_.only, asked) : asked;
   settings_ = job.settings;
-  if (target_) setup_ = std::make_unique<StreamSetup>(place_.streams);
-  target_ = std::make_unique<Target>(job, reporter_, place_.standard);
+  if (target_) setup_ = std::make_unique<StreamSetup>(config_.streams);
+  target_ = std::make_unique<Target>(job, reporter_, config_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
   target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
-  target_->use_umask(place_.umask);
-  if (place_.only) target_->take_only_one_file(place_.only->mode);
+  target_->use_umask(config_.umask);
+  if (config_.only) target_->take_only_one_file(config_.only->mode);
   TargetReady ready = target_->open();
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
@@ -84,7 +84,7 @@ void Agent::start_measure(const MeasureJob& job) {
     reporter_.begin_anew();
   }
   measure_ = std::make_unique<Measure>(job, reporter_);
-  setup_ = std::make_unique<StreamSetup>(place_.streams);
+  setup_ = std::make_unique<StreamSetup>(config_.streams);
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }

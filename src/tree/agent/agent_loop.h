@@ -27,14 +27,14 @@ using SteadyClock = std::chrono::steady_clock;
 
 class Agent {
  public:
-  Agent(io::Fd in, io::Fd out, const AgentConfig& place)
-      : place_(place),
-        control_(std::move(in), std::move(out), "the coordinator", place.seal),
+  Agent(io::Fd in, io::Fd out, const AgentConfig& config)
+      : config_(config),
+        control_(std::move(in), std::move(out), "the coordinator", config.seal),
         reporter_([this](const Problem& problem) {
           tell(problem);
-          if (place_.tell) place_.tell(problem);
+          if (config_.tell) config_.tell(problem);
         }),
-        setup_(std::make_unique<StreamSetup>(place_.streams)) {}
+        setup_(std::make_unique<StreamSetup>(config_.streams)) {}
 
   AgentEnd run();
 
@@ -71,7 +71,7 @@ class Agent {
   int next_timeout_ms() const;
   bool coordinator_silent() const;
 
-  const AgentConfig place_;
+  const AgentConfig config_;
   ControlChannel control_;
   Reporter reporter_;
   std::unique_ptr<Source> source_;

@@ -31,20 +31,20 @@ class Side {
   Side(ControlChannel& control, RelayChannel channel) : relay_(control, channel) {}
   ~Side() { stop(); }
 
-  Result<void> start(AgentConfig place) {
+  Result<void> start(AgentConfig config) {
     auto end = relay_.open();
     if (!end) return end.error();
     auto over = io::Event::create();
     if (!over) return over.error();
     auto out = io::duplicate(end->get(), "a relay");
     if (!out) return out.error();
-    place.tell = [this](const Problem& problem) {
+    config.tell = [this](const Problem& problem) {
       if (problem.kind == io::ErrorKind::reader_gone) reader_gone_ = true;
     };
     over_event_ = std::move(*over);
     auto thread = io::Thread::start("a segment's agent", [this, in = std::move(*end), out = std::move(*out),
-                                                          place = std::move(place)]() mutable {
-      end_ = run_agent(std::move(in), std::move(out), place);
+                                                          config = std::move(config)]() mutable {
+      end_ = run_agent(std::move(in), std::move(out), config);
       over_ = true;
       over_event_.signal();
     });
@@ -95,10 +95,10 @@ Result<Pipe> make_pipe(bool we_write) {
 
 class Segment {
  public:
-  Segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& place)
+  Segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& config)
       : job_(job),
         control_(control),
-        place_(place),
+        config_(config),
         input_(control, RelayChannel::input),
         output_(control, RelayChannel::output) {}
   bool run();
@@ -120,7 +120,7 @@ class Segment {
 
   const SegmentJob& job_;
   ControlChannel& control_;
-  const AgentConfig& place_;
+  const AgentConfig& config_;
   std::unique_ptr<Command> command_;
   io::Fd to_command_;
   io::Fd from_command_;
@@ -168,7 +168,7 @@ Result<void> Segment::start_command() {
   }
   auto command =
       Command::start(job_.text, job_.has_input ? in.read.get() : nothing.get(),
-                     job_.has_output ? out.write.get() : nothing.get(), place_.umask, in.write.get());
+                     job_.has_output ? out.write.get() : nothing.get(), config_.umask, in.write.get());
   if (!command) return command.error();
   command_ = std::move(*command);
   to_command_ = std::move(in.write);
@@ -182,10 +182,10 @@ Result<void> Segment::start_command() {
 
 // Without input, a file to be written is made or touched; without output, a file to be read is only opened.
 Result<void> Segment::start_file() {
-  const auto word = file_of_word(job_.text, place_.umask);
+  const auto word = file_of_word(job_.text, config_.umask);
   if (!word) return word.error();
   const std::string& path = *word;
-  const mode_t mode = 0666 & ~place_.umask;
+  const mode_t mode = 0666 & ~config_.umask;
   if (job_.kind == SegmentKind::write_file && job_.has_input) {
     struct stat status {};
     if (path.ends_with('/') || (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))) {
@@ -217,29 +217,29 @@ Result<void> Segment::start_file() {
 }
 
 Result<void> Segment::start_input(ReceiveOnlyPolicy only, int output) {
-  AgentConfig place;
-  place.program_version = place_.program_version;
+  AgentConfig config;
+  config.program_version = config_.program_version;
   only.streams_as_told = true;
-  place.only = std::move(only);
-  place.standard.output = output;
-  place.standard.output_name = command_ ? "to the command" : job_.text;
-  return input_.start(std::move(place));
+  config.only = std::move(only);
+  config.standard.output = output;
+  config.standard.output_name = command_ ? "to the command" : job_.text;
+  return input_.start(std::move(config));
 }
 
 Result<void> Segment::start_output(int input, bool by_extents, const std::string& name) {
-  AgentConfig place;
-  place.program_version = place_.program_version;
-  place.standard.input = input;
-  place.standard.input_by_extents = by_extents;
-  place.standard.input_name = name;
-  return output_.start(std::move(place));
+  AgentConfig config;
+  config.program_version = config_.program_version;
+  config.standard.input = input;
+  config.standard.input_by_extents = by_extents;
+  config.standard.input_name = name;
+  return output_.start(std::move(config));
 }
 
 // Runs one round of the loop. Returns false if the segment is over.
 bool Segment::turn() {
   std::array<pollfd, 7> watched{
       pollfd{control_.fd(), POLLIN, 0},
-      {place_.signal_fd, POLLIN, 0},
+      {config_.signal_fd, POLLIN, 0},
       {input_.relay().fd(), POLLIN, 0},
       {output_.relay().fd(), POLLIN, 0},
       {input_.started() && !input_.over() ? input_.over_fd() : -1, POLLIN, 0},
@@ -341,8 +341,8 @@ void Segment::stop() {
 
 }  // namespace
 
-bool run_segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& place) {
-  return Segment(job, control, place).run();
+bool run_segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& config) {
+  return Segment(job, control, config).run();
 }
 
 }  // namespace rdcp::tree

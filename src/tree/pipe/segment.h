@@ -11,6 +11,6 @@ namespace rdcp::tree {
 // signal comes. Nothing of it is left then, except, after finish, what a command that has ended left in the
 // background. Returns false if an agent of it hangs in the kernel, so that only the end of the process can
 // help.
-bool run_segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& place);
+bool run_segment(const SegmentJob& job, ControlChannel& control, const AgentConfig& config);
 
 }  // namespace rdcp::tree

@@ -39,26 +39,27 @@ std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
 template <class Connection>
 struct Held {
   Connection connection;
-  net::RecordLayer envelope;
+  net::RecordLayer record_layer;
 };
 
-StreamMaker maker(bool source, io::Fd socket, net::RecordLayer envelope, const net::StreamShape& shape) {
-  auto held = std::make_shared<Held<io::Fd>>(std::move(socket), std::move(envelope));
+StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, const net::StreamShape& shape) {
+  auto held = std::make_shared<Held<io::Fd>>(std::move(socket), std::move(record_layer));
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->envelope))
-                  : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
-                                         std::move(held->envelope));
+    return source
+               ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->record_layer))
+               : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
+                                      std::move(held->record_layer));
   };
 }
 
-StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer envelope,
+StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer record_layer,
                   const net::StreamShape& shape) {
-  auto held = std::make_shared<Held<net::RdmaConnectionPtr>>(std::move(connection), std::move(envelope));
+  auto held = std::make_shared<Held<net::RdmaConnectionPtr>>(std::move(connection), std::move(record_layer));
   return [=](io::Ring& ring, io::Arena& arena) {
     return source ? net::make_rdma_source(ring, std::move(held->connection), shape, arena,
-                                          std::move(held->envelope))
+                                          std::move(held->record_layer))
                   : net::make_rdma_target(ring, std::move(held->connection), shape, arena,
-                                          std::move(held->envelope));
+                                          std::move(held->record_layer));
   };
 }
 
@@ -186,15 +187,15 @@ net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds
 }
 
 Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket) const {
-  auto envelope = net::RecordLayer::create(socket.seal, wish_.compress, source_);
-  if (!envelope) return envelope.error();
-  return maker(source_, std::move(socket.fd), std::move(*envelope), shape());
+  auto record_layer = net::RecordLayer::create(socket.seal, wish_.compress, source_);
+  if (!record_layer) return record_layer.error();
+  return maker(source_, std::move(socket.fd), std::move(*record_layer), shape());
 }
 
 Result<StreamMaker> StreamSetup::maker_of(net::RdmaConnectionPtr connection) const {
-  auto envelope = net::RecordLayer::create(net::seal_of(*connection), wish_.compress, source_);
-  if (!envelope) return envelope.error();
-  return maker(source_, std::move(connection), std::move(*envelope), shape());
+  auto record_layer = net::RecordLayer::create(net::seal_of(*connection), wish_.compress, source_);
+  if (!record_layer) return record_layer.error();
+  return maker(source_, std::move(connection), std::move(*record_layer), shape());
 }
 
 std::optional<FurtherStream> StreamSetup::next(std::size_t stream) {

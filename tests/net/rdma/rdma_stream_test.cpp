@@ -6,7 +6,7 @@
 namespace rdcp::net {
 namespace {
 
-RecordLayer envelope_of(const RdmaConnection& connection, Compression compression, bool source) {
+RecordLayer record_layer_of(const RdmaConnection& connection, Compression compression, bool source) {
   return RecordLayer::create(seal_of(connection), compression, source).value();
 }
 
@@ -22,12 +22,12 @@ std::optional<ConnectedEnds> connect_rdma(WhichPort which, bool seals, Compressi
   EXPECT_EQ(seal_of(*pair->source.at(0)).has_value(), seals);
   return ConnectedEnds{
       [=](io::Ring& ring, io::Arena& arena) {
-        RecordLayer envelope = envelope_of(*pair->source[0], compression, true);
-        return make_rdma_source(ring, std::move(pair->source[0]), shape, arena, std::move(envelope));
+        RecordLayer record_layer = record_layer_of(*pair->source[0], compression, true);
+        return make_rdma_source(ring, std::move(pair->source[0]), shape, arena, std::move(record_layer));
       },
       [=](io::Ring& ring, io::Arena& arena) {
-        RecordLayer envelope = envelope_of(*pair->target[0], compression, false);
-        return make_rdma_target(ring, std::move(pair->target[0]), shape, arena, std::move(envelope));
+        RecordLayer record_layer = record_layer_of(*pair->target[0], compression, false);
+        return make_rdma_target(ring, std::move(pair->target[0]), shape, arena, std::move(record_layer));
       }};
 }
 

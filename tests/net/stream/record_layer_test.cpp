@@ -15,7 +15,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kSlot = 4096;
 
-RecordLayer envelope(bool source, bool seals, Compression compression) {
+RecordLayer record_layer(bool source, bool seals, Compression compression) {
   const std::optional<SealKeys> keys =
       seals ? std::optional(test_keys(Cipher::aes_256_gcm, source)) : std::nullopt;
   return RecordLayer::create(keys, compression, source).value();
@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(RecordLayer, EnvelopeWay,
                                          Way{true, 1}));
 
 TEST_P(EnvelopeWay, ArrivesAsItWas) {
-  RecordLayer source = envelope(true, GetParam().seals, GetParam().compression);
-  RecordLayer target = envelope(false, GetParam().seals, GetParam().compression);
+  RecordLayer source = record_layer(true, GetParam().seals, GetParam().compression);
+  RecordLayer target = record_layer(false, GetParam().seals, GetParam().compression);
   for (int i = 0; i < 5; ++i) {
     const Sent sent = send(source, text());
     EXPECT_EQ(sent.message.size(), source.frame_bytes());
@@ -108,7 +108,7 @@ TEST_P(EnvelopeWay, ArrivesAsItWas) {
 // Made with a second implementation, in Python and xxhsum, from the description in frame.h and
 // record_layer.h.
 TEST(RecordLayer, ASealedChunkIsAsDocumented) {
-  RecordLayer source = envelope(true, true, kCompressOff);
+  RecordLayer source = record_layer(true, true, kCompressOff);
   const std::string_view word = "0123456789abcdef";
   Bytes payload = copy_of(std::as_bytes(std::span(word)));
   Frame frame = frame_of(payload);
@@ -127,7 +127,7 @@ TEST(RecordLayer, ASealedChunkIsAsDocumented) {
 
 TEST_P(EnvelopeWay, EveryBitChangedOnTheWayIsNoticedWhereItIsSealed) {
   if (!GetParam().seals) GTEST_SKIP() << "nothing is sealed";
-  RecordLayer source = envelope(true, true, GetParam().compression);
+  RecordLayer source = record_layer(true, true, GetParam().compression);
   const Sent sent = send(source, text());
   const std::size_t bits = 8 * (sent.message.size() + sent.payload.size());
   for (std::size_t bit = 0; bit < bits; ++bit) {
@@ -135,7 +135,7 @@ TEST_P(EnvelopeWay, EveryBitChangedOnTheWayIsNoticedWhereItIsSealed) {
     const std::size_t at = bit / 8;
     std::byte& b = at < sent.message.size() ? changed.message[at] : changed.payload[at - sent.message.size()];
     b ^= std::byte{1} << (bit % 8);
-    RecordLayer target = envelope(false, true, GetParam().compression);
+    RecordLayer target = record_layer(false, true, GetParam().compression);
     const Received received = receive(target, changed);
     ASSERT_TRUE(received.error) << bit;
     EXPECT_EQ(received.error->kind, io::ErrorKind::digest) << bit;
@@ -143,11 +143,11 @@ TEST_P(EnvelopeWay, EveryBitChangedOnTheWayIsNoticedWhereItIsSealed) {
 }
 
 TEST(RecordLayer, RepeatedReorderedAndLeftOutFramesAreNoticed) {
-  RecordLayer source = envelope(true, true, kCompressOff);
+  RecordLayer source = record_layer(true, true, kCompressOff);
   std::vector<Sent> sent;
   for (int i = 0; i < 3; ++i) sent.push_back(send(source, text()));
   const auto fails_at = [&](std::vector<std::size_t> order) {
-    RecordLayer target = envelope(false, true, kCompressOff);
+    RecordLayer target = record_layer(false, true, kCompressOff);
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (receive(target, sent[order[i]]).error) return i;
     }
@@ -160,31 +160,31 @@ TEST(RecordLayer, RepeatedReorderedAndLeftOutFramesAreNoticed) {
 }
 
 TEST(RecordLayer, APayloadOfAnotherFrameDoesNotOpen) {
-  RecordLayer source = envelope(true, true, kCompressOff);
+  RecordLayer source = record_layer(true, true, kCompressOff);
   Sent first = send(source, text());
   const Sent second = send(source, text());
   EXPECT_NE(first.payload, second.payload);
   first.payload = second.payload;
-  RecordLayer target = envelope(false, true, kCompressOff);
+  RecordLayer target = record_layer(false, true, kCompressOff);
   EXPECT_TRUE(receive(target, first).error);
 }
 
 // What one side sends is no message of the other's.
 TEST(RecordLayer, ReflectedFramesDoNotOpen) {
-  RecordLayer source = envelope(true, true, kCompressOff);
+  RecordLayer source = record_layer(true, true, kCompressOff);
   const Sent sent = send(source, text());
   EXPECT_FALSE(source.open_frame(sent.message));
 }
 
 TEST(RecordLayer, PlainFramesDoNotOpenWhereSealedOnesAreDue) {
-  RecordLayer source = envelope(true, false, kCompressOff);
-  RecordLayer target = envelope(false, true, kCompressOff);
+  RecordLayer source = record_layer(true, false, kCompressOff);
+  RecordLayer target = record_layer(false, true, kCompressOff);
   EXPECT_TRUE(receive(target, send(source, text())).error);
 }
 
 TEST(RecordLayer, WhatWasNotAgreedOnIsAnError) {
-  RecordLayer packing = envelope(true, false, 1);
-  RecordLayer target = envelope(false, false, kCompressOff);
+  RecordLayer packing = record_layer(true, false, 1);
+  RecordLayer target = record_layer(false, false, kCompressOff);
   const Received packed = receive(target, send(packing, text()));
   ASSERT_TRUE(packed.error);
   EXPECT_EQ(packed.error->kind, io::ErrorKind::protocol);
@@ -197,8 +197,8 @@ TEST(RecordLayer, WhatWasNotAgreedOnIsAnError) {
 
 // A peer that holds the key and sends what does not unpack is no accident.
 TEST(RecordLayer, SealedPayloadsThatDoNotUnpackAreAnError) {
-  RecordLayer sealing = envelope(true, true, kCompressOff);
-  RecordLayer target = envelope(false, true, 1);
+  RecordLayer sealing = record_layer(true, true, kCompressOff);
+  RecordLayer target = record_layer(false, true, 1);
   Bytes junk(100, std::byte{0x33});
   std::span<std::byte> travels(junk);
   Frame frame = frame_of(text());
@@ -218,8 +218,8 @@ TEST(RecordLayer, SealedPayloadsThatDoNotUnpackAreAnError) {
 
 // Without a seal that may be damage on the way: the digest tells, and the chunk is sent again.
 TEST(RecordLayer, PlainPayloadsThatDoNotUnpackAreLeftToTheirDigest) {
-  RecordLayer source = envelope(true, false, 1);
-  RecordLayer target = envelope(false, false, 1);
+  RecordLayer source = record_layer(true, false, 1);
+  RecordLayer target = record_layer(false, false, 1);
   Sent sent = send(source, text());
   sent.payload[10] ^= std::byte{0xff};
   const Received received = receive(target, sent);

@@ -92,8 +92,8 @@ class Copy {
  public:
   explicit Copy(const Way& way, std::optional<Middle::Change> change = {})
       : middle_(near_.target.get(), far_.source.get(), change) {
-    source_stream = make_tcp_source(*ring_, std::move(near_.source), kShape, envelope(way, true));
-    target_stream = make_tcp_target(*ring_, std::move(far_.target), kShape, arena_, envelope(way, false));
+    source_stream = make_tcp_source(*ring_, std::move(near_.source), kShape, record_layer(way, true));
+    target_stream = make_tcp_target(*ring_, std::move(far_.target), kShape, arena_, record_layer(way, false));
     source.emplace(SourceSide{*source_stream, {}});
     target.emplace(TargetSide{*target_stream, arena_});
   }
@@ -114,7 +114,7 @@ class Copy {
   }
 
  private:
-  static RecordLayer envelope(const Way& way, bool source) {
+  static RecordLayer record_layer(const Way& way, bool source) {
     const std::optional<SealKeys> keys =
         way.cipher ? std::optional(test_keys(*way.cipher, source)) : std::nullopt;
     return RecordLayer::create(keys, way.compression, source).value();
