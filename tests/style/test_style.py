@@ -24,6 +24,14 @@ CALLS_THAT_ANSWER = (
     "fstat(?:at)?", "fsync", "ftruncate", "futimens", "getpeername", "getrlimit", "getsockname", "getsockopt", "ioctl",
     "link(?:at)?", "lseek", "mkdir(?:at)?", "mkfifoat", "mknodat", "p?read", "p?write", "p?writev", "rename(?:at2?)?",
     "rmdir", "setrlimit", "setsockopt", "symlinkat", "syncfs", "unlink(?:at)?", "utimensat")
+# Words of our own that stood for what has a name in this field, or an ordinary one.
+OTHER_WORDS = {
+    "unheard": "reply cache", "given_back": "retransmit queue", "crew": "stream supervisor",
+    "asker": "compare requester", "pacer": "rate limiter", "old_file": "basis file", "like_files": "basis candidates",
+    "envelope": "record layer", "link_watch": "compression controller", "dial": "connect attempt",
+    "agent_place": "agent config", "held_path": "directory cursor"}
+# Beginnings of a comment that answer a question which nobody has asked.
+ANSWERS = re.compile(r"(?:Of|What) |(?:None|True|False):")
 FUNCTION_LINES_MOST = 60
 PARAMETERS_MOST = 5
 COLLABORATORS_MOST = 12
@@ -81,6 +89,19 @@ def rooms() -> dict[str, list[str]]:
 def includes(path: Path) -> list[str]:
     """What a source includes of ours, as it names it."""
     return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def comments_of(path: Path) -> list[tuple[int, str]]:
+    """The comments on lines of their own, each with the number of its first line, joined to one line."""
+    found, inside = [], False
+    for number, line in enumerate(lines_of(path), 1):
+        comment = re.match(r"\s*//+ ?(.*)", line)
+        if comment and inside:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {comment[1]}")
+        elif comment:
+            found.append((number, comment[1]))
+        inside = bool(comment)
+    return found
 
 
 def matches(paths: list[Path], pattern: str) -> list[str]:
@@ -224,6 +245,31 @@ class Style(unittest.TestCase):
                 if len(parts) > PARAMETERS_MOST and all(a_parameter.match(part) for part in parts):
                     findings.append(f"{name_of(path)}: {found[1]}() has {len(parts)}")
         self.assert_none(findings, f"more than {PARAMETERS_MOST} parameters: some of them belong together")
+
+    def test_comments_say_what_they_are_about(self):
+        """No comment, nor a sentence in it, is an answer without its question ("None: nothing is learnt.")."""
+        findings = []
+        for path in sources("src"):
+            for number, text in comments_of(path):
+                first, *further = re.split(r"(?<=[.:?!]) +(?=[A-Z])", text)
+                answers = ANSWERS.match(first) or any(re.match(r"Of |(?:None|True|False):", said) for said in further)
+                if answers:
+                    findings.append(f"{name_of(path)}:{number}: {text[:100]}")
+        self.assert_none(findings, "begin with a subject and a verb")
+
+    def test_things_have_the_names_of_the_field(self):
+        """As a type (OldFile), a name (old_file, old_file_, old_files) or a file; comments are for readers to judge."""
+        findings = []
+        for word, instead in OTHER_WORDS.items():
+            camel = "".join(part.capitalize() for part in word.split("_"))
+            name = re.compile(rf"\b(?:{camel}s?|(?:\w+_)?{word}s?_?)\b")
+            for path in sources("src"):
+                code = [re.sub(r'//.*|"(?:[^"\\]|\\.)*"', "", line) for line in lines_of(path)]
+                findings += [f"{name_of(path)}:{number}: {found[0]}: say {instead}" for number, line in enumerate(code, 1)
+                             if (found := name.search(line))]
+                if re.fullmatch(rf"{word}s?", path.stem):
+                    findings.append(f"{name_of(path)}: say {instead}")
+        self.assert_none(findings, "words that only this code knows")
 
     def test_architecture_is_short(self):
         path = REPO / "ARCHITECTURE.md"

@@ -20,7 +20,7 @@ struct MeasuredPath {
   std::vector<io::Words> streams;  // what each stream ran over
 };
 
-// Measures between two agents that have said hello. Of the options it uses --streams, --chunk-size, --via,
+// Measures between two agents that have said hello. It uses the options --streams, --chunk-size, --via,
 // --ring, and --transport (to leave one out). Ends early, with what it has, when signal_fd becomes readable.
 std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
                                         int signal_fd);

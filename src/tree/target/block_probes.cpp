@@ -12,7 +12,8 @@ using net::AckStatus;
 
 namespace {
 
-// Lets both files share the extent. False: the filesystem does not, so it is written instead.
+// Lets both files share the extent. Returns false if the filesystem cannot do that; then it is written
+// instead.
 bool clone_range(BasisFile& old, int to, const io::Extent& extent) {
   if (!old.clones) return false;
   file_clone_range range{.src_fd = old.fd.get(),
@@ -75,8 +76,9 @@ void BlockProbes::compare(const TargetFile& file, const ProbedBlocks& blocks,
   }
 }
 
-// Takes over the blocks that are equal, neighbours at once: shared with the old file, or written. bytes: the
-// old file's, from the first of the blocks on. False: they cannot be written, which has been reported.
+// Takes over the blocks that are equal, adjacent ones at once: shares them with the old file, or writes them.
+// `bytes` are the old file's, from the first of the blocks on. Returns false if they cannot be written, which
+// has been reported.
 io::Step<bool> BlockProbes::take_over(TargetFile& file, ProbedBlocks blocks, std::span<std::byte> bytes) {
   const std::uint64_t begin = blocks.probe.block(blocks.first).offset;
   for (std::size_t i = blocks.first; i < blocks.behind; ++i) {

@@ -83,8 +83,8 @@ io::Step<AckStatus> ChunkProbes::take_all(TargetFile& file, ProbedSpan chunks, s
   co_return context_.giving_up() ? AckStatus::refused : AckStatus::done;
 }
 
-// The first slot that wants the index makes it, the others wait. False: there is none, and so nothing is
-// found.
+// The first slot that needs the index makes it; the others wait. Returns false if it could not be made, so
+// that nothing is found.
 io::Step<bool> ChunkProbes::make_index(TargetFile& file, std::uint64_t average, std::span<std::byte> room) {
   BasisFile& old = *file.old;
   const auto state = [&] {

@@ -25,7 +25,7 @@ class FileWriter {
   // Takes back what was counted of a frame that was answered on a stream that is lost, since it comes again.
   void take_back(const CachedReply& before);
 
-  // Reports a write that failed or was cut short, once for each file. False: it did not fail.
+  // Reports a write that failed or was cut short, once for each file. Returns false if it did not fail.
   bool failed_to_write(TargetFile& file, const io::IoResult& result, std::size_t wanted);
   // Removes the file's part: no later run is to go on with it.
   void drop_part(TargetFile& file);

@@ -212,8 +212,9 @@ void Target::remove_marker() {
   session_.reporter().problem(error);
 }
 
-// Flushes names and directories; files were flushed before they got their names. What is written in place,
-// too: a device is flushed, a pipe has nothing to flush. False: reported.
+// Flushes names and directories; files were flushed before they got their names. Also
+// flushes a device that is written in place; a pipe has nothing to flush. Returns false after an error, which
+// has been reported.
 bool Target::flush() {
   const TargetPlace& place = session_.place;
   const int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());

@@ -33,7 +33,8 @@ class Target {
   void tell_changes(std::function<void(const Changes&)> tell) { session_.changes.set_tell(std::move(tell)); }
   // Before copy(): where the numbers of streams that are lost here go.
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams.set_tell(std::move(tell)); }
-  // The source has lost a stream. Any thread, any time. False: no stream can have that number.
+  // The source has lost a stream. Any thread may call this at any time. Returns false if no stream can have
+  // that number.
   bool hear_loss(std::size_t stream) { return session_.streams.give_up(stream); }
   // Says what stands at DST, and which directories are above it.
   TargetReady open();

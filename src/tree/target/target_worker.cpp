@@ -170,7 +170,7 @@ AckStatus TargetWorker::check(const net::Frame& frame, std::span<const std::byte
   return context_.session.refusing() || !is_agreed(frame) ? AckStatus::refused : status;
 }
 
-// False: protocol error, reported.
+// Returns false after a protocol error, which has been reported.
 bool TargetWorker::is_agreed(const net::Frame& frame) {
   const bool again = (frame.flags & net::kFlagAgain) != 0;
   const Terms state = again && context_.session.streams.any_given_up() ? kHasLostOne : Terms{};

@@ -33,7 +33,7 @@ io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
   co_return context_.session.refusing() ? AckStatus::refused : status;
 }
 
-// Takes up the archive's next entries. False: there are none left, or the run is over (reported).
+// Takes up the archive's next entries. Returns false if none are left, or if the run has ended.
 bool VerifiedArchive::write_some() {
   parts_.clear();
   while (!over_ && parts_.size() < kGroup && !context_.giving_up()) {
