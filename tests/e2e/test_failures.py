@@ -1,4 +1,4 @@
-"""What cannot be read, written or reached: each is named, the rest is copied, and nothing is left lying about."""
+"""Each file or host that cannot be read, written or reached is named, the rest is copied, and nothing is left behind."""
 
 import contextlib
 import errno

@@ -106,7 +106,7 @@ class Trees:
         return kind + comma + modifiers + self.random.choice(" _") + self.pattern()
 
     def line(self) -> str:
-        """Of a file for --exclude-from and --include-from."""
+        """Tests the lines of a file for --exclude-from and --include-from."""
         return self.random.choice(("", "", "- ", "+ ", "# ", ";")) + self.pattern()
 
     def options(self, folder: Path) -> list[str]:

@@ -387,7 +387,7 @@ def cmdline(pid: int) -> bytes:
 
 
 class Live(PipeTest):
-    """What is there travels at once: a reader sees it before the writer says more."""
+    """Bytes travel at once: a reader sees them before the writer writes more."""
 
     def take(self, running: Running, count: int) -> bytes:
         data = b""
@@ -573,7 +573,7 @@ class Ends(PipeTest):
                     receiver.kill()
 
     def test_a_long_silence_is_no_end(self):
-        """Of a writer that has nothing to say, and of a side that its terminal has stopped."""
+        """Silence of a writer without data, and of a side that is stopped by its terminal, is not an error."""
         pairs = {}
         for stopped in ("none", "sender", "receiver"):
             receiver, port = self.receiver()
@@ -609,7 +609,7 @@ def state_of(pid: int) -> str:
 
 
 def stands_still(pid: int) -> int:
-    """What it has read, when it read nothing for a second; else 0."""
+    """Returns the bytes that it has read if it read nothing for a second; else 0."""
     before = moved(pid)
     time.sleep(1)
     return before if before > MIB and moved(pid) - before < 64 * KIB else 0

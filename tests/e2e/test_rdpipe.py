@@ -469,7 +469,7 @@ def words_of(pid: int) -> list[bytes]:
 
 
 class Examples(PipelineTest):
-    """Of the original's README, with cat in the place of zfs."""
+    """The examples of the original's README, with cat instead of zfs."""
 
     def test_a_command(self):
         file = self.make_file(self.disk / "myfile", 300_000)

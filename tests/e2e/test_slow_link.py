@@ -36,7 +36,7 @@ class Link:
         cls.sshd = cls.enterClassContext(LocalSshd(folder, address, port=2222, inside=cls.inside))
 
     def link_bytes(self) -> int:
-        """What has arrived on the other side."""
+        """Returns how many bytes have arrived on the other side."""
         words = [*self.inside, "ip", "-json", "-statistics", "link", "show"]  # /sys shows this side's network
         links = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
         return next(link["stats64"]["rx"]["bytes"] for link in links if link["ifname"].startswith("rdcpf"))

@@ -1,4 +1,4 @@
-// What tests of the target's tree stand on: a directory of their own, a mount, another user.
+// Tests of the target's tree use these: a directory of their own, a mount, another user.
 #pragma once
 
 #include <fcntl.h>
@@ -104,7 +104,7 @@ inline void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-// Of the name itself, a symlink's own.
+// Looks up the name itself; a symlink is not followed.
 inline struct stat status_of(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) ADD_FAILURE() << "lstat " << path;

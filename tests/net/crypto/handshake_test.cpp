@@ -172,7 +172,7 @@ TEST(Handshake, NothingIsProvenWithoutAChallenge) {
   EXPECT_FALSE(listener.check(*connector_mac(kKey, guessed)));
 }
 
-// Of a connection whose two sides said this.
+// The outcome of a handshake between two sides that said this.
 struct Agreed {
   std::optional<SealKeys> connector;
   std::optional<SealKeys> listener;

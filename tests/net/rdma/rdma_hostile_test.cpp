@@ -22,7 +22,7 @@ Frame credit_frame(std::uint32_t slot, AckStatus status) {
 
 class RdmaHostileTest : public testing::Test {
  protected:
-  // False: skipped.
+  // Returns false if the test is skipped.
   void connect() {
     const auto port = find_port(WhichPort::ipv4);
     if (!port) GTEST_SKIP() << "no RDMA device";

@@ -28,7 +28,7 @@ inline std::string name_of(WhichPort which) {
   }
 }
 
-// None: this machine has no such port.
+// Returns nothing if this machine has no such port.
 inline std::optional<RdmaPort> find_port(WhichPort which) {
   static const RdmaPorts ports = own_rdma_ports();
   std::string first_device;

@@ -76,7 +76,7 @@ class RawEnd {
     }
     return std::nullopt;
   }
-  // What the target says first.
+  // Receives the target's first message.
   SlotRegion receive_region(std::uint32_t grants) {
     const auto message = receive();
     EXPECT_TRUE(message);

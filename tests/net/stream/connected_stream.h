@@ -1,4 +1,4 @@
-// What one suite needs to know of each kind of stream between two ends. Its tests are in
+// One suite needs these facts about each kind of stream between two ends. Its tests are in
 // connected_stream_test.cpp; a transport's own test instantiates it.
 #pragma once
 
@@ -25,7 +25,7 @@ struct ConnectedEnds {
 struct ConnectedVariant {
   std::string name;
   io::RingChoice ring = io::RingChoice::io_uring;
-  // None: this machine has nothing to connect with, which is `missing`.
+  // Returns nothing, and says in `missing` why, if this machine has nothing to connect with.
   std::function<std::optional<ConnectedEnds>(const StreamShape& shape)> connect;
   const char* missing = "";
 };

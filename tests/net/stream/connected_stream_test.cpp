@@ -1,4 +1,4 @@
-// What every stream must do, whatever it goes over; both ends are played by our own code.
+// Every stream must do this, whatever it goes over; our own code plays both ends.
 #include "tests/net/stream/connected_stream.h"
 
 #include <thread>

@@ -169,7 +169,7 @@ TEST(RecordLayer, APayloadOfAnotherFrameDoesNotOpen) {
   EXPECT_TRUE(receive(target, first).error);
 }
 
-// What one side sends is no message of the other's.
+// A message that one side has sealed is not accepted as the other side's.
 TEST(RecordLayer, ReflectedFramesDoNotOpen) {
   RecordLayer source = record_layer(true, true, kCompressOff);
   const Sent sent = send(source, text());

@@ -70,7 +70,7 @@ class CutWire {
     }
   }
 
-  // False: the wire is cut. At its end a direction is closed.
+  // Returns false if the wire is cut. At its end a direction is closed.
   static bool carry_some(int& from, int to, std::uint64_t& left) {
     std::array<std::byte, 20'000> bytes;
     const ssize_t got = ::recv(from, bytes.data(), bytes.size(), 0);

@@ -126,7 +126,7 @@ TEST_F(DeltaTest, RandomChanges) {
   }
 }
 
-// What is behind an insertion is where it was not before. In place there is nowhere to take it from.
+// The bytes after an insertion have moved. In place there is nowhere to take them from.
 TEST_F(DeltaTest, InsertedAtTheFront) {
   const std::string before = test_bytes(8 * kMiB);
   for (int way = 0; way < 8; ++way) {
@@ -403,7 +403,7 @@ TEST_F(DeltaTest, ADamagedProbeIsSentAgain) {
   EXPECT_LE(data_bytes, kBlock);
 }
 
-// What was taken over before a stream broke counts once, whether its answer was heard or not.
+// Blocks that were taken over before a stream broke count once, whether their answer arrived or not.
 TEST_F(DeltaTest, StreamsThatBreak) {
   std::mt19937 random(3);
   int lost = 0;

@@ -203,7 +203,7 @@ TEST_F(FileCallsTest, ALargeDurableFileIsFlushedOnceBeforeItHasItsName) {
                             "linkat dst/# dst/a", "utimensat dst", "syncfs dst"}));
 }
 
-// Of each of many files, over several streams with several chunks under way.
+// Checks each of many files, over several streams with several chunks in flight.
 TEST_F(FileCallsTest, NothingIsWrittenOrSetAfterTheName) {
   for (int i = 0; i < 20; ++i) {
     make("src/small" + std::to_string(i), 100);

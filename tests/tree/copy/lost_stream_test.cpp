@@ -252,7 +252,7 @@ TEST_F(LostStreamTest, AKernelCopyUnderWay) {
   }
 }
 
-// What came out of a pipe cannot be read again.
+// Bytes from a pipe cannot be read again.
 TEST_F(LostStreamTest, APipesBytesUnderWayEndTheRun) {
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
   std::thread writing([&] { write_file(scratch / "pipe", test_bytes(20'000)); });

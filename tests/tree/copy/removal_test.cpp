@@ -268,7 +268,7 @@ TEST_F(RemovalTest, DeletionEndsWhereMuchCannotGo) {
   EXPECT_EQ(heard.text(), "");
 }
 
-// What is extra, or makes way, cannot be known where the listing breaks off: it is told, and stays.
+// If the listing breaks off nobody knows which entries are extra; this is reported, and the entries stay.
 TEST_F(RemovalTest, ADirectoryThatCannotBeListedIsNamed) {
   make("from/file");
   make("to/extra/in it");

@@ -1,4 +1,4 @@
-// What a large file goes through between its opening and its last step.
+// Tests a large file's transfer from its opening to its last step.
 #include "tree/plan/file_transfer.h"
 
 #include <fcntl.h>
@@ -190,7 +190,7 @@ TEST_F(FileTransferTest, WithoutAFileOfItsSizeItIsOpenedAgainWithoutAComparison)
   const auto sent = compared->reopened_for(none);
   ASSERT_NE(sent, nullptr);
   EXPECT_FALSE(sent->sends_holes());
-  // Not compared, and the target still cannot: it cannot make holes.
+  // The file is not compared now, and the target still refuses, because it cannot make holes.
   const auto filled = sent->reopened_for(none);
   ASSERT_NE(filled, nullptr);
   EXPECT_TRUE(filled->sends_holes());

@@ -1,4 +1,4 @@
-// What a plan hands out of a file of which the target has something.
+// Tests what a plan hands out of a file of which the target has some bytes.
 #include <filesystem>
 
 #include "tests/tree/copy/copy_fixture.h"
@@ -112,7 +112,7 @@ TEST_F(PlanSpans, MoreThanAChunkIsHandedOutInChunks) {
   EXPECT_EQ(take<ProbeTask>().extent.offset, kSpan);
 }
 
-// What was under way on a lost stream comes again as it was, and the file waits for it.
+// A span in flight on a lost stream comes again unchanged, and the file waits for it.
 TEST_F(PlanSpans, AProbeOfALostStreamComesAgain) {
   open(Spans::probe);
   ProbeTask first = take<ProbeTask>();
@@ -137,7 +137,7 @@ TEST_F(PlanSpans, AProbeOfALostStreamComesAgain) {
   EXPECT_TRUE(is_commit(settle(again, "pppppppp")));
 }
 
-// What an earlier run has written counts on neither side.
+// Bytes that an earlier run has written count on neither side.
 TEST_F(PlanSpans, AskedForWithoutDigests) {
   open(Spans::ask);
   const AskTask all = take<AskTask>();
@@ -160,7 +160,7 @@ TEST_F(PlanSpans, AnotherFileIsAskedForItsFirstSpanAlone) {
   EXPECT_EQ(take<DataTask>().extent.offset, 2 * kSlot);  // no span any more
 }
 
-// What may have moved is cut by content, when no block is under comparison any more.
+// Blocks that may have moved are cut by content once no block is being compared any more.
 TEST_F(PlanSpans, MovedBlocksAreCutByContent) {
   open(Spans::probe);
   ProbeTask first = take<ProbeTask>();

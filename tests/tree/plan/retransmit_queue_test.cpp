@@ -1,4 +1,4 @@
-// What was under way on lost streams.
+// Tests the work that was in flight on lost streams.
 #include "tree/plan/retransmit_queue.h"
 
 #include <gtest/gtest.h>

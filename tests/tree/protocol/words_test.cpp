@@ -1,4 +1,4 @@
-// What a peer says in words is made visible where it is decoded; names stay as they are.
+// Text from a peer is made visible where it is decoded; names stay as they are.
 #include <gtest/gtest.h>
 
 #include "tree/messages/changes.h"

@@ -1,4 +1,4 @@
-// What `rdcp --clean` finds, and what it leaves alone.
+// Tests which files `rdcp --clean` finds, and which it leaves alone.
 #include "tree/resume/clean.h"
 
 #include <fcntl.h>

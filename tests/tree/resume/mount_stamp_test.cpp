@@ -1,4 +1,4 @@
-// What tells one mount of one boot from all others.
+// A stamp tells one mount of one boot from all others.
 #include "tree/resume/mount_stamp.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What a run that did not come to its end leaves, and how far the next one trusts it.
+// An interrupted run leaves a marker; tests how far the next run trusts it.
 #include "tree/resume/run_marker.h"
 
 #include <gtest/gtest.h>

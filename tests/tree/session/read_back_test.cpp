@@ -1,4 +1,4 @@
-// What is read back is compared byte by byte, holes too.
+// Bytes that are read back are compared one by one, also in holes.
 #include "tree/session/read_back.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What of a large file the target may have already is asked about before it is sent.
+// Parts of a large file that the target may already have are probed before they are sent.
 #include "tests/tree/source/task_fixture.h"
 #include "tree/pages/probe.h"
 

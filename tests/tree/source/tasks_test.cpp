@@ -1,4 +1,4 @@
-// What all kinds of tasks have in common, the names of directories, and lost streams.
+// Tests the common behaviour of all kinds of tasks, the names of directories, and lost streams.
 #include <gmock/gmock.h>
 
 #include "tests/tree/source/task_fixture.h"

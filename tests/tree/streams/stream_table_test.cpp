@@ -1,4 +1,4 @@
-// What has become of each of a job's streams.
+// Tests how the table follows each of a job's streams.
 #include "tree/streams/stream_table.h"
 
 #include <gtest/gtest.h>

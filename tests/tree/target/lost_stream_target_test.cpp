@@ -1,4 +1,4 @@
-// What a target does when a source says that a stream is lost, and sends again; truly or not.
+// Tests a target whose source says, truly or not, that a stream is lost, and sends its chunks again.
 #include "tests/tree/target/hostile_fixture.h"
 
 namespace rdcp::tree {
@@ -127,7 +127,7 @@ TEST_F(ToldLossTest, Twice) {
   EXPECT_EQ(result.lost_streams.size(), 1u);
 }
 
-// Not in truth lost: the source may end its own streams as it likes.
+// The stream is not really lost: the source may end its own streams as it likes.
 TEST_F(ToldLossTest, AStreamThatLives) {
   attack({open(), over(1, data('a')), lost(1), over(1, data('b')), commit(data('a'))}, 2);
   expect_file('a');
@@ -155,7 +155,7 @@ TEST_F(ToldLossTest, AnOpeningAgainThatNobodyLost) {
   expect_refused();
 }
 
-// What was answered on a lost stream is taken back once only.
+// A chunk that was answered on a lost stream is taken back only once.
 TEST_F(ToldLossTest, TakenBackTwice) {
   attack({open(), over(1, data('a')), lost(1), again(data('a')), again(data('a')), commit(data('a'))}, 2);
   expect_refused(io::ErrorKind::digest);

@@ -1,4 +1,4 @@
-// What a walk finds, and how it hands it out.
+// Tests which entries a walk finds, and how it hands them out.
 #include "tree/walk/walker.h"
 
 #include <fcntl.h>
@@ -90,7 +90,7 @@ struct WalkerTest : testing::Test {
       batches.back().push_back(path);
     }
   }
-  // What is in a directory comes before its finish.
+  // The entries in a directory come before its finish.
   void expect_open_above(const std::string& path) {
     for (std::string above = path; !above.empty();) {
       const std::size_t slash = above.find_last_of('/');
