@@ -4,7 +4,7 @@ complete -c rdsend -n 'test (count (commandline -opc)) -eq 1' -a '(__fish_print_
 
 complete -c rdsend -s v -l verbose -d 'a summary at the end, with the bandwidth'
 complete -c rdsend -s q -l quiet -d 'nothing unless something fails'
-complete -c rdsend -l progress -d 'a progress line even where stderr is no terminal'
+complete -c rdsend -l progress -d 'a progress line even if stderr is not a terminal'
 complete -c rdsend -s h -l help -d 'print a short help'
 complete -c rdsend -l version -d 'print the version'
 
