@@ -434,7 +434,7 @@ class Lists(CheckTest):
                     self.assertNotIn(secret, done.err + done.out.decode())
         (self.disk / "fifo-list").unlink(missing_ok=True)
         os.mkfifo(self.disk / "fifo-list")
-        self.fails(EXIT_FILES, "--check", "--manifest", self.disk / "fifo-list", self.other, says=("no regular file",))
+        self.fails(EXIT_FILES, "--check", "--manifest", self.disk / "fifo-list", self.other, says=("not a regular file",))
 
     @needs_root
     def test_nobody_leads_root_to_another_list(self):

@@ -277,7 +277,7 @@ class Selection(CopyTest):
         fifo = self.disk / "fifo"
         os.mkfifo(fifo)
         for path in (fifo, "/dev/zero", self.disk):
-            self.fails(EXIT_USAGE, "-r", "--exclude-from", path, self.tree, self.target, says=("no regular file",))
+            self.fails(EXIT_USAGE, "-r", "--exclude-from", path, self.tree, self.target, says=("not a regular file",))
         self.fails(EXIT_USAGE, "-r", "--exclude-from", "none", self.tree, self.target, says=("open none",))
 
     @needs_root

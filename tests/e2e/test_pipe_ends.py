@@ -512,7 +512,7 @@ class Ends(PipeTest):
         with open("/proc/self/mem", "rb") as stdin:  # opens, and every read is EIO
             self.assertIn("read standard input", self.end(self.sender(port, stdin=stdin), EXIT_FILES))
         said = self.end(receiver, None)
-        self.assertIn("the sender has failed", said)
+        self.assertIn("the sender failed", said)
 
     def test_a_target_that_cannot_be(self):
         for name in ("no/such/folder", ".", "folder/"):

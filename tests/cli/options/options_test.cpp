@@ -136,7 +136,7 @@ TEST(Options, ShortIIsSshsInACopyAndRsyncsInAMirror) {
     EXPECT_TRUE(mirror.identity_files.empty());
   }
   EXPECT_EQ(good_remote({"--sync", "--identity", "key"}).identity_files, key);
-  expect_usage_error({"--sync", "-i", "key", "a", "host:b"}, "a key is --identity's");
+  expect_usage_error({"--sync", "-i", "key", "a", "host:b"}, "use --identity for a key");
   expect_usage_error({"-i", "key", "--", "a"}, "DST is missing");
 }
 
@@ -160,8 +160,8 @@ TEST(Options, RshIsSplitIntoWords) {
 TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
   EXPECT_TRUE(runs_ssh(good({"-e", "/opt/bin/ssh -4", "-P", "22"})));
   EXPECT_FALSE(runs_ssh(good({"-e", "kubectl-exec"})));
-  expect_usage_error({"-e", "sshpass ssh", "-P", "22", "a", "b"}, "they are ssh's");
-  expect_usage_error({"-e", "rsh", "-o", "X=y", "a", "b"}, "they are ssh's");
+  expect_usage_error({"-e", "sshpass ssh", "-P", "22", "a", "b"}, "these are options of ssh");
+  expect_usage_error({"-e", "rsh", "-o", "X=y", "a", "b"}, "these are options of ssh");
 }
 
 TEST(Options, PathsAndNamesAreKept) {
@@ -318,7 +318,7 @@ TEST(Options, VerifyAndLists) {
   EXPECT_TRUE(copy.options.verify);
   EXPECT_EQ(copy.options.manifest_file, "m");
   EXPECT_EQ(copy.options.sums_file, "s");
-  expect_usage_error({"--manifest", "m", "-", "host:b"}, "not of streams");
+  expect_usage_error({"--manifest", "m", "-", "host:b"}, "not streams");
   expect_usage_error({"--sums=", "a", "b"}, "needs a value");
 }
 

@@ -219,7 +219,7 @@ TEST(Handshake, WhoWantsToSealRefusesWhoDoesNot) {
 
   const auto to_sealing = plain.answer(*sealing_listener.challenge(plain.hello(), 1));
   ASSERT_FALSE(to_sealing);
-  EXPECT_NE(to_sealing.error().message().find("was told --encrypt"), std::string::npos);
+  EXPECT_NE(to_sealing.error().message().find("was given --encrypt"), std::string::npos);
   EXPECT_EQ(sealing_listener.disagreement(), "was not given --encrypt, but this side was; give it to both");
 }
 

@@ -226,7 +226,7 @@ TEST_P(KindNotAgreedTest, IsRefused) {
   const std::vector<std::byte> payload(net::has_payload(GetParam()) ? 64 : 0);
   attack({frame_of(GetParam(), payload)});
   expect_refused();
-  const char* const cause = GetParam() == FrameKind::lost ? "cannot be lost" : "not agreed on";
+  const char* const cause = GetParam() == FrameKind::lost ? "does not exist" : "not agreed on";
   EXPECT_NE(heard.text().find(cause), std::string::npos) << heard.text();
 }
 

@@ -74,8 +74,8 @@ TEST_F(FilterParserTest, WhatIsNoRule) {
   EXPECT_TRUE(refused("foo bar", "is not a filter rule"));
   EXPECT_TRUE(refused("-", "no pattern"));
   EXPECT_TRUE(refused("- ", "no pattern"));
-  EXPECT_TRUE(refused("! x", "nothing may stand behind"));
-  EXPECT_TRUE(refused("clear x", "nothing may stand behind"));
+  EXPECT_TRUE(refused("! x", "nothing may follow"));
+  EXPECT_TRUE(refused("clear x", "nothing may follow"));
   EXPECT_TRUE(refused(":C", "dir-merge"));
   EXPECT_TRUE(refused("dir-merge .f", "dir-merge"));
   for (const char* word :
