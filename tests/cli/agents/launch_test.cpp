@@ -224,7 +224,7 @@ TEST_F(ExplainLaunchFailure, LongNoiseIsCut) {
 
 TEST_F(ExplainLaunchFailure, OtherEndsAreTold) {
   expect(2, "", "too old");
-  expect(0, "", "without a word");
+  expect(0, "", "without an answer");
   expect(143, "", "signal 15");
   expect(9, "", "status 9");
   expect(std::nullopt, "", "does not answer");

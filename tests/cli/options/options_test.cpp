@@ -306,8 +306,8 @@ TEST(Options, Check) {
   expect_usage_error({"--check", "--sums", "s", "a", "b"}, "takes one operand");
   expect_usage_error({"--check", "--sums", "s", "--manifest", "m", "a"}, "takes one list");
   expect_usage_error({"--check", "a", "b", "c"}, "takes one SRC and one DST");
-  expect_usage_error({"--check", "-", "b"}, "no streams");
-  expect_usage_error({"--check", "--verify", "a", "b"}, "is for copies");
+  expect_usage_error({"--check", "-", "b"}, "not streams");
+  expect_usage_error({"--check", "--verify", "a", "b"}, "which copies nothing");
   expect_usage_error({"--quick", "a", "b"}, "can be used only with --check");
   expect_usage_error({"--metadata", "a", "b"}, "can be used only with --check");
 }
