@@ -30,19 +30,18 @@ std::string_view bytes_of(const char* text) {
 using Fault = const char*;
 
 // Takes an entry's path from libarchive, which ends that of a directory with a slash.
-Fault take_path(std::string_view path, bool is_directory, const AdmittedNames& names, std::string& to) {
+Fault take_path(std::string_view path, bool is_directory, const AdmittedNames& names, EntryPath& to) {
   if (is_directory && path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   if (path.empty()) return "no path";
-  to = path == kRootPath ? std::string_view() : path;
-  return names.fault_of(to);
+  return names.admit(path == kRootPath ? std::string_view() : path, to);
 }
 
 Fault take_type(archive_entry* from, const AdmittedNames& names, Entry& to) {
   to.link_target.clear();
+  to.first_name.clear();
   if (const char* link = archive_entry_hardlink(from); link != nullptr) {
     to.type = EntryType::hard_link;
-    to.link_target = link;
-    const bool good = !to.link_target.empty() && names.fault_of(to.link_target) == nullptr;
+    const bool good = names.admit(link, to.first_name) == nullptr && !to.first_name.empty();
     return good ? nullptr : "unsafe hard link";
   }
   switch (archive_entry_filetype(from)) {

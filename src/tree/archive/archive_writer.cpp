@@ -47,7 +47,7 @@ mode_t file_type(EntryType type) {
 void describe_to_libarchive(const Entry& from, archive_entry* to) {
   archive_entry_set_filetype(to, file_type(from.type));
   archive_entry_set_perm(to, from.mode);
-  archive_entry_copy_pathname(to, from.path.empty() ? kRootPath : from.path.c_str());
+  archive_entry_copy_pathname(to, from.path.empty() ? kRootPath : from.path.text().c_str());
   archive_entry_set_uid(to, from.uid);
   archive_entry_set_gid(to, from.gid);
   if (!from.user.empty()) archive_entry_copy_uname(to, from.user.c_str());
@@ -56,7 +56,7 @@ void describe_to_libarchive(const Entry& from, archive_entry* to) {
 
   if (from.type == EntryType::file) archive_entry_set_size(to, static_cast<la_int64_t>(from.size));
   if (from.type == EntryType::symlink) archive_entry_copy_symlink(to, from.link_target.c_str());
-  if (from.type == EntryType::hard_link) archive_entry_copy_hardlink(to, from.link_target.c_str());
+  if (from.type == EntryType::hard_link) archive_entry_copy_hardlink(to, from.first_name.text().c_str());
   if (from.type == EntryType::socket) archive_entry_xattr_add_entry(to, kSocketXattr, "", 0);
   if (from.attributes_only) archive_entry_xattr_add_entry(to, kAttributesXattr, "", 0);
   if (from.type == EntryType::char_device || from.type == EntryType::block_device) {
@@ -92,7 +92,8 @@ std::size_t pax_records_bound(const Entry& entry) {
   constexpr std::size_t kFrame = 48;      // a record without its value, or some numbers
   constexpr std::size_t kFewRecords = 7;  // hdrcharset, mtime, uid, gid, device major and minor, attributes
   std::size_t bytes = kFewRecords * kFrame;
-  bytes += entry.path.size() + entry.link_target.size() + entry.user.size() + entry.group.size() + 4 * kFrame;
+  bytes += entry.path.size() + entry.link_target.size() + entry.first_name.size() + entry.user.size() +
+           entry.group.size() + 4 * kFrame;
   for (const Xattr& xattr : entry.xattrs) {
     bytes += kFrame + 3 * xattr.name.size() + (xattr.value.size() + 2) / 3 * 4;  // %XX and base64
   }
@@ -236,7 +237,8 @@ std::size_t ArchiveWriter::bound(const Entry& entry) {
   // In pax form, an entry takes the header of the pax records, the records, its own header and its content.
   // In GNU's form it takes a header, and for a long path and a long link target the text with a header each,
   // for which gnu_extra makes up.
-  const std::size_t gnu_extra = entry.path.size() + entry.link_target.size() < 100 ? 0 : 4 * kTarBlockBytes;
+  const std::size_t gnu_extra =
+      entry.path.size() + entry.link_target.size() + entry.first_name.size() < 100 ? 0 : 4 * kTarBlockBytes;
   return kTarBlockBytes + round_up_block(pax_records_bound(entry)) + kTarBlockBytes + gnu_extra +
          content_bound(entry) + kNanosecondsBytes;
 }

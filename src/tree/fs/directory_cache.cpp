@@ -69,10 +69,10 @@ bool grant_owner_access(int directory) {
   return granted;
 }
 
-io::Result<int> DirectoryCache::open(std::string_view path) {
+io::Result<int> DirectoryCache::open(EntryPathView wanted) {
+  const std::string_view path = wanted.text();
   if (path.empty()) return root_;
   if (const Kept* kept = find(path)) return kept->fd.get();
-  if (!is_safe_path(path)) return io::plain_error(io::ErrorKind::protocol, "open", path, "unsafe path");
 
   io::Result<io::Fd> made = make_path(path);
   if (!made && !kept_.empty() && is_mended_by_forgetting(made.error())) {

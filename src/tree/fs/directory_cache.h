@@ -10,6 +10,7 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -26,9 +27,8 @@ class DirectoryCache {
 
   // Returns a descriptor of the directory (O_RDONLY | O_DIRECTORY) that is valid until the next call; an
   // empty path is the root itself. Errors name the path beneath root up to the component at fault. The error
-  // is ENOTDIR if a component exists but is not a directory (also a symlink), and a protocol error if the
-  // path is not safe (is_safe_path).
-  io::Result<int> open(std::string_view path);
+  // is ENOTDIR if a component exists but is not a directory (also a symlink).
+  io::Result<int> open(EntryPathView path);
   // Decides if something that is not a directory may be removed to make way for a directory of the same name.
   // Leaves errno as it is.
   using GivesWay = std::function<bool(int parent, const std::string& name)>;

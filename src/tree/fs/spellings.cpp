@@ -91,17 +91,17 @@ bool Spellings::claim_one(std::string_view path) {
   return true;
 }
 
-io::Result<void> Spellings::claim(std::string_view path, std::string_view subject) {
+io::Result<void> Spellings::claim(EntryPathView path, std::string_view subject) {
   if (!watches_ || path.empty()) return {};
   const std::lock_guard lock(mutex_);
-  const std::string_view parent = split_path(path).parent;
+  const std::string_view parent = path.parent().text();
   bool alone = true;
   for (std::size_t end = 0; alone && parent != parent_ && end < parent.size(); ++end) {
     end = std::min(parent.find('/', end), parent.size());
     alone = claim_one(parent.substr(0, end));
   }
   if (alone) parent_ = parent;
-  if (alone && claim_one(path)) return {};
+  if (alone && claim_one(path.text())) return {};
   return io::plain_error(
       io::ErrorKind::file, "copy", subject,
       "another name of SRC differs from it in upper and lower case only, and DST treats both "

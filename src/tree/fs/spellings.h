@@ -10,6 +10,7 @@
 
 #include "io/digest.h"
 #include "io/result.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -23,7 +24,7 @@ class Spellings {
 
   // Returns an Error about `subject` if another spelling of path, or of a directory above it, was claimed
   // before.
-  io::Result<void> claim(std::string_view path, std::string_view subject);
+  io::Result<void> claim(EntryPathView path, std::string_view subject);
   // True if there were more names than are remembered, so that not every pair was found.
   bool is_full() const;
 

@@ -1,7 +1,5 @@
 #include "tree/guards/admitted_names.h"
 
-#include "tree/meta/entry.h"
-
 namespace rdcp::tree {
 
 io::Result<AdmittedNames> AdmittedNames::create(const std::vector<std::string>& landings) {
@@ -22,10 +20,12 @@ AdmittedNames AdmittedNames::all() {
   return names;
 }
 
-const char* AdmittedNames::fault_of(std::string_view path) const {
-  if (!is_safe_path(path)) return "unsafe path";
-  if (all_) return nullptr;
-  return tops_.contains(path.substr(0, path.find('/'))) ? nullptr : "outside the destination of the copy";
+const char* AdmittedNames::admit(std::string_view bytes, EntryPath& to) const {
+  to.text_.clear();
+  if (!is_safe_path(bytes)) return "unsafe path";
+  if (!all_ && !tops_.contains(bytes.substr(0, bytes.find('/')))) return "outside the destination of the copy";
+  to.text_ = bytes;
+  return nullptr;
 }
 
 }  // namespace rdcp::tree

@@ -1,4 +1,4 @@
-// Decides which names a source may use. Bytes from the wire become an Entry::path only through this.
+// Decides which names a source may use. Bytes from the wire become an EntryPath only through this.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -21,13 +22,14 @@ class AdmittedNames {
   // landings has the Entry::path of each source's top: a single component, or nothing for the root itself.
   // Any other one is an Error (protocol).
   static io::Result<AdmittedNames> create(const std::vector<std::string>& landings);
-  // Admits all that lies beneath the root. It is for readers of what no peer has sent, and for a target that
+  // Admits all that has the form of a path. It is for readers of what no peer has sent, and for a target that
   // ignores the names that it is sent.
   static AdmittedNames all();
 
-  // Returns what is wrong with the path, or null if it has the form of an Entry::path and lies at or beneath
-  // a landing.
-  const char* fault_of(std::string_view path) const;
+  // Makes `to` the path that these bytes are, if they have the form of one and lie at or beneath a landing,
+  // and returns null. Otherwise returns what is wrong with them, and `to` is empty. Reuses the memory of
+  // `to`.
+  const char* admit(std::string_view bytes, EntryPath& to) const;
 
  private:
   struct Hash : std::hash<std::string_view> {

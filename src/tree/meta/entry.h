@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "io/file.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -50,9 +50,7 @@ struct AclLine {
 
 struct Entry {
   EntryType type = EntryType::file;
-  // Relative to the root of the copy: components separated by single slashes, without a leading slash, "." or
-  // "..", of any bytes but NUL. The root itself has an empty path.
-  std::string path;
+  EntryPath path;
   std::uint32_t mode = 0;  // permission bits with setuid, setgid and sticky: 07777
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
@@ -60,7 +58,8 @@ struct Entry {
   std::string group;  // empty if unknown
   Timestamp mtime;
   std::uint64_t size = 0;   // bytes of a file's content
-  std::string link_target;  // symlink: its content, of any bytes; hard_link: an Entry::path
+  std::string link_target;  // symlink: its content, of any bytes
+  EntryPath first_name;     // hard_link: the entry that it is another name of
   dev_t device = 0;         // only for char_device and block_device
   std::vector<Xattr> xattrs;
   std::vector<AclLine> access_acl;   // empty if the mode says everything
@@ -73,16 +72,5 @@ struct Entry {
   bool attributes_only = false;
   bool operator==(const Entry&) const = default;
 };
-
-// True if path has the form that Entry::path promises. Every path from a peer is checked with this before
-// use.
-bool is_safe_path(std::string_view path);
-
-// Splits "a/b" into "a" and "b", and "b" into "" and "b".
-struct SplitPath {
-  std::string_view parent;
-  std::string_view name;
-};
-SplitPath split_path(std::string_view path);
 
 }  // namespace rdcp::tree

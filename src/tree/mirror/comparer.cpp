@@ -79,25 +79,25 @@ Comparer::Comparer(int root, std::string root_name, RemovalGate& gate, const Met
   two_seconds_ = ::fstatfs(root, &filesystem) == 0 && filesystem.f_type == MSDOS_SUPER_MAGIC;
 }
 
-Result<std::optional<Comparer::Found>> Comparer::find(std::string_view path) {
+Result<std::optional<Comparer::Found>> Comparer::find(EntryPathView path) {
   Found found;
   const auto missing = [](int code) { return code == ENOENT || code == ENOTDIR; };
   if (path.empty()) {
     if (::fstat(root_, &found.status) != 0) return io::errno_error("stat", root_name_);
     return std::optional(std::move(found));
   }
-  const SplitPath split = split_path(path);
-  found.directory = held_.open(split.parent);
+  const std::string_view parent = path.parent().text();
+  found.directory = held_.open(parent);
   if (found.directory < 0) {
     // The entry in the way of its directory is left alone, so it cannot be put there.
     const bool blocked = errno == ENOTDIR && sync_.ignore_existing;
     if (!blocked && missing(errno)) return std::optional<Found>();
-    return io::errno_error("open directory", join_path(root_name_, split.parent));
+    return io::errno_error("open directory", join_path(root_name_, parent));
   }
-  found.name = split.name;
+  found.name = path.name();
   if (::fstatat(found.directory, found.name.c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (missing(errno)) return std::optional<Found>();
-    return io::errno_error("stat", join_path(root_name_, path));
+    return io::errno_error("stat", join_path(root_name_, path.text()));
   }
   return std::optional(std::move(found));
 }
@@ -161,7 +161,7 @@ Result<Verdict> Comparer::compare_directory(const Question& question, const std:
 // A directory stands where the source has something else.
 Result<Verdict> Comparer::make_way(const Question& question, const Found& found,
                                    std::vector<Change>& changes) {
-  const std::string& path = question.entry.path;
+  const EntryPath& path = question.entry.path;
   const DirectoryInTheWay place{found.directory, found.name, path, join_path(root_name_, path)};
   const auto reserved = reserve_way(gate_, place, sync_.tells() ? &changes : nullptr);
   if (!reserved) return reserved.error();
@@ -218,7 +218,7 @@ Result<Verdict> Comparer::compare_hard_link(const Question& question, const Foun
                                             const Change& change, std::vector<Change>& changes) {
   if (!question.first_changes) {
     const struct stat status = found.status;
-    const auto first = find(question.entry.link_target);
+    const auto first = find(question.entry.first_name);
     if (!first) return first.error();
     const bool one =
         *first && (*first)->status.st_dev == status.st_dev && (*first)->status.st_ino == status.st_ino;
@@ -315,11 +315,16 @@ Result<void> Comparer::compare_attributes(const Question& question, const Found&
   if (!any) return {};
   const io::Fd fd(::openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   Entry own;
-  own.path = join_path(root_name_, entry.path);
-  if (!fd) return io::errno_error("open", own.path);
+  own.path = entry.path;
+  const std::string subject = join_path(root_name_, entry.path);
+  if (!fd) return io::errno_error("open", subject);
   const MetadataPolicy by_number{.owner = policy_.owner, .xattrs = true, .numeric_ids = true};
-  const auto read = read_xattrs(fd.get(), true, by_number, names_, own);
-  if (!read) return read.error();
+  auto read = read_xattrs(fd.get(), true, by_number, names_, own);
+  if (!read) {
+    io::Error error = std::move(read).error();
+    error.subject = subject;
+    return error;
+  }
   std::vector<AclLine> access = entry.access_acl;
   std::vector<AclLine> initial = entry.default_acl;
   if (!policy_.numeric_ids) {
@@ -352,7 +357,7 @@ Change Comparer::change_of(const Question& question, std::string code) const {
   Change change{std::move(code), gate_.below_destination(entry.path), ""};
   if (entry.type == EntryType::directory) change.path += '/';
   if (entry.type == EntryType::symlink) change.target = entry.link_target;
-  if (entry.type == EntryType::hard_link) change.target = gate_.below_destination(entry.link_target);
+  if (entry.type == EntryType::hard_link) change.target = gate_.below_destination(entry.first_name);
   return change;
 }
 

@@ -50,7 +50,7 @@ class Comparer {
          acl = false, xattrs = false;
     bool any() const { return content || size || mtime || mode || owner || group || acl || xattrs; }
   };
-  io::Result<std::optional<Found>> find(std::string_view path);
+  io::Result<std::optional<Found>> find(EntryPathView path);
   io::Result<Verdict> compare_directory(const Question& question, const std::optional<Found>& found,
                                         std::vector<Change>& changes);
   io::Result<Verdict> compare_other(const Question& question, std::optional<Found>& found,

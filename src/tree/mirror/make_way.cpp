@@ -31,7 +31,9 @@ class Guard {
   Guard(const RemovalGate& gate, const DirectoryInTheWay& place, const std::string& name)
       : gate_(gate), place_(place), name_(name) {}
 
-  std::string entry_path(const std::string& below) const { return place_.path + below.substr(name_.size()); }
+  std::string entry_path(const std::string& below) const {
+    return std::string(place_.path.text()) + below.substr(name_.size());
+  }
   bool lets_go(const std::string& below, const struct stat& status) {
     if (gate_.is_source(status)) return keep(below, "it is being copied, so it was left");
     const bool is_top = below.size() == name_.size();

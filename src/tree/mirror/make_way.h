@@ -8,6 +8,7 @@
 
 #include "io/result.h"
 #include "tree/guards/removal_gate.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -16,7 +17,7 @@ struct Change;
 struct DirectoryInTheWay {
   int directory;        // that it is in
   std::string name;     // in it
-  std::string path;     // its Entry::path
+  EntryPathView path;   // its Entry::path
   std::string subject;  // for messages
 };
 

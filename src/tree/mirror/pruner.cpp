@@ -41,10 +41,10 @@ bool Pruner::may_delete() {
 }
 
 // Protected entries are passed over, and so are files that runs have left (`rdcp --clean` finds them).
-bool Pruner::counts(const std::string& path, const DirectoryReader& listing, const dirent& entry) const {
+bool Pruner::counts(EntryPathView path, const DirectoryReader& listing, const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
   if (!gate_.has_rules()) return true;
-  return !gate_.protects(join_path(path, entry.d_name), listing.is_directory(entry).value_or(false));
+  return !gate_.protects(join_path(path.text(), entry.d_name), listing.is_directory(entry).value_or(false));
 }
 
 void Pruner::compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts) {

@@ -31,7 +31,7 @@ class Pruner {
 
  private:
   bool may_delete();
-  bool counts(const std::string& path, const DirectoryReader& listing, const dirent& entry) const;
+  bool counts(EntryPathView path, const DirectoryReader& listing, const dirent& entry) const;
   bool find_extra(DirectoryReader& listing, const ListedNames& names);
   void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
 

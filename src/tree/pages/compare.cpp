@@ -64,7 +64,8 @@ void put_type(io::ByteWriter& to, const Question& question) {
       return to.number(entry.size);
     case EntryType::hard_link:
       to.number(static_cast<std::uint8_t>(question.linked));
-      [[fallthrough]];
+      to.number(static_cast<std::uint32_t>(entry.first_name.size()));
+      return to.text(entry.first_name);
     case EntryType::symlink:
       to.number(static_cast<std::uint32_t>(entry.link_target.size()));
       return to.text(entry.link_target);
@@ -78,21 +79,23 @@ void put_type(io::ByteWriter& to, const Question& question) {
 
 bool fits_format(const Entry& entry) {
   return entry.path.size() <= kQuestionPathMax && entry.link_target.size() <= kQuestionPathMax &&
-         entry.access_acl.size() <= kAclLinesMax && entry.default_acl.size() <= kAclLinesMax;
+         entry.first_name.size() <= kQuestionPathMax && entry.access_acl.size() <= kAclLinesMax &&
+         entry.default_acl.size() <= kAclLinesMax;
 }
 
 void take_short(io::ByteReader& from, std::string& to) {
   to = from.text(from.number<std::uint8_t>());
 }
 
-const char* take_path(io::ByteReader& from, const AdmittedNames& names, std::string& path) {
+// `last` has the bytes of the path before, as far as they were sent, and receives those of this one.
+const char* take_path(io::ByteReader& from, const AdmittedNames& names, std::string& last, EntryPath& path) {
   const auto shared = from.number<std::uint32_t>();
   const auto further = from.number<std::uint32_t>();
-  if (shared > path.size()) return "a path that shares what is not there";
+  if (shared > last.size()) return "a path that shares what is not there";
   if (further > kQuestionPathMax - shared) return "a path that is too long";
-  path.resize(shared);
-  path.append(from.text(further));
-  return names.fault_of(path);
+  last.resize(shared);
+  last.append(from.text(further));
+  return names.admit(last, path);
 }
 
 const char* take_owner(io::ByteReader& from, Entry& entry) {
@@ -115,10 +118,12 @@ const char* take_link(io::ByteReader& from, const AdmittedNames& names, Question
   }
   const auto length = from.number<std::uint32_t>();
   if (length == 0 || length > kQuestionPathMax) return "a link target of impossible length";
-  entry.link_target.append(from.text(length));
-  if (entry.link_target.find('\0') != std::string::npos) return "NUL in a link target";
-  const bool is_name = entry.type == EntryType::hard_link;
-  return is_name && names.fault_of(entry.link_target) != nullptr ? "unsafe hard link" : nullptr;
+  const std::string_view target = from.text(length);
+  if (entry.type == EntryType::hard_link) {
+    return names.admit(target, entry.first_name) != nullptr ? "unsafe hard link" : nullptr;
+  }
+  entry.link_target = target;
+  return target.find('\0') != std::string_view::npos ? "NUL in a link target" : nullptr;
 }
 
 const char* take_acl(io::ByteReader& from, std::vector<AclLine>& lines) {
@@ -156,8 +161,8 @@ bool QuestionWriter::add(const Question& question) {
   if (count_ == net::Verdicts::kCount || !fits_format(entry)) return false;
   const bool owner_known = count_ > 0 && same_owner(entry, owner_);
   const std::uint8_t flags = flags_of(question, owner_known);
-  const auto differs = std::ranges::mismatch(entry.path, path_).in1;
-  const auto shared = static_cast<std::size_t>(differs - entry.path.begin());
+  const auto differs = std::ranges::mismatch(entry.path.text(), path_).in1;
+  const auto shared = static_cast<std::size_t>(differs - entry.path.text().begin());
   io::ByteWriter to = to_;
   to.number(static_cast<std::uint8_t>(entry.type));
   to.number(flags);
@@ -182,7 +187,7 @@ bool QuestionWriter::add(const Question& question) {
   }
   if (to.full()) return false;
   to_ = to;
-  path_ = entry.path;
+  path_ = entry.path.text();
   if (!owner_known) {
     owner_.uid = entry.uid;
     owner_.gid = entry.gid;
@@ -202,6 +207,7 @@ io::Result<void> QuestionReader::open(std::span<const std::byte> page) {
   if (page.size() < kHeaderBytes) return bad_page("too short");
   left_ = io::load_le<std::uint32_t>(page.data());
   rest_ = page.subspan(kHeaderBytes);
+  last_path_.clear();
   if (left_ == 0 || left_ > net::Verdicts::kCount) return bad_page("impossible number of entries");
   return {};
 }
@@ -224,7 +230,7 @@ const char* QuestionReader::take(Question& question) {
   if (type > static_cast<std::uint8_t>(EntryType::block_device)) return "unknown type";
   if ((flags & ~kAllFlags) != 0) return "undefined flags";
   entry.type = static_cast<EntryType>(type);
-  if (const char* fault = take_path(from, names_, entry.path)) return fault;
+  if (const char* fault = take_path(from, names_, last_path_, entry.path)) return fault;
   if (entry.path.empty() && entry.type != EntryType::directory) return "no path";
   entry.mode = from.number<std::uint16_t>();
   if (entry.mode > 07777) return "impossible mode";
@@ -236,6 +242,7 @@ const char* QuestionReader::take(Question& question) {
   if (entry.mtime.nanoseconds >= 1'000'000'000) return "impossible time";
   entry.size = entry.type == EntryType::file ? from.number<std::uint64_t>() : 0;
   entry.link_target.clear();
+  entry.first_name.clear();
   const bool link = entry.type == EntryType::symlink || entry.type == EntryType::hard_link;
   if (const char* fault = link ? take_link(from, names_, question) : nullptr) return fault;
   const bool node = entry.type == EntryType::char_device || entry.type == EntryType::block_device;

@@ -21,7 +21,7 @@ struct Question {
   io::Digest xattrs{};  // see digest_of_xattrs(); all zero if there are none
   std::optional<io::Digest> content;
   EntryType linked = EntryType::file;  // hard_link: type of the file it names
-  bool first_changes = false;          // hard_link: link_target is going to get another inode
+  bool first_changes = false;          // hard_link: the first name is going to get another inode
 };
 
 // On the wire, little-endian: the number of questions (u32), then for each
@@ -66,6 +66,7 @@ class QuestionReader {
   const char* take(Question& question);
 
   const AdmittedNames& names_;
+  std::string last_path_;
   std::span<const std::byte> rest_;
   std::size_t left_ = 0;
 };

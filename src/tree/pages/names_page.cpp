@@ -24,11 +24,11 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 using Fault = const char*;
 constexpr Fault kSenseless = "it makes no sense";
 
-Fault take_directory(io::ByteReader& from, const AdmittedNames& admitted, std::string& path) {
+Fault take_directory(io::ByteReader& from, const AdmittedNames& admitted, EntryPath& path) {
   const auto length = from.number<std::uint32_t>();
   if (length > kQuestionPathMax) return kSenseless;
-  path = from.text(length);
-  return from.cut() ? kSenseless : admitted.fault_of(path);
+  const std::string_view bytes = from.text(length);
+  return from.cut() ? kSenseless : admitted.admit(bytes, path);
 }
 
 Fault take_sums(io::ByteReader& from, const AdmittedNames& admitted, std::vector<SummedDirectory>& sums) {

@@ -29,7 +29,7 @@ struct NameSum {
 struct Root;
 
 struct SummedDirectory {
-  std::string path;  // Entry::path
+  EntryPath path;
   std::uint64_t count = 0;
   io::Digest digest;
 };
@@ -49,7 +49,7 @@ struct NamesBatch {
 
 // The names of one directory, or one of several parts of them: those with part_of(name, parts) == part.
 struct ListedNames {
-  std::string path;
+  EntryPath path;
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
   std::vector<std::string_view> names;  // pointing into the page

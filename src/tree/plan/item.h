@@ -10,6 +10,7 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/messages/sync_settings.h"
+#include "tree/meta/entry_path.h"
 #include "tree/plan/directory_tracker.h"
 
 namespace rdcp::tree {
@@ -35,14 +36,14 @@ struct Item {
   // Returns the directory that waits for this item.
   const DirectoryRef& waits() const { return kind == Kind::finish ? directory->parent() : directory; }
   std::string local_path() const { return join_path(directory->local_path(), name); }
-  std::string entry_path() const { return landing_path(root(), local_path()); }
+  EntryPath entry_path() const { return landing_path(root(), local_path()); }
   std::string filter_path() const {
     return root().single ? root().filter_path : join_path(root().filter_path, local_path());
   }
   // Returns the SRC as given, with the path beneath it, for messages.
   std::string subject() const { return root().single ? root().given : join_path(root().given, local_path()); }
-  static std::string landing_path(const Root& root, const std::string& local_path) {
-    return root.single ? root.landing : join_path(root.landing, local_path);
+  static EntryPath landing_path(const Root& root, const std::string& local_path) {
+    return EntryPath::of_own(root.single ? root.landing : join_path(root.landing, local_path));
   }
 };
 

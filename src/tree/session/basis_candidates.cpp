@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tree/fs/beneath.h"
 #include "tree/fs/directory_reader.h"
 #include "tree/meta/entry.h"
 
@@ -21,15 +20,15 @@ constexpr std::size_t kCandidatesMax = 64;
 
 }  // namespace
 
-std::optional<std::string> BasisCandidates::find(int root, std::string_view path, std::uint64_t size,
-                                                 const Timestamp& mtime) {
+std::optional<EntryPath> BasisCandidates::find(int root, EntryPathView path, std::uint64_t size,
+                                               const Timestamp& mtime) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(walked_, true)) walk(root);
   const auto at = by_size_.find(size);
   if (at == by_size_.end()) return std::nullopt;
-  const std::string_view name = split_path(path).name;
+  const std::string_view name = path.name();
   const auto likeness = [&](const File& file) {
-    return (file.mtime == mtime ? 2 : 0) + (split_path(file.path).name == name ? 1 : 0);
+    return (file.mtime == mtime ? 2 : 0) + (EntryPathView(file.path).name() == name ? 1 : 0);
   };
   return std::ranges::max_element(at->second, {}, likeness)->path;
 }
@@ -37,9 +36,9 @@ std::optional<std::string> BasisCandidates::find(int root, std::string_view path
 void BasisCandidates::walk(int root) {
   struct stat status {};
   if (::fstat(root, &status) != 0) return;
-  std::vector<std::string> waiting{""};
+  std::vector<EntryPath> waiting(1);
   while (!waiting.empty() && count_ < kFilesMax) {
-    const std::string path = std::move(waiting.back());
+    const EntryPath path = std::move(waiting.back());
     waiting.pop_back();
     DirectoryReader directory = DirectoryReader::open(root, path);
     if (directory) list(directory, path, status.st_dev, waiting);
@@ -47,8 +46,8 @@ void BasisCandidates::walk(int root) {
 }
 
 // A file that cannot be read is not a candidate.
-void BasisCandidates::list(DirectoryReader& directory, const std::string& path, std::uint64_t device,
-                           std::vector<std::string>& waiting) {
+void BasisCandidates::list(DirectoryReader& directory, const EntryPath& path, std::uint64_t device,
+                           std::vector<EntryPath>& waiting) {
   while (const dirent* entry = directory.next()) {
     const std::string_view name = entry->d_name;
     const bool of_use = entry->d_type == DT_DIR || entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN;
@@ -59,12 +58,12 @@ void BasisCandidates::list(DirectoryReader& directory, const std::string& path, 
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (S_ISDIR(status.st_mode) && waiting.size() < kDirectoriesMax) {
-      waiting.push_back(join_path(path, name));
+      waiting.push_back(EntryPath::beneath(path, name));
     } else if (S_ISREG(status.st_mode) && size >= kBytesMin && count_ < kFilesMax) {
       std::vector<File>& files = by_size_[size];
       if (files.size() == kCandidatesMax) continue;
       ++count_;
-      files.push_back({join_path(path, name),
+      files.push_back({EntryPath::beneath(path, name),
                        {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)}});
     }
   }

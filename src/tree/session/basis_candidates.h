@@ -25,17 +25,16 @@ class BasisCandidates {
 
   // Returns the path of a file of this size. One with the same mtime is preferred to one of the same name,
   // and that to any other.
-  std::optional<std::string> find(int root, std::string_view path, std::uint64_t size,
-                                  const Timestamp& mtime);
+  std::optional<EntryPath> find(int root, EntryPathView path, std::uint64_t size, const Timestamp& mtime);
 
  private:
   struct File {
-    std::string path;
+    EntryPath path;
     Timestamp mtime;
   };
   void walk(int root);
-  void list(DirectoryReader& directory, const std::string& path, std::uint64_t device,
-            std::vector<std::string>& waiting);
+  void list(DirectoryReader& directory, const EntryPath& path, std::uint64_t device,
+            std::vector<EntryPath>& waiting);
 
   std::mutex mutex_;
   bool walked_ = false;

@@ -6,8 +6,8 @@
 namespace rdcp::tree {
 namespace {
 
-io::Digest key_of(std::string_view path) {
-  return io::digest_of(std::as_bytes(std::span(path)));
+io::Digest key_of(EntryPathView path) {
+  return io::digest_of(std::as_bytes(std::span(path.text())));
 }
 
 }  // namespace
@@ -18,19 +18,19 @@ std::size_t NotPut::Hash::operator()(const io::Digest& digest) const {
   return hash;
 }
 
-void NotPut::add(std::string_view path) {
+void NotPut::add(EntryPathView path) {
   std::lock_guard lock(mutex_);
   if (paths_.size() < kRemembered) paths_.insert(key_of(path));
   any_ = true;
 }
 
-void NotPut::remove(std::string_view path) {
+void NotPut::remove(EntryPathView path) {
   if (!any_) return;
   std::lock_guard lock(mutex_);
   if (paths_.size() < kRemembered) paths_.erase(key_of(path));
 }
 
-bool NotPut::has(std::string_view path) {
+bool NotPut::has(EntryPathView path) {
   if (!any_) return false;
   std::lock_guard lock(mutex_);
   return paths_.size() >= kRemembered || paths_.contains(key_of(path));

@@ -4,20 +4,20 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <string_view>
 #include <unordered_set>
 
 #include "io/digest.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
 // Thread-safe. Remembers at most kRemembered names; beyond that it takes every name for one that was not put.
 class NotPut {
  public:
-  void add(std::string_view path);
+  void add(EntryPathView path);
   // Forgets a name that was put after all.
-  void remove(std::string_view path);
-  bool has(std::string_view path);
+  void remove(EntryPathView path);
+  bool has(EntryPathView path);
 
  private:
   static constexpr std::size_t kRemembered = 1 << 20;

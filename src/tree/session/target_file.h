@@ -22,7 +22,7 @@ namespace rdcp::tree {
 
 struct TargetFile {
   std::uint64_t id = 0;
-  std::string path;     // Entry::path
+  EntryPath path;
   std::string subject;  // for messages
   std::uint64_t size = 0;
   std::optional<TargetTree::OpenedFile> opened;  // the new file

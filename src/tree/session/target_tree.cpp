@@ -50,6 +50,11 @@ io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& conten
   return {};
 }
 
+// Only directories may have the empty path.
+io::Error of_the_root(std::string_view operation, std::string_view subject) {
+  return io::plain_error(io::ErrorKind::protocol, operation, subject, "it is the root of the copy");
+}
+
 }  // namespace
 
 TargetTree::TargetTree(int root, std::string root_name, const MetadataContext& metadata, Naming naming)
@@ -74,7 +79,7 @@ io::Result<TargetTree::WrittenFile> TargetTree::write_file(const Entry& entry, A
   auto& [directory, file] = *created;
   auto written = write_content(file.fd(), entry, content, name, blocks);
   if (!written) return std::move(written).error();
-  const std::uint32_t mode = known_mode(split_path(entry.path).parent, directory, file);
+  const std::uint32_t mode = known_mode(EntryPathView(entry.path).parent(), directory, file);
   if (silent_close_) file.expect_silent_close();
   return WrittenFile{std::move(file), mode};
 }
@@ -122,27 +127,25 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
 }
 
 io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view name) {
-  if (entry.link_target.empty() || !is_safe_path(entry.link_target)) {
-    return io::plain_error(io::ErrorKind::protocol, "link", name, "unsafe path of the linked file");
-  }
-  const SplitPath target = split_path(entry.link_target);
-  const io::Fd target_directory = open_beneath(root_, target.parent, O_PATH | O_DIRECTORY);
-  if (!target_directory) return io::errno_error("open directory", subject(target.parent));
+  const EntryPathView first(entry.first_name);
+  if (first.empty()) return io::plain_error(io::ErrorKind::protocol, "link", name, "to the root");
+  const io::Fd target_directory = open_beneath(root_, first.parent().text(), O_PATH | O_DIRECTORY);
+  if (!target_directory) return io::errno_error("open directory", subject(first.parent().text()));
   return make_in_parent(entry.path, [&](int directory) {
     return publish(directory, entry.path, [&](const std::string& last) {
-      return make_hard_link({directory, last, name}, target_directory.get(), std::string(target.name));
+      return make_hard_link({directory, last, name}, target_directory.get(), std::string(first.name()));
     });
   });
 }
 
 io::Result<void> TargetTree::publish(
-    int directory, std::string_view path,
+    int directory, EntryPathView path,
     const std::function<io::Result<void>(const std::string& name)>& publish) {
-  const std::string name(split_path(path).name);
+  const std::string name(path.name());
   auto done = publish(name);
   has_put_ = has_put_ || done;
   if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
-  done = replace_directory(*gate_, {directory, name, std::string(path), subject(path)}, publish);
+  done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish);
   has_put_ = has_put_ || done;
   directories_.clear();  // some of it may be among them
   return done;
@@ -150,9 +153,7 @@ io::Result<void> TargetTree::publish(
 
 io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   const std::string name = subject(entry.path);
-  if (entry.path.empty() || !is_safe_path(entry.path)) {
-    return io::plain_error(io::ErrorKind::protocol, "set attributes of", name, "unsafe path");
-  }
+  if (entry.path.empty()) return of_the_root("set attributes of", name);
   const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
@@ -176,16 +177,16 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   return elsewhere ? flush(*directory, name) : set;
 }
 
-io::Result<void> TargetTree::forget_part(std::string_view path) {
-  const auto directory = open_directory(split_path(path).parent);
+io::Result<void> TargetTree::forget_part(EntryPathView path) {
+  const auto directory = open_directory(path.parent());
   if (!directory) return {};
-  return beside(path, PartFile::forget(*directory, split_path(path).name));
+  return beside(path, PartFile::forget(*directory, path.name()));
 }
 
-io::Result<void> TargetTree::beside(std::string_view path, io::Result<void> done) const {
+io::Result<void> TargetTree::beside(EntryPathView path, io::Result<void> done) const {
   if (done) return done;
   io::Error error = std::move(done).error();
-  error.subject = subject(join_path(split_path(path).parent, error.subject));
+  error.subject = subject(join_path(path.parent().text(), error.subject));
   return error;
 }
 
@@ -198,7 +199,7 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
   const std::string name = subject(entry.path);
   if (wish != nullptr) {
     auto opened = make_in_parent(entry.path, [&](int directory) -> io::Result<OpenedFile> {
-      auto part = PartFile::open(directory, split_path(entry.path).name, *wish);
+      auto part = PartFile::open(directory, EntryPathView(entry.path).name(), *wish);
       if (!part) met_no_locks_ = met_no_locks_ || lacks_locks(errno);
       io::Fd held(part ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
       if (!held) return io::errno_error("create", name);
@@ -214,10 +215,10 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
   return opened;
 }
 
-io::Fd TargetTree::open_old(std::string_view path, int access) {
+io::Fd TargetTree::open_old(EntryPathView path, int access) {
   errno = ENOENT;
-  if (path.empty() || !is_safe_path(path)) return {};
-  io::Fd fd = open_beneath(root_, path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (path.empty()) return {};
+  io::Fd fd = open_beneath(root_, path.text(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;
   errno = ENOENT;
@@ -231,12 +232,10 @@ std::string TargetTree::subject(std::string_view path) const {
 // Calls make with the descriptor of the parent of `path`; once more where what stood in its way can be
 // mended.
 template <class Make>
-auto TargetTree::make_in_parent(std::string_view path, Make make) -> decltype(make(0)) {
-  if (path.empty() || !is_safe_path(path)) {
-    return io::plain_error(io::ErrorKind::protocol, "create", subject(path), "unsafe path");
-  }
+auto TargetTree::make_in_parent(EntryPathView path, Make make) -> decltype(make(0)) {
+  if (path.empty()) return of_the_root("create", root_name_);
   for (bool again = false;; again = true) {
-    auto directory = open_directory(split_path(path).parent);
+    auto directory = open_directory(path.parent());
     if (!directory) return std::move(directory).error();
     auto made = make(*directory);
     if (made || again) return made;
@@ -248,7 +247,7 @@ auto TargetTree::make_in_parent(std::string_view path, Make make) -> decltype(ma
   }
 }
 
-io::Result<int> TargetTree::open_directory(std::string_view path) {
+io::Result<int> TargetTree::open_directory(EntryPathView path) {
   auto directory = directories_.open(path);
   if (directory) return directory;
   io::Error error = std::move(directory).error();
@@ -258,7 +257,7 @@ io::Result<int> TargetTree::open_directory(std::string_view path) {
 
 io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::string_view name) {
   return make_in_parent(entry.path, [&](int directory) -> io::Result<Created> {
-    auto file = UnnamedFile::create(directory, split_path(entry.path).name, entry.mode, name, naming_);
+    auto file = UnnamedFile::create(directory, EntryPathView(entry.path).name(), entry.mode, name, naming_);
     if (!file) return std::move(file).error();
     if (naming_ == Naming::automatic) naming_ = file->naming();
     return Created{directory, std::move(*file)};
@@ -267,9 +266,9 @@ io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::stri
 
 // Facts that apply_metadata() need not look up, and whether close(2) may tell something. Small files come
 // directory by directory, so the answer for the last one is enough.
-std::uint32_t TargetTree::known_mode(std::string_view parent, int directory, const UnnamedFile& file) {
-  if (asked_parent_ != parent) {
-    asked_parent_ = parent;
+std::uint32_t TargetTree::known_mode(EntryPathView parent, int directory, const UnnamedFile& file) {
+  if (asked_parent_ != parent.text()) {
+    asked_parent_ = parent.text();
     born_plain_ = files_are_born_plain(directory, file.fd());
     silent_close_ = close_is_silent(file.fd());
   }

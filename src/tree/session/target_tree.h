@@ -22,7 +22,7 @@
 namespace rdcp::tree {
 
 // One per worker, not thread-safe; it shares policy, names and losses with the others, all of which outlive
-// it. Entries come from a peer that is not trusted: an unsafe path is a protocol error. System errors keep
+// it. Entries come from a peer that is not trusted, but their paths were admitted. System errors keep
 // their errno in Error::code.
 class TargetTree {
  public:
@@ -47,7 +47,7 @@ class TargetTree {
   // temporary name and a rename, unless that is a directory (EISDIR). A device node that cannot be made for
   // lack of privilege is a loss, not an error.
   io::Result<void> put_special(const Entry& entry);
-  // A directory's metadata, after all that is in it: made if missing. Entry::path empty: the root itself.
+  // A directory's metadata, after all that is in it: made if missing. An empty path is the root itself.
   io::Result<void> finish_directory(const Entry& entry);
 
   // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
@@ -73,13 +73,13 @@ class TargetTree {
   // Puts a non-directory in its place: publish() gives it a name in `directory`. That is the last component
   // of path, or a temporary name where a directory is in the way and may be removed: then publish() is called
   // again after EISDIR.
-  io::Result<void> publish(int directory, std::string_view path,
+  io::Result<void> publish(int directory, EntryPathView path,
                            const std::function<io::Result<void>(const std::string& name)>& publish);
 
   // Removes the part that a run may have left of a file that is complete now, unless another run writes it.
-  io::Result<void> forget_part(std::string_view path);
+  io::Result<void> forget_part(EntryPathView path);
   // Rewrites an error about a name beside path (PartFile's) for the user.
-  io::Result<void> beside(std::string_view path, io::Result<void> done) const;
+  io::Result<void> beside(EntryPathView path, io::Result<void> done) const;
   // Whether anything but directories has been given its name here.
   bool has_put() const { return has_put_; }
   // Whether large files are written without a part since the filesystem has no locks.
@@ -93,7 +93,7 @@ class TargetTree {
 
   // Opens the regular file there and returns its descriptor, or none with errno set. access: O_RDONLY or
   // O_RDWR.
-  io::Fd open_old(std::string_view path, int access);
+  io::Fd open_old(EntryPathView path, int access);
 
   // "ROOT_NAME/path", for messages.
   std::string subject(std::string_view path) const;
@@ -104,11 +104,11 @@ class TargetTree {
     UnnamedFile file;
   };
   io::Result<Created> create(const Entry& entry, std::string_view name);
-  std::uint32_t known_mode(std::string_view parent, int directory, const UnnamedFile& file);
+  std::uint32_t known_mode(EntryPathView parent, int directory, const UnnamedFile& file);
   io::Result<void> put_hard_link(const Entry& entry, std::string_view name);
-  io::Result<int> open_directory(std::string_view path);
+  io::Result<int> open_directory(EntryPathView path);
   template <class Make>
-  auto make_in_parent(std::string_view path, Make make) -> decltype(make(0));
+  auto make_in_parent(EntryPathView path, Make make) -> decltype(make(0));
 
   int root_;
   std::string root_name_;

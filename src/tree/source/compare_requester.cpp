@@ -72,7 +72,7 @@ bool CompareRequester::make_question(const Item& item) {
   if (item.kind == Item::Kind::hard_link) {
     question_.linked = entry.type;
     entry.type = EntryType::hard_link;
-    entry.link_target = Item::landing_path(*item.link_root, item.link_target);
+    entry.first_name = Item::landing_path(*item.link_root, item.link_target);
     question_.first_changes = plan_.linked().is_replaced(item);
   }
   return true;

@@ -77,7 +77,7 @@ Packer::Outcome Packer::add(const Item& item) {
   entry_.size = 0;
   if (item.kind == Item::Kind::hard_link) {
     entry_.type = EntryType::hard_link;
-    entry_.link_target = Item::landing_path(*item.link_root, item.link_target);
+    entry_.first_name = Item::landing_path(*item.link_root, item.link_target);
     return add_entry({});
   }
   entry_.link_target = item.link_target;
@@ -223,6 +223,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.default_acl.clear();
   entry_.data.clear();
   entry_.link_target.clear();
+  entry_.first_name.clear();
   entry_.attributes_only = false;
   fill_from_stat(status, reading_.policy, reading_.names, entry_);
   entry_.path = item.entry_path();

@@ -12,10 +12,10 @@ constexpr std::size_t kMessageTextBytes = 64 << 10;
 SumLine line_of(const Entry& entry, std::span<const std::byte> content) {
   SumLine line;
   line.type = entry.type;
-  line.path = entry.path;
+  line.path = entry.path.text();
   line.mtime = entry.mtime.seconds;
   line.mtime_ns = entry.mtime.nanoseconds;
-  if (entry.type == EntryType::hard_link) line.first_name = entry.link_target;
+  if (entry.type == EntryType::hard_link) line.first_name = entry.first_name.text();
   if (entry.type == EntryType::file) {
     line.size = content.size();
     line.digest = io::digest_of(content);

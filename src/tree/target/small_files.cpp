@@ -53,9 +53,9 @@ io::Result<void> SmallFiles::put(const Entry& entry, ArchiveReader& content) {
     case EntryType::directory:
       return tree.finish_directory(entry);
     case EntryType::hard_link:
-      if (guards.not_put.has(entry.link_target)) {
+      if (guards.not_put.has(entry.first_name)) {
         return io::plain_error(ErrorKind::file, "link", tree.subject(entry.path),
-                               tree.subject(entry.link_target) + ", its other name, could not be written");
+                               tree.subject(entry.first_name) + ", its other name, could not be written");
       }
       return tree.put_special(entry);
     default:

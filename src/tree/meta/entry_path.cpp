@@ -1,4 +1,4 @@
-#include "tree/meta/entry.h"
+#include "tree/meta/entry_path.h"
 
 #include <algorithm>
 
@@ -20,6 +20,12 @@ SplitPath split_path(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {{}, path};
   return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+EntryPath EntryPath::beneath(EntryPathView directory, std::string_view name) {
+  std::string path(directory.text());
+  if (!path.empty()) path += '/';
+  return EntryPath(path.append(name));
 }
 
 }  // namespace rdcp::tree
