@@ -1,5 +1,6 @@
 /* Preloaded into an agent: breaks data connections in the middle of a copy.
- * RDCP_CUT_STREAMS: how many of them. RDCP_CUT_AFTER: after so many calls that carry a payload, for each.
+ * RDCP_CUT_STREAMS: how many of them. RDCP_CUT_AFTER: after so many calls that carry a payload, for each. Those that
+ * come to this number first are cut, since nobody knows how a copy spreads over its streams.
  * RDCP_CUT_SILENTLY: if set, nothing more arrives through it, as if the network were gone; else it is closed.
  * RDCP_CUT_LOG: a line is appended to this file for each.
  * RDCP_DETOUR: a port of this host: rdcp gets there, wherever it wants to connect to.
@@ -29,6 +30,7 @@ static struct {
   long calls;
 } sockets[kSocketsMax];
 static int socket_count;
+static long cuts;
 
 static long setting(const char *name) {
   const char *value = getenv(name);
@@ -56,7 +58,10 @@ static void count_call(int fd, const struct msghdr *message) {
   int i = 0;
   while (i < socket_count && sockets[i].fd != fd) ++i;
   if (i == socket_count && i < kSocketsMax) sockets[socket_count++].fd = fd;
-  if (i < setting("RDCP_CUT_STREAMS") && ++sockets[i].calls == setting("RDCP_CUT_AFTER")) cut(fd);
+  if (i < socket_count && ++sockets[i].calls == setting("RDCP_CUT_AFTER") && cuts < setting("RDCP_CUT_STREAMS")) {
+    ++cuts;
+    cut(fd);
+  }
   pthread_mutex_unlock(&mutex);
 }
 
