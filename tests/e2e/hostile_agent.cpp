@@ -127,9 +127,10 @@ constexpr const char* kBeside = "keys";
 tree::Entry beside(tree::EntryType type, const std::string& path = kBeside, const std::string& link = "") {
   tree::Entry entry;
   entry.type = type;
-  entry.path = path;
+  entry.path = tree::EntryPath::of_own(path);
   entry.mode = 0777;
-  entry.link_target = link;
+  if (type == tree::EntryType::hard_link) entry.first_name = tree::EntryPath::of_own(link);
+  if (type == tree::EntryType::symlink) entry.link_target = link;
   return entry;
 }
 
@@ -173,7 +174,7 @@ Messages emptied(const std::string& path, bool by_sum) {
   tree::NamesWriter writer;
   if (by_sum) {
     writer.begin_sums(slot);
-    (void)writer.add(tree::SummedDirectory{path, 0, {}});
+    (void)writer.add(tree::SummedDirectory{tree::EntryPath::of_own(path), 0, {}});
   } else {
     (void)writer.begin_names(slot, path, 1, 0);
   }

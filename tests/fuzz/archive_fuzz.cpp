@@ -23,7 +23,7 @@ void require(bool holds) {
 
 void check(const Entry& entry, std::size_t chunk_bytes) {
   require(rdcp::tree::is_safe_path(entry.path));
-  require(entry.type != EntryType::hard_link || rdcp::tree::is_safe_path(entry.link_target));
+  require(entry.type != EntryType::hard_link || rdcp::tree::is_safe_path(entry.first_name));
   require(entry.type == EntryType::file || entry.size == 0);
   require(!entry.data.empty() || entry.size <= chunk_bytes);
   require((entry.mode & ~07777u) == 0 && entry.mtime.nanoseconds < 1'000'000'000);

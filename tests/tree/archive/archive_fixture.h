@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/tree/meta/own_path.h"
 #include "tree/archive/archive.h"
 
 namespace rdcp::tree {
@@ -20,7 +21,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 
 inline Entry file_entry(std::string path, std::size_t size) {
   Entry entry;
-  entry.path = std::move(path);
+  entry.path = own(std::move(path));
   entry.mode = 0644;
   entry.uid = 1000;
   entry.gid = 100;

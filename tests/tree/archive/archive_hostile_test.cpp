@@ -72,7 +72,7 @@ TEST_F(ArchiveForged, EmptyPathIsRefused) {
 
 TEST_F(ArchiveForged, HardLinkOutOfTheTreeIsRefused) {
   Entry entry = entry_of(EntryType::hard_link, "link");
-  entry.link_target = "xx/target";
+  entry.first_name = own("xx/target");
   add(entry);
   expect_refused("xx/target", "../target", "unsafe hard link");
 }

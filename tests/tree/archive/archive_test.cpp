@@ -53,7 +53,7 @@ TEST_F(Archive, EveryTypeComesBack) {
   entries.push_back(entry_of(EntryType::symlink, "symlink"));
   entries.back().link_target = "../anywhere";
   entries.push_back(entry_of(EntryType::hard_link, "dir/hard"));
-  entries.back().link_target = "dir/file";
+  entries.back().first_name = own("dir/file");
   entries.push_back(entry_of(EntryType::char_device, "null"));
   entries.back().device = makedev(1, 3);
   entries.push_back(entry_of(EntryType::block_device, "disk"));
@@ -126,7 +126,7 @@ TEST_F(Archive, SymlinkTargetsAreBytesOfAnyLength) {
 
 TEST_F(Archive, HardLinkToALongPathComesBack) {
   Entry entry = entry_of(EntryType::hard_link, "l");
-  entry.link_target = std::string(200, 'a') + "/" + std::string(200, '\xe9');
+  entry.first_name = own(std::string(200, 'a') + "/" + std::string(200, '\xe9'));
   EXPECT_EQ(journey(entry), entry);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 
 namespace rdcp::tree {
@@ -32,7 +33,7 @@ std::size_t open_descriptors() {
 // A path that stops at no directory: the error's code, and the path it names.
 void expect_error(DirectoryCache& directories, const std::string& path, int code,
                   const std::string& subject) {
-  const auto opened = directories.open(path);
+  const auto opened = directories.open(own(path));
   ASSERT_FALSE(opened.ok()) << path;
   EXPECT_EQ(opened.error().code, code) << opened.error().message();
   EXPECT_EQ(opened.error().subject, subject);
@@ -46,11 +47,11 @@ class DirectoryCacheTest : public testing::Test {
 };
 
 TEST_F(DirectoryCacheTest, EmptyPathIsTheRoot) {
-  EXPECT_EQ(directories_.open("").value(), root_.fd());
+  EXPECT_EQ(directories_.open(own("")).value(), root_.fd());
 }
 
 TEST_F(DirectoryCacheTest, MissingParentsAreMadeForTheirOwnerOnly) {
-  const auto opened = directories_.open("a/b/c");
+  const auto opened = directories_.open(own("a/b/c"));
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   EXPECT_EQ(inode_of(*opened), status_of(root_ / "a/b/c").st_ino);
   for (const char* made : {"a", "a/b", "a/b/c"})
@@ -60,14 +61,14 @@ TEST_F(DirectoryCacheTest, MissingParentsAreMadeForTheirOwnerOnly) {
 TEST_F(DirectoryCacheTest, ExistingDirectoryIsOpenedAsItIs) {
   fs::create_directories(root_ / "a/b");
   ASSERT_EQ(::chmod((root_ / "a/b").c_str(), 0755), 0);
-  ASSERT_TRUE(directories_.open("a/b").ok());
+  ASSERT_TRUE(directories_.open(own("a/b")).ok());
   EXPECT_EQ(status_of(root_ / "a/b").st_mode & 07777, 0755u);
 }
 
 TEST_F(DirectoryCacheTest, OpensOneDirectoryOnce) {
-  const int first = directories_.open("a").value();
-  ASSERT_TRUE(directories_.open("b").ok());
-  EXPECT_EQ(directories_.open("a").value(), first);
+  const int first = directories_.open(own("a")).value();
+  ASSERT_TRUE(directories_.open(own("b")).ok());
+  EXPECT_EQ(directories_.open(own("a")).value(), first);
 }
 
 TEST_F(DirectoryCacheTest, FileOnTheWayIsNamed) {
@@ -95,14 +96,11 @@ TEST_F(DirectoryCacheTest, DanglingSymlinkIsNotFilledIn) {
   EXPECT_THAT(names_in(outside_.path()), IsEmpty());
 }
 
-TEST_F(DirectoryCacheTest, UnsafePathsAreProtocolErrors) {
+// The guard lets no such path through (AdmittedNames); this is what would become of one.
+TEST_F(DirectoryCacheTest, NoPathLeadsOutOfTheRoot) {
   fs::create_directory(root_ / "a");
-  using namespace std::string_literals;
-  for (const std::string& path :
-       {".."s, "../x"s, "a/.."s, "a/../b"s, "a/../../x"s, "."s, "./b"s, "/etc"s, "a//b"s, "b/"s, "b\0c"s}) {
-    const auto opened = directories_.open(path);
-    ASSERT_FALSE(opened.ok()) << path;
-    EXPECT_EQ(opened.error().kind, io::ErrorKind::protocol) << path;
+  for (const char* path : {"..", "../x", "a/..", "a/../b", "a/../../x", "/etc"}) {
+    EXPECT_FALSE(directories_.open(own(path)).ok()) << path;
   }
   EXPECT_THAT(names_in(root_.path()), ElementsAre("a"));
 }
@@ -111,24 +109,24 @@ TEST_F(DirectoryCacheTest, PathsMayBeLongerThanPathMax) {
   std::string path;
   for (int level = 0; level < 40; ++level) path += std::string(level == 0 ? "" : "/") + std::string(200, 'd');
   ASSERT_GT(path.size(), std::size_t{PATH_MAX});
-  const auto made = directories_.open(path);
+  const auto made = directories_.open(own(path));
   ASSERT_TRUE(made.ok()) << made.error().message();
   const ino_t inode = inode_of(*made);
-  EXPECT_EQ(inode_of(DirectoryCache(root_.fd()).open(path).value()), inode);
-  EXPECT_TRUE(directories_.open(path + "/next").ok());
+  EXPECT_EQ(inode_of(DirectoryCache(root_.fd()).open(own(path)).value()), inode);
+  EXPECT_TRUE(directories_.open(own(path + "/next")).ok());
 }
 
 TEST_F(DirectoryCacheTest, ComponentsMayBeAsLongAsTheKernelTakes) {
-  EXPECT_TRUE(directories_.open(std::string(255, 'n') + "/" + std::string(255, 'm')).ok());
+  EXPECT_TRUE(directories_.open(own(std::string(255, 'n') + "/" + std::string(255, 'm'))).ok());
   expect_error(directories_, "a/" + std::string(256, 'n') + "/b", ENAMETOOLONG, "a/" + std::string(256, 'n'));
 }
 
 TEST_F(DirectoryCacheTest, KeptDirectoryStaysThatInodeWhenItsNameBecomesASymlink) {
-  const ino_t inode = inode_of(directories_.open("a").value());
+  const ino_t inode = inode_of(directories_.open(own("a")).value());
   fs::rename(root_ / "a", root_ / "moved");
   fs::create_directory_symlink(outside_.path(), root_ / "a");
-  EXPECT_EQ(inode_of(directories_.open("a").value()), inode);
-  ASSERT_TRUE(directories_.open("a/b").ok());
+  EXPECT_EQ(inode_of(directories_.open(own("a")).value()), inode);
+  ASSERT_TRUE(directories_.open(own("a/b")).ok());
   EXPECT_THAT(names_in(root_ / "moved"), ElementsAre("b"));
 
   directories_.clear();
@@ -137,16 +135,16 @@ TEST_F(DirectoryCacheTest, KeptDirectoryStaysThatInodeWhenItsNameBecomesASymlink
 }
 
 TEST_F(DirectoryCacheTest, RemovedDirectoryIsMadeAnew) {
-  ASSERT_TRUE(directories_.open("a").ok());
+  ASSERT_TRUE(directories_.open(own("a")).ok());
   fs::remove(root_ / "a");
-  ASSERT_TRUE(directories_.open("a/b").ok());
+  ASSERT_TRUE(directories_.open(own("a/b")).ok());
   EXPECT_TRUE(fs::is_directory(root_ / "a/b"));
 }
 
 TEST_F(DirectoryCacheTest, KeepsABoundedNumberOpen) {
   const std::size_t before = open_descriptors();
   for (std::size_t i = 0; i < DirectoryCache::kCached + 20; ++i)
-    ASSERT_TRUE(directories_.open(std::to_string(i)).ok());
+    ASSERT_TRUE(directories_.open(own(std::to_string(i))).ok());
   EXPECT_EQ(open_descriptors(), before + DirectoryCache::kCached);
   directories_.clear();
   EXPECT_EQ(open_descriptors(), before);
@@ -158,7 +156,7 @@ TEST_F(DirectoryCacheTest, GivesBackDescriptorsWhenTheyRunOut) {
   const rlimit low{open_descriptors() + 20, limit.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   int failed = 0;
-  for (int i = 0; i < 60; ++i) failed += directories_.open(std::to_string(i) + "/x").ok() ? 0 : 1;
+  for (int i = 0; i < 60; ++i) failed += directories_.open(own(std::to_string(i) + "/x")).ok() ? 0 : 1;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   EXPECT_EQ(failed, 0);
 }
@@ -169,7 +167,7 @@ TEST_F(DirectoryCacheTest, OwnDirectoriesWithoutRightsAreEntered) {
   for (const auto& [name, mode] :
        {std::pair{"read_only", 0555}, {"closed", 0000}, {"not_searchable", 0644}}) {
     ASSERT_EQ(::mkdir((root_ / name).c_str(), static_cast<mode_t>(mode)), 0);
-    const auto opened = directories_.open(std::string(name) + "/b");
+    const auto opened = directories_.open(own(std::string(name) + "/b"));
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     EXPECT_EQ(status_of(root_ / name).st_mode & 07777, static_cast<mode_t>(mode) | 0700u) << name;
   }
@@ -188,7 +186,7 @@ TEST_F(DirectoryCacheTest, WorkersMayMakeTheSamePathAtOnce) {
   std::atomic<int> failed = 0;
   const auto work = [&] {
     DirectoryCache mine(root_.fd());
-    for (int i = 0; i < 50; ++i) failed += mine.open(std::to_string(i) + "/a/b/c").ok() ? 0 : 1;
+    for (int i = 0; i < 50; ++i) failed += mine.open(own(std::to_string(i) + "/a/b/c")).ok() ? 0 : 1;
   };
   std::thread other(work);
   work();

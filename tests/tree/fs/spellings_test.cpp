@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "tests/tree/copy/copy_fixture.h"
+#include "tests/tree/meta/own_path.h"
 #include "tree/fs/own_names.h"
 
 namespace rdcp::tree {
@@ -99,10 +100,10 @@ TEST_F(SpellingsTest, ADirectoryThatFoldsCaseIsRecognized) {
   for (const std::string& own_name : {std::string(), marker}) {
     Spellings spellings;
     spellings.begin(folding.get(), own_name);
-    EXPECT_TRUE(spellings.claim("a/b", "a/b").ok());
-    EXPECT_TRUE(spellings.claim("a/b", "a/b").ok());
-    EXPECT_FALSE(spellings.claim("a/B", "a/B").ok());
-    EXPECT_FALSE(spellings.claim("A/c", "A/c").ok());
+    EXPECT_TRUE(spellings.claim(own("a/b"), "a/b").ok());
+    EXPECT_TRUE(spellings.claim(own("a/b"), "a/b").ok());
+    EXPECT_FALSE(spellings.claim(own("a/B"), "a/B").ok());
+    EXPECT_FALSE(spellings.claim(own("A/c"), "A/c").ok());
   }
 }
 

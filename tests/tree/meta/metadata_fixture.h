@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tests/tree/meta/own_path.h"
 #include "tree/meta/acl.h"
 #include "tree/meta/metadata.h"
 
@@ -38,7 +39,7 @@ class Metadata : public testing::Test {
   Metadata() {
     std::string name = testing::TempDir() + "rdcp-metadata-XXXXXX";
     directory_ = ::mkdtemp(name.data());
-    entry_.path = "entry";
+    entry_.path = own("entry");
     entry_.mode = 0640;
     entry_.uid = ::geteuid();
     entry_.gid = ::getegid();

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 
 namespace rdcp::tree {
@@ -39,7 +40,7 @@ class ComparerTest : public testing::Test {
   static Question question(EntryType type, const std::string& path, std::uint64_t size = 0) {
     Question question;
     question.entry.type = type;
-    question.entry.path = path;
+    question.entry.path = own(path);
     question.entry.mode = type == EntryType::directory ? 0755 : 0644;
     question.entry.uid = ::geteuid();
     question.entry.gid = ::getegid();
@@ -66,7 +67,7 @@ class ComparerTest : public testing::Test {
   void expect(Verdict verdict, const Question& question) {
     const auto found = ask(question);
     ASSERT_TRUE(found.ok()) << found.error().message();
-    EXPECT_EQ(*found, verdict) << question.entry.path;
+    EXPECT_EQ(*found, verdict) << question.entry.path.text();
   }
 
   ScratchDirectory root;
@@ -185,12 +186,12 @@ TEST_F(ComparerTest, AHardLinkIsEqualToItsOtherName) {
   fs::create_hard_link(root / "f", root / "g");
   put("h", "abc");
   Question asked = question(EntryType::hard_link, "g");
-  asked.entry.link_target = "f";
+  asked.entry.first_name = own("f");
   expect(Verdict::equal, asked);
-  asked.entry.path = "h";
+  asked.entry.path = own("h");
   expect(Verdict::different, asked);
   // Its first name gets another inode, so the link has to follow.
-  asked.entry.path = "g";
+  asked.entry.path = own("g");
   asked.first_changes = true;
   expect(Verdict::different, asked);
 }

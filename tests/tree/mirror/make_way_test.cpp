@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 
 namespace rdcp::tree {
@@ -32,8 +33,9 @@ class MakeWayTest : public testing::TestWithParam<Exchange> {
     sync.enabled = sync.mirror = sync.force = true;
     return sync;
   }
+  const EntryPath path_ = own("a");
   io::Result<void> replace(const std::function<io::Result<void>(const std::string&)>& publish) {
-    return replace_directory(gate_, {scratch_.fd(), "a", "a", "ROOT/a"}, publish, GetParam());
+    return replace_directory(gate_, {scratch_.fd(), "a", path_, "ROOT/a"}, publish, GetParam());
   }
   io::Result<void> publish(const std::string& name) {
     write_file(scratch_ / name, "new");

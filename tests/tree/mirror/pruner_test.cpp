@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tests/tree/heard.h"
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/select/filter_parser.h"
 
@@ -22,14 +23,14 @@ class PrunerTest : public testing::Test {
     pruner.emplace(root.fd(), "DST", *gate, heard.reporter);
   }
   void remove_others(const std::vector<std::string_view>& kept, const std::string& path = "") {
-    pruner->remove_others({.path = path, .parts = 1, .part = 0, .names = kept}, changes);
+    pruner->remove_others({.path = own(path), .parts = 1, .part = 0, .names = kept}, changes);
   }
   // Whether the target says that the directory has other names than these.
   bool differs(const std::string& path, const std::vector<std::string_view>& names) {
     NameSum sum;
     for (const std::string_view name : names) sum.add(name);
     net::Verdicts verdicts;
-    pruner->compare({{.path = path, .count = sum.count, .digest = sum.digest.value()}}, verdicts);
+    pruner->compare({{.path = own(path), .count = sum.count, .digest = sum.digest.value()}}, verdicts);
     return verdicts.at(0) != 0;
   }
   std::vector<std::string> told() const {
@@ -145,7 +146,7 @@ TEST_F(PrunerTest, NothingIsRemovedThroughASymlink) {
 TEST_F(PrunerTest, OnlyNamesOfThePartGo) {
   for (int i = 0; i < 20; ++i) write_file(root / std::to_string(i), "");
   start();
-  pruner->remove_others({.path = "", .parts = 2, .part = 1, .names = {}}, changes);
+  pruner->remove_others({.path = own(""), .parts = 2, .part = 1, .names = {}}, changes);
   const std::vector<std::string> left = names_in(root.path());
   EXPECT_FALSE(left.empty());
   EXPECT_LT(left.size(), 20u);

@@ -1,4 +1,5 @@
 #include "tree/pages/compare.h"
+#include "tests/tree/meta/own_path.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 Question file(const std::string& path) {
   Question question;
-  question.entry.path = path;
+  question.entry.path = own(path);
   question.entry.mode = 04755;
   question.entry.uid = 7;
   question.entry.gid = 8;
@@ -30,7 +31,11 @@ Question link(EntryType type, const std::string& path, const std::string& target
   Question question = file(path);
   question.entry.type = type;
   question.entry.size = 0;
-  question.entry.link_target = target;
+  if (type == EntryType::hard_link) {
+    question.entry.first_name = own(target);
+  } else {
+    question.entry.link_target = target;
+  }
   return question;
 }
 

@@ -1,4 +1,5 @@
 #include "tree/pages/names_page.h"
+#include "tests/tree/meta/own_path.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +23,8 @@ TEST_F(NamesPageTest, SumsComeBackAsTheyWere) {
   NameSum sum;
   sum.add("a");
   sum.add("b");
-  ASSERT_TRUE(writer.add(SummedDirectory{"", sum.count, sum.digest.value()}));
-  ASSERT_TRUE(writer.add(SummedDirectory{"d/e", 0, {}}));
+  ASSERT_TRUE(writer.add(SummedDirectory{own(""), sum.count, sum.digest.value()}));
+  ASSERT_TRUE(writer.add(SummedDirectory{own("d/e"), 0, {}}));
   const auto page = read_names_page(std::span(slot_).first(writer.finish()), AdmittedNames::all());
   ASSERT_TRUE(page.ok());
   ASSERT_EQ(page->sums.size(), 2u);
@@ -92,7 +93,7 @@ TEST_F(NamesPageTest, ANameOfAnotherPartIsRefused) {
 TEST_F(NamesPageTest, EveryTruncationOfSumsIsRefused) {
   NamesWriter writer;
   writer.begin_sums(slot_);
-  ASSERT_TRUE(writer.add(SummedDirectory{"d", 3, {}}));
+  ASSERT_TRUE(writer.add(SummedDirectory{own("d"), 3, {}}));
   const auto page = std::span<const std::byte>(slot_).first(writer.finish());
   for (std::size_t length = 0; length < page.size(); ++length) {
     EXPECT_FALSE(read_names_page(page.first(length), AdmittedNames::all()).ok()) << length;

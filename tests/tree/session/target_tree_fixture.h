@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/archive/archive.h"
 #include "tree/session/target_tree.h"
@@ -21,7 +22,7 @@ inline constexpr Timestamp kTime{1'600'000'000, 123'456'789};
 inline Entry entry_of(EntryType type, std::string path, std::uint32_t mode = 0644) {
   Entry entry;
   entry.type = type;
-  entry.path = std::move(path);
+  entry.path = own(std::move(path));
   entry.mode = mode;
   entry.uid = ::geteuid();
   entry.gid = ::getegid();
@@ -35,9 +36,9 @@ inline Entry symlink_of(std::string path, std::string link_target) {
   return entry;
 }
 
-inline Entry hard_link_of(std::string path, std::string link_target) {
+inline Entry hard_link_of(std::string path, std::string first_name) {
   Entry entry = entry_of(EntryType::hard_link, std::move(path));
-  entry.link_target = std::move(link_target);
+  entry.first_name = own(std::move(first_name));
   return entry;
 }
 

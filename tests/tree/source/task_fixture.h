@@ -120,7 +120,7 @@ struct TaskTest : testing::Test {
     for (;;) {
       const auto more = reader.next(entry);
       if (!more || !*more) break;
-      std::string& content = found[entry.path];
+      std::string& content = found[entry.path.text()];
       for (;;) {
         const auto block = reader.next_block();
         if (!block || !*block) break;

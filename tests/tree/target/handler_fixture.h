@@ -14,6 +14,7 @@
 #include "net/stream/memory_stream.h"
 #include "tests/io/run_task.h"
 #include "tests/tree/heard.h"
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 #include "tree/archive/archive.h"
 #include "tree/session/target_context.h"
@@ -74,7 +75,7 @@ class HandlerTest : public testing::Test {
   static Entry file_entry(const std::string& path, std::uint64_t size = 0) {
     Entry entry;
     entry.type = EntryType::file;
-    entry.path = path;
+    entry.path = own(path);
     entry.mode = 0644;
     entry.uid = ::geteuid();
     entry.gid = ::getegid();
@@ -85,7 +86,7 @@ class HandlerTest : public testing::Test {
   static Entry link_entry(const std::string& path, const std::string& to) {
     Entry entry = file_entry(path);
     entry.type = EntryType::hard_link;
-    entry.link_target = to;
+    entry.first_name = own(to);
     return entry;
   }
 
