@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
+
 #include "cli/copy/coordinator.h"
 #include "cli/copy/copy_sums.h"
 #include "cli/inspect/check.h"
@@ -36,9 +38,9 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
     rdcp::cli::Options part = options;
     part.sources.assign(begin, end);
     part.into_directory = options.sources.size() > 1;
-    rdcp::cli::Coordinator coordinator(part, signal_fd);
-    if (sums.wanted()) coordinator.hear_sums([&](const rdcp::tree::SumLine& line) { sums.add(line); });
-    worst = std::max(worst, coordinator.run());
+    rdcp::cli::CopyRequest request = rdcp::cli::request_of(part);
+    if (sums.wanted()) request.hear_sum = [&](const rdcp::tree::SumLine& line) { sums.add(line); };
+    worst = std::max(worst, rdcp::cli::Coordinator(std::move(request), signal_fd).run());
     begin = end;
   }
   return worst;
@@ -46,7 +48,7 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
 
 // Copies, and writes the lists of digests, unless the copy did not come to its end.
 int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask) {
-  auto sums = rdcp::cli::CopySums::open(options, umask);
+  auto sums = rdcp::cli::CopySums::open(options.manifest_file, options.sums_file, umask);
   int status = sums ? copy_all(options, signal_fd, *sums) : rdcp::cli::kExitFiles;
   auto listed = sums ? rdcp::io::Result<void>() : sums.error();
   if (sums && status <= rdcp::cli::kExitFiles) listed = sums->finish();

@@ -10,6 +10,8 @@
 namespace rdcp::io {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kLookEvery_ms = 100;
 
 // Waits for a descriptor, and calls wait.before() only the first time.
@@ -17,20 +19,25 @@ class Waiting {
  public:
   explicit Waiting(const WriteWait& wait) : wait_(wait) {}
 
-  // Returns true if something can be written, or if the next write will say what is wrong. Returns false if
-  // give_up() said so.
-  bool until_writable(int fd) {
+  // Returns 0 if something can be written, or if the next write will say what is wrong; else the errno value
+  // that write_all() returns.
+  int until_writable(int fd) {
     pollfd full{fd, POLLOUT, 0};
-    if (::poll(&full, 1, 0) != 0) return true;
+    if (::poll(&full, 1, 0) != 0) return 0;
     if (wait_.before && !told_) wait_.before();
     told_ = true;
-    while (::poll(&full, 1, wait_.give_up ? kLookEvery_ms : -1) <= 0) {
-      if (wait_.give_up && wait_.give_up()) return false;
+    const auto begun = Clock::now();
+    const int look_every_ms = wait_.give_up ? kLookEvery_ms : wait_.limit ? limit_ms() : -1;
+    while (::poll(&full, 1, look_every_ms) <= 0) {
+      if (wait_.give_up && wait_.give_up()) return ECANCELED;
+      if (wait_.limit && Clock::now() - begun >= *wait_.limit) return ETIMEDOUT;
     }
-    return true;
+    return 0;
   }
 
  private:
+  int limit_ms() const { return static_cast<int>(std::clamp<long>(wait_.limit->count(), 1, kLookEvery_ms)); }
+
   const WriteWait& wait_;
   bool told_ = false;
 };
@@ -40,16 +47,18 @@ class Waiting {
 // A caller that wants to know of a wait must not block in write(2), so each write is at most PIPE_BUF bytes,
 // for which POLLOUT promises room (pipe(7)).
 int write_all(int fd, std::string_view bytes, const WriteWait& wait) {
-  const bool looks_first = wait.before || wait.give_up;
+  const bool looks_first = wait.before || wait.give_up || wait.limit;
   Waiting waiting(wait);
   while (!bytes.empty()) {
-    if (looks_first && !waiting.until_writable(fd)) return ECANCELED;
+    if (looks_first) {
+      if (const int code = waiting.until_writable(fd); code != 0) return code;
+    }
     const std::size_t part = looks_first ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
     const ssize_t n = ::write(fd, bytes.data(), part);
     if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
-      if (!waiting.until_writable(fd)) return ECANCELED;
+      if (const int code = waiting.until_writable(fd); code != 0) return code;
     } else if (errno != EINTR) {
       return errno;
     }

@@ -99,5 +99,21 @@ TEST(ReadSome, WaitsForSomethingToRead) {
   EXPECT_EQ(byte, 'z');
 }
 
+TEST(WriteAll, ADescriptorThatAcceptsNothingIsGivenUpAtTheLimit) {
+  FullPipe pipe;
+  EXPECT_EQ(write_all(pipe.write.get(), "y", {.limit = std::chrono::milliseconds(1)}), ETIMEDOUT);
+}
+
+TEST(WriteAll, TheLimitIsForEachWaitAndNotForAllOfTheText) {
+  FullPipe pipe;
+  const auto before = static_cast<std::size_t>(::fcntl(pipe.write.get(), F_GETPIPE_SZ));
+  const std::string text(300'000, 'y');
+  std::size_t got = 0;
+  std::thread reader([&] { got = pipe.drain(before + text.size()); });
+  EXPECT_EQ(write_all(pipe.write.get(), text, {.limit = std::chrono::seconds(60)}), 0);
+  reader.join();
+  EXPECT_EQ(got, before + text.size());
+}
+
 }  // namespace
 }  // namespace rdcp::io

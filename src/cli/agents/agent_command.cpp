@@ -7,15 +7,15 @@
 namespace rdcp::cli {
 namespace {
 
-void append_ssh_options(const Options& options, std::vector<std::string>& command) {
+void append_ssh_options(const RemoteShell& shell, std::vector<std::string>& command) {
   const auto append = [&](const char* option, const std::string& value) {
     command.emplace_back(option);
     command.push_back(value);
   };
-  if (options.ssh_port != 0) append("-p", std::to_string(options.ssh_port));
-  for (const std::string& file : options.identity_files) append("-i", file);
-  if (!options.ssh_config.empty()) append("-F", options.ssh_config);
-  for (const std::string& option : options.ssh_options) append("-o", option);
+  if (shell.ssh_port != 0) append("-p", std::to_string(shell.ssh_port));
+  for (const std::string& file : shell.identity_files) append("-i", file);
+  if (!shell.ssh_config.empty()) append("-F", shell.ssh_config);
+  for (const std::string& option : shell.ssh_options) append("-o", option);
 }
 
 }  // namespace
@@ -33,19 +33,19 @@ std::string quote_rdcp_path(std::string_view rdcp_path) {
   return shell_quote(rdcp_path);
 }
 
-std::vector<std::string> agent_command(const Options& options, const Location& location) {
-  assert(location.kind == Location::Kind::remote && !options.rsh.empty());
-  const std::string program = quote_rdcp_path(options.rdcp_path);
-  std::vector<std::string> command{options.rsh.front()};
-  if (runs_ssh(options)) {
+std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location) {
+  assert(location.kind == Location::Kind::remote && !shell.rsh.empty());
+  const std::string program = quote_rdcp_path(shell.rdcp_path);
+  std::vector<std::string> command{shell.rsh.front()};
+  if (runs_ssh(shell)) {
     // These override an ssh_config that suits logins but not us. They come first, because for ssh the first
     // value counts.
     command.insert(command.end(), {"-x", "-oClearAllForwardings=yes", "-oRemoteCommand=none",
                                    "-oRequestTTY=no", "-oPermitLocalCommand=no"});
   }
-  command.insert(command.end(), options.rsh.begin() + 1, options.rsh.end());
-  if (runs_ssh(options)) {
-    append_ssh_options(options, command);
+  command.insert(command.end(), shell.rsh.begin() + 1, shell.rsh.end());
+  if (runs_ssh(shell)) {
+    append_ssh_options(shell, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
     command.insert(command.end(), {"--", location.ssh_destination(), program + " --agent"});
   } else {

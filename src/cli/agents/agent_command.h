@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/options/location.h"
-#include "cli/options/options.h"
+#include "cli/options/remote_shell.h"
 
 namespace rdcp::cli {
 
@@ -16,6 +16,6 @@ std::string quote_rdcp_path(std::string_view rdcp_path);
 
 // Returns the command that starts an agent at `location`, which must be remote: with ssh
 // `ssh OPTIONS... -- [USER@]HOST "rdcp --agent"`, with another program `CMD... [USER@]HOST rdcp --agent`.
-std::vector<std::string> agent_command(const Options& options, const Location& location);
+std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location);
 
 }  // namespace rdcp::cli

@@ -2,27 +2,25 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 namespace rdcp::cli {
 
-// A bounded list of messages, or of parts of messages. A coordinator that takes everything in each turn of
-// its loop never meets the bounds, because no more arrives in a turn than one message and what fits into one
-// read(2). Messages that nobody takes in the coordinator's mode do meet them.
+// A bounded list of messages that wait for somebody who takes them later. A user that takes everything in
+// each turn of its loop never meets the bounds, because no more arrives in a turn than one message and what
+// fits into one read(2).
 template <class Item>
 class Inbox {
  public:
   static constexpr std::size_t kBytesMax = 32 << 20;  // as they came over the wire
   static constexpr std::size_t kItemsMax = 1 << 20;
 
-  // Adds items; wire_bytes is the size of all of them together. Returns false, and adds nothing, if that
-  // would be too much.
-  bool add(std::vector<Item> items, std::size_t wire_bytes) {
-    if (wire_bytes > kBytesMax - bytes_ || items.size() > kItemsMax - items_.size()) return false;
+  // Adds an item of wire_bytes. Returns false, and does not add it, if that would be too much.
+  bool add(Item item, std::size_t wire_bytes) {
+    if (wire_bytes > kBytesMax - bytes_ || items_.size() == kItemsMax) return false;
     bytes_ += wire_bytes;
-    items_.insert(items_.end(), std::move_iterator(items.begin()), std::move_iterator(items.end()));
+    items_.push_back(std::move(item));
     return true;
   }
   bool empty() const { return items_.empty(); }

@@ -116,11 +116,11 @@ std::string first_line(std::string_view noise) {
   return "\"" + std::string(line.substr(0, kShown)) + (line.size() > kShown ? "...\"" : "\"");
 }
 
-std::string explain_status(const Options& options, int status) {
-  const std::string path = "'" + options.rdcp_path + "'";
+std::string explain_status(const RemoteShell& shell, int status) {
+  const std::string path = "'" + shell.rdcp_path + "'";
   if (status == 127) return path + " was not found there; install rdcp there or name it with --rdcp-path";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
-  if (status == 255 && runs_ssh(options)) return "ssh could not connect; it has said why above";
+  if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why above";
   if (status == 0) return path + " ended without an answer; is it rdcp?";
   if (status == 2) return path + " does not know --agent; it is not rdcp, or too old";
   if (status > 128 && status < 255) return "signal " + std::to_string(status - 128) + " ended it";
@@ -183,18 +183,18 @@ int end_agent(pid_t pid, milliseconds grace) {
   return exit_status_of(status);
 }
 
-io::Error explain_launch_failure(const Options& options, const Location& location, std::optional<int> status,
-                                 std::string_view noise) {
-  // The status of the shell or of ssh counts more than the output that a profile may have printed.
+io::Error explain_launch_failure(const RemoteShell& shell, const Location& location,
+                                 std::optional<int> status, std::string_view noise) {
+  // What the shell or ssh says by its status counts more than what a profile may have printed.
   const bool shell_says = status == 126 || status == 127 || status == 255;
   std::string why;
   if (!noise.empty() && !shell_says) {
     why = first_line(noise) + " came from there instead of rdcp's hello";
     why += status.value_or(0) == 0
                ? "; shell profiles must print nothing when no terminal is there ('ssh HOST true')"
-               : "; " + explain_status(options, *status);
+               : "; " + explain_status(shell, *status);
   } else {
-    why = status ? explain_status(options, *status) : "it does not answer";
+    why = status ? explain_status(shell, *status) : "it does not answer";
   }
   return io::plain_error(io::ErrorKind::unreachable, "start rdcp on", location.ssh_destination(), why);
 }

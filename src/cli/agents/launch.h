@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/options/location.h"
-#include "cli/options/options.h"
+#include "cli/options/remote_shell.h"
 #include "io/fd.h"
 #include "io/result.h"
 
@@ -39,7 +39,7 @@ int end_agent(pid_t pid, std::chrono::milliseconds grace = kEndGrace);
 
 // Returns an error (unreachable) that says why an agent has sent no hello. status: what wait_agent()
 // returned. noise: what came instead of a hello (a profile's greeting); its first bytes suffice.
-io::Error explain_launch_failure(const Options& options, const Location& location, std::optional<int> status,
-                                 std::string_view noise);
+io::Error explain_launch_failure(const RemoteShell& shell, const Location& location,
+                                 std::optional<int> status, std::string_view noise);
 
 }  // namespace rdcp::cli

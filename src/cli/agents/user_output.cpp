@@ -9,13 +9,13 @@ namespace {
 // Waits for the reader of one text.
 class WaitForReader {
  public:
-  explicit WaitForReader(const std::vector<AgentLink*>& links) : links_(links) {}
+  explicit WaitForReader(const std::vector<AgentSession*>& sessions) : sessions_(sessions) {}
   WaitForReader(const WaitForReader&) = delete;
   WaitForReader& operator=(const WaitForReader&) = delete;
   // Agents that were not read from during the wait do not count as silent.
   ~WaitForReader() {
-    for (AgentLink* link : links_) {
-      if (waited_ && link != nullptr) link->heard = std::chrono::steady_clock::now();
+    for (AgentSession* session : sessions_) {
+      if (waited_) session->excuse_silence();
     }
   }
 
@@ -27,24 +27,24 @@ class WaitForReader {
  private:
   void tell_agents() {
     waited_ = true;
-    for (AgentLink* link : links_) {
-      if (link != nullptr && !link->gone) link->tell(tree::Suspend());
+    for (AgentSession* session : sessions_) {
+      if (!session->gone()) session->tell(tree::Suspend());
     }
   }
 
-  const std::vector<AgentLink*>& links_;
+  const std::vector<AgentSession*>& sessions_;
   bool waited_ = false;
 };
 
 }  // namespace
 
-io::Result<void> print_out(std::string_view text, const std::vector<AgentLink*>& links) {
-  WaitForReader wait(links);
+io::Result<void> print_out(std::string_view text, const std::vector<AgentSession*>& sessions) {
+  WaitForReader wait(sessions);
   return write_to_stdout(text, wait.how(false));
 }
 
-void print_error(std::string_view text, const std::vector<AgentLink*>& links, bool hurried) {
-  WaitForReader wait(links);
+void print_error(std::string_view text, const std::vector<AgentSession*>& sessions, bool hurried) {
+  WaitForReader wait(sessions);
   write_to_stderr(text, wait.how(hurried));
 }
 

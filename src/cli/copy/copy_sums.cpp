@@ -4,11 +4,12 @@
 
 namespace rdcp::cli {
 
-io::Result<CopySums> CopySums::open(const Options& options, mode_t umask) {
+io::Result<CopySums> CopySums::open(const std::string& manifest_path, const std::string& sums_path,
+                                    mode_t umask) {
   using tree::SumForm;
   CopySums sums;
-  const std::pair<const std::string&, SumForm> files[] = {{options.manifest_file, SumForm::manifest},
-                                                          {options.sums_file, SumForm::xxhsum}};
+  const std::pair<const std::string&, SumForm> files[] = {{manifest_path, SumForm::manifest},
+                                                          {sums_path, SumForm::xxhsum}};
   for (const auto& [path, form] : files) {
     if (path.empty()) continue;
     auto writer = tree::SumWriter::open(path, form, 0666 & ~umask);

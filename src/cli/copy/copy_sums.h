@@ -4,9 +4,9 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "cli/options/options.h"
 #include "io/result.h"
 #include "tree/check/sum_file.h"
 
@@ -14,8 +14,9 @@ namespace rdcp::cli {
 
 class CopySums {
  public:
-  // Opens the lists that the options ask for. umask: the user's, for the modes of the lists.
-  static io::Result<CopySums> open(const Options& options, mode_t umask);
+  // Opens the lists. An empty path stands for none. umask: the user's, for the modes of the lists.
+  static io::Result<CopySums> open(const std::string& manifest_path, const std::string& sums_path,
+                                   mode_t umask);
   bool wanted() const { return !writers_.empty(); }
   // Adds a line to each list. Errors are returned by finish().
   void add(const tree::SumLine& line);

@@ -20,7 +20,7 @@ int run_check(const Options& options, int signal_fd) {
   const auto begun = std::chrono::steady_clock::now();
   CheckParty party(options, signal_fd);
   Differences differences(options.json,
-                          [&](std::string_view lines) { return print_out(lines, party.all_links()); });
+                          [&](std::string_view lines) { return print_out(lines, party.sessions()); });
   CheckCounts counts;
   const bool with_list = !options.manifest_file.empty() || !options.sums_file.empty();
   const bool whole = with_list ? ListCheck(options, party, differences, counts).run()

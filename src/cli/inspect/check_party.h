@@ -1,7 +1,6 @@
-// The agents of a check, and the loop that receives what they say.
+// The agents of a check, and what is asked of them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -9,7 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "cli/agents/agent_link.h"
+#include "cli/agents/inbox.h"
+#include "cli/agents/session_loop.h"
 #include "cli/agents/user_output.h"
 #include "cli/options/options.h"
 #include "tree/messages/check_job.h"
@@ -17,17 +17,16 @@
 namespace rdcp::cli {
 
 // Has one agent for each tree that is checked. Not thread-safe.
-class CheckParty {
+class CheckParty final : public SessionUser {
  public:
   // signal_fd: as for Coordinator.
   CheckParty(const Options& options, int signal_fd);
-  ~CheckParty();
+  ~CheckParty() override;
 
   // Starts an agent at each place, and waits until all have said hello. Returns false if the check is over;
   // see status().
   bool start(const std::vector<Location>& places);
-  std::size_t size() const { return links_.size(); }
-  AgentLink& link(std::size_t which) { return *links_[which]; }
+  AgentSession& session(std::size_t which) { return *agents_[which].session; }
   // Tells an agent which tree to list, and asks for the first pages of the list. job: further settings.
   void look_at(std::size_t which, const std::string& path, tree::ListJob job = {});
 
@@ -48,13 +47,17 @@ class CheckParty {
   // status().
   bool turn();
   // Prints a line on standard error.
-  void print(std::string_view text) { print_error(text, all_links(), over_); }
+  void print(std::string_view text) { print_error(text, sessions(), over_); }
   // All agents, for print_out().
-  std::vector<AgentLink*> all_links() const;
+  const std::vector<AgentSession*>& sessions() const { return loop_.sessions(); }
   // Prints the error and ends the check.
-  void fail(const io::Error& error);
+  void fail(const io::Error& error) override;
   void raise(int status) { status_ = std::max(status_, status); }
   int status() const { return status_; }
+
+  void hear_problem(AgentSession& session, const tree::Problem& problem) override;
+  void lose(AgentSession& session, const io::Error& error) override { fail(session.explain(error)); }
+  void end_by_signal(int signal) override;
 
   static constexpr std::uint32_t kPages = 8;  // pages of a list that are under way at a time
 
@@ -68,30 +71,28 @@ class CheckParty {
   // holds, so no write here ever waits for an agent that waits for us.
   static constexpr std::size_t kTextUnderWay = 24 << 10;
   static constexpr std::size_t kAsksMax = 256;
-  struct Way {
-    std::deque<std::uint32_t> waiting;  // ids of asks that are not sent yet
+  struct Agent {
+    std::unique_ptr<AgentSession> session;
+    std::deque<std::uint32_t> waiting = {};  // ids of asks that are not sent yet
     std::size_t under_way = 0;
     std::size_t text = 0;
     std::uint32_t job = 0;
+    Inbox<tree::Listed> pages = {};  // not taken yet
   };
 
+  bool add(const Location& place);
+  void end() { over_ = true, loop_.end(); }
   void send_waiting();
-  bool take_told(std::size_t which);
-  void take_signal();
-  bool hear(std::size_t which, bool readable);
-  void send_beats();
+  void take_told(std::size_t which, tree::SumTold& told);
 
   const Options& options_;
-  const int signal_fd_;
-  const bool has_terminal_;
-  std::vector<std::unique_ptr<AgentLink>> links_;
-  std::vector<Way> ways_;
+  SessionLoop loop_;
+  std::deque<Agent> agents_;
   tree::SumAsk gathered_;
   std::vector<Answer> gathered_answers_;
   std::uint64_t gathered_bytes_ = 0;
   std::map<std::uint32_t, Ask> asks_;
   std::uint32_t next_id_ = 1;
-  std::chrono::steady_clock::time_point next_beat_;
   int status_ = 0;
   bool over_ = false;
 };

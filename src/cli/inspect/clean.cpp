@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/agents/visit.h"
+#include "cli/inspect/inquiry.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/human.h"
 #include "cli/text/report.h"
+#include "tree/messages/clean_job.h"
 
 namespace rdcp::cli {
 namespace {
@@ -44,64 +45,66 @@ std::string line_of(const tree::Leftover& leftover) {
 // Asks one agent to clean a directory.
 class Cleaning {
  public:
-  Cleaning(const Options& options, int signal_fd) : options_(options), visit_(options, signal_fd, "clean") {}
+  Cleaning(const Options& options, int signal_fd) : options_(options), inquiry_(signal_fd, "clean") {}
   int run();
 
  private:
   io::Result<void> ask();
-  io::Result<void> take_words();
+  void print(const tree::Leftovers& leftovers);
 
   const Options& options_;
-  Visit visit_;
+  Inquiry inquiry_;
   bool asked_ = false;
+  bool cleaned_ = false;  // the last leftovers have come
   bool told_unlocked_ = false;
   int status_ = kExitOk;
 };
 
 int Cleaning::run() {
+  inquiry_.on_problem([this](const tree::Problem& problem) {
+    inquiry_.print_problem("rdcp: " + problem.text + "\n");
+    status_ = std::max(status_, exit_status(problem.kind));
+  });
   const io::Result<void> asked = ask();
-  if (visit_.signal() != 0) {
-    status_ = kExitSignalBase + visit_.signal();
+  if (inquiry_.signal() != 0) {
+    status_ = kExitSignalBase + inquiry_.signal();
   } else if (!asked) {
-    visit_.print(error_line(asked.error()));
+    inquiry_.print_problem(error_line(asked.error()));
     status_ = exit_status(asked.error().kind);
   }
-  visit_.end(asked.ok());
+  inquiry_.end(asked.ok());
   return status_;
 }
 
 io::Result<void> Cleaning::ask() {
-  auto link = is_remote(options_.clean_directory)
-                  ? AgentLink::start_remote(options_, options_.clean_directory)
-                  : AgentLink::start_local({});
-  if (!link) return link.error();
-  visit_.begin(std::move(*link));
-  while (!visit_.link().cleaned) {
-    if (visit_.link().hello && !std::exchange(asked_, true)) {
-      visit_.link().tell(
-          tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run});
+  auto started = is_remote(options_.clean_directory)
+                     ? AgentSession::start_remote(options_.shell, options_.clean_directory)
+                     : AgentSession::start_local({});
+  if (!started) return started.error();
+  AgentSession& agent = inquiry_.add(std::move(*started));
+  agent.on<tree::Leftovers>([this](const tree::Leftovers& leftovers) {
+    print(leftovers);
+    cleaned_ = leftovers.last;
+  });
+  return inquiry_.wait_until([&] {
+    if (agent.hello() && !std::exchange(asked_, true)) {
+      agent.tell(tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run});
     }
-    if (auto turned = visit_.turn(); !turned) return turned;
-    if (auto taken = take_words(); !taken) return taken;
-  }
-  return {};
+    return cleaned_;
+  });
 }
 
-io::Result<void> Cleaning::take_words() {
-  for (const tree::Problem& problem : visit_.link().problems.take()) {
-    visit_.print("rdcp: " + problem.text + "\n");
-    status_ = std::max(status_, exit_status(problem.kind));
-  }
+void Cleaning::print(const tree::Leftovers& leftovers) {
   std::string lines;
-  for (const tree::Leftover& leftover : visit_.link().leftovers.take()) {
+  for (const tree::Leftover& leftover : leftovers.found) {
     if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
-      visit_.print("rdcp: warning: " + options_.clean_directory.path +
-                   ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run still uses "
-                   "what was found\n");
+      inquiry_.print_problem(
+          "rdcp: warning: " + options_.clean_directory.path +
+          ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run still uses what was found\n");
     }
     if (!options_.quiet) lines += line_of(leftover);
   }
-  return print_out(lines, {&visit_.link()});
+  if (const auto printed = inquiry_.print(lines); !printed) inquiry_.fail(printed.error());
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "cli/inspect/doctor.h"
 
-#include <poll.h>
-
-#include <functional>
+#include <optional>
 #include <utility>
 
-#include "cli/agents/visit.h"
 #include "cli/inspect/doctor_report.h"
+#include "cli/inspect/inquiry.h"
 #include "cli/inspect/measure_paths.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
@@ -24,24 +22,22 @@ using tree::Level;
 // Examines the other host.
 class OtherHost {
  public:
-  OtherHost(const Options& options, int signal_fd)
-      : options_(options), signal_fd_(signal_fd), visit_(options, signal_fd, "examine") {}
+  OtherHost(const Options& options, int signal_fd) : options_(options), inquiry_(signal_fd, "examine") {}
 
   // Asks the host for its findings, and measures the paths to it. An error is added to the findings, too.
   io::Result<void> examine();
   const std::vector<Finding>& findings() const { return findings_; }
   const std::vector<MeasuredPath>& paths() const { return paths_; }
-  int signal() const { return visit_.signal(); }  // the one that ended the visit; 0: none
+  int signal() const { return inquiry_.signal(); }  // the one that ended the inquiry; 0: none
 
  private:
   io::Result<void> ask();
-  io::Result<void> measure();
-  io::Result<void> wait_until(const std::function<bool()>& done);
-  void tell_of_rdcp();
+  io::Result<void> measure(AgentSession& there);
+  void tell_of_rdcp(const std::string& version);
 
   const Options& options_;
-  const int signal_fd_;
-  Visit visit_;
+  Inquiry inquiry_;
+  std::optional<tree::Findings> found_;  // by the agent there
   std::vector<Finding> findings_;
   std::vector<MeasuredPath> paths_;
 };
@@ -49,41 +45,39 @@ class OtherHost {
 io::Result<void> OtherHost::examine() {
   io::Result<void> asked = ask();
   if (!asked) findings_.push_back({Level::problem, "rdcp there", asked.error().message(), ""});
-  visit_.end(asked.ok());
+  inquiry_.end(asked.ok());
   return asked;
 }
 
 io::Result<void> OtherHost::ask() {
-  auto link = AgentLink::start_remote(options_, *options_.doctor_host);
-  if (!link) return link.error();
-  visit_.begin(std::move(*link));
-  auto greeted = wait_until([this] { return visit_.link().hello.has_value(); });
+  auto started = AgentSession::start_remote(options_.shell, *options_.doctor_host);
+  if (!started) return started.error();
+  AgentSession& there = inquiry_.add(std::move(*started));
+  there.on<tree::Findings>([this](tree::Findings& said) { found_ = std::move(said); });
+  auto greeted = inquiry_.wait_until([&] { return there.hello().has_value(); });
   if (!greeted) return greeted;
-  tell_of_rdcp();
-  visit_.link().tell(tree::Examine());  // an agent that is gone shows when it is read from
-  auto examined = wait_until([this] { return visit_.link().findings.has_value(); });
+  tell_of_rdcp(there.hello()->program_version);
+  there.tell(tree::Examine());  // an agent that is gone shows when it is read from
+  auto examined = inquiry_.wait_until([&] { return found_.has_value(); });
   if (!examined) return examined;
-  const std::vector<Finding>& found = visit_.link().findings->findings;
-  findings_.insert(findings_.end(), found.begin(), found.end());
-  return measure();
+  findings_.insert(findings_.end(), found_->findings.begin(), found_->findings.end());
+  return measure(there);
 }
 
 // Measures the paths to the host, from an agent in this process.
-io::Result<void> OtherHost::measure() {
-  auto here = AgentLink::start_local({});
-  if (!here) return here.error();
-  while (!(*here)->hello) {
-    if (auto received = (*here)->receive(); !received) return received;
-  }
-  paths_ = measure_paths(options_, **here, visit_.link(), signal_fd_);
-  (*here)->tell(tree::Finish());
-  pollfd signalled{signal_fd_, POLLIN, 0};
-  return ::poll(&signalled, 1, 0) == 1 ? visit_.take_signal() : io::Result<void>();
+io::Result<void> OtherHost::measure(AgentSession& there) {
+  auto started = AgentSession::start_local({});
+  if (!started) return started.error();
+  AgentSession& here = inquiry_.add(std::move(*started));
+  auto greeted = inquiry_.wait_until([&] { return here.hello().has_value(); });
+  if (!greeted) return greeted;
+  paths_ = measure_paths(options_, inquiry_, here, there);
+  return {};
 }
 
-void OtherHost::tell_of_rdcp() {
-  findings_.push_back({Level::ok, runs_ssh(options_) ? "ssh" : options_.rsh.front(), "works", ""});
-  const std::string& version = visit_.link().hello->program_version;
+void OtherHost::tell_of_rdcp(const std::string& version) {
+  findings_.push_back(
+      {Level::ok, runs_ssh(options_.shell) ? "ssh" : options_.shell.rsh.front(), "works", ""});
   Finding rdcp{Level::ok, "rdcp there", "version " + version, ""};
   if (version != kVersion) {
     rdcp.level = Level::warning;
@@ -91,13 +85,6 @@ void OtherHost::tell_of_rdcp() {
     rdcp.advice = "install the same version on both";
   }
   findings_.push_back(std::move(rdcp));
-}
-
-io::Result<void> OtherHost::wait_until(const std::function<bool()>& done) {
-  while (!done()) {
-    if (auto turned = visit_.turn(); !turned) return turned;
-  }
-  return {};
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ bool ListCheck::find_extras() {
         if (entry.type == EntryType::directory) skipped = entry.path + "/";
       }
       if (page.over) return true;
-      party_.link(0).tell(tree::ListMore{.pages = 1});
+      party_.session(0).tell(tree::ListMore{.pages = 1});
     }
     if (!party_.turn()) return false;
   }

@@ -1,10 +1,8 @@
 #include "cli/inspect/measure_paths.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <optional>
 
 #include "cli/copy/data_path.h"
 #include "tree/messages/measure_job.h"
@@ -23,60 +21,42 @@ constexpr std::chrono::milliseconds kDuration{1000};
 constexpr std::chrono::seconds kPatience{60};  // for one transport, connecting included
 constexpr std::uint32_t kChunkBytes = 1 << 20;
 
-// Returns the first problem that an agent has reported, as an error.
-Result<void> check_problems(AgentLink& link) {
-  const std::vector<tree::Problem> problems = link.problems.take();
-  if (problems.empty()) return {};
-  const tree::Problem& problem = problems.front();
-  return io::plain_error(problem.kind, "measure at", link.name(), problem.text);
-}
+// One end of a measurement, and what it has said.
+struct End {
+  explicit End(AgentSession& session) : session(session) {
+    session.on<tree::MeasureReady>([this](const tree::MeasureReady& said) { ready = said; });
+    session.on<tree::Measured>([this](const tree::Measured& said) { measured = said; });
+  }
 
-// Receives what both agents say.
-class Conversation {
- public:
-  Conversation(AgentLink& here, AgentLink& there, int signal_fd)
-      : links_{&here, &there}, signal_fd_(signal_fd) {}
-  Result<void> wait_until(const std::function<bool()>& done);
-
- private:
-  Result<void> turn();
-
-  const std::array<AgentLink*, 2> links_;
-  const int signal_fd_;
-  Clock::time_point next_beat_{};
+  AgentSession& session;
+  std::optional<tree::MeasureReady> ready;
+  std::optional<tree::Measured> measured;
 };
 
-Result<void> Conversation::wait_until(const std::function<bool()>& done) {
-  const Clock::time_point deadline = Clock::now() + kPatience;
-  while (!done()) {
-    if (Clock::now() >= deadline) {
-      return io::plain_error(ErrorKind::connection, "measure to", links_[1]->name(), "it took too long");
-    }
-    if (auto turned = turn(); !turned) return turned;
-  }
-  return {};
-}
+// Measures between two agents.
+class Measurement {
+ public:
+  Measurement(const Options& options, Inquiry& inquiry, AgentSession& here, AgentSession& there)
+      : options_(options), inquiry_(inquiry), here_(here), there_(there) {}
+  Result<void> run(MeasuredPath& path);
+  bool agent_gone() const { return here_.session.gone() || there_.session.gone(); }
 
-Result<void> Conversation::turn() {
-  constexpr int kLookEveryMs = 500;
-  std::array<pollfd, 3> watched{pollfd{links_[0]->control().fd(), POLLIN, 0},
-                                pollfd{links_[1]->control().fd(), POLLIN, 0}, pollfd{signal_fd_, POLLIN, 0}};
-  if (::poll(watched.data(), watched.size(), kLookEveryMs) < 0 && errno != EINTR) {
-    return io::errno_error("poll", "agents", errno, ErrorKind::connection);
-  }
-  if (watched[2].revents != 0) {
-    return io::plain_error(ErrorKind::interrupted, "measure to", links_[1]->name(), "a signal came");
-  }
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (watched[i].revents != 0) {
-      if (auto received = links_[i]->receive(); !received) return received;
-    }
-    if (auto fine = check_problems(*links_[i]); !fine) return fine;
-  }
-  if (Clock::now() < next_beat_) return {};
-  next_beat_ = Clock::now() + tree::kBeatInterval;
-  for (AgentLink* link : links_) link->tell(tree::Beat());
-  return {};
+ private:
+  Result<void> wait_until(const std::function<bool()>& done);
+  DataPathWish wish_for(Transport transport) const;
+
+  const Options& options_;
+  Inquiry& inquiry_;
+  End here_;
+  End there_;
+};
+
+Result<void> Measurement::wait_until(const std::function<bool()>& done) {
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  const auto over = [&] { return Clock::now() >= deadline; };
+  auto waited = inquiry_.wait_until([&] { return done() || over(); });
+  if (!waited || done()) return waited;
+  return io::plain_error(ErrorKind::connection, "measure to", there_.session.name(), "it took too long");
 }
 
 tree::MeasureJob job_for(const Options& options, Transport transport, const net::SessionKey& key) {
@@ -87,66 +67,64 @@ tree::MeasureJob job_for(const Options& options, Transport transport, const net:
   return job;
 }
 
-DataPathWish wish_for(const Options& options, Transport transport, const AgentLink& here,
-                      const AgentLink& there) {
+DataPathWish Measurement::wish_for(Transport transport) const {
   DataPathWish wish;
   wish.transport = transport;
-  wish.via = options.via;
-  wish.streams = options.streams;
-  wish.chunk_bytes = options.chunk_bytes != 0 ? static_cast<std::uint32_t>(options.chunk_bytes) : kChunkBytes;
-  wish.cpus = std::min(here.hello->cpus, there.hello->cpus);
+  wish.via = options_.via;
+  wish.streams = options_.streams;
+  wish.chunk_bytes =
+      options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes;
+  wish.cpus = std::min(here_.session.hello()->cpus, there_.session.hello()->cpus);
   return wish;
 }
 
-Result<void> measure(const Options& options, AgentLink& here, AgentLink& there, int signal_fd,
-                     MeasuredPath& measured) {
-  Conversation conversation(here, there, signal_fd);
+Result<void> Measurement::run(MeasuredPath& path) {
   auto key = net::make_session_key();
   if (!key) return key.error();
-  tree::MeasureJob job = job_for(options, measured.transport, *key);
-  for (AgentLink* link : {&here, &there}) {
-    link->measure_ready.reset();
-    link->measured.reset();
+  tree::MeasureJob job = job_for(options_, path.transport, *key);
+  for (End* end : {&here_, &there_}) {
+    end->ready.reset();
+    end->measured.reset();
   }
-  there.tell(job);  // an agent that is gone shows when it is read from
+  there_.session.tell(job);  // an agent that is gone shows when it is read from
   job.source = true;
   job.streams.connect = tree::Connect::connect;
-  here.tell(job);
-  const auto ready = [&] { return here.measure_ready && there.measure_ready; };
-  if (auto both = conversation.wait_until(ready); !both) return both;
+  here_.session.tell(job);
+  if (auto both = wait_until([this] { return here_.ready && there_.ready; }); !both) return both;
 
-  measured.reachable =
-      measured.transport == Transport::tcp ||
-      (!here.measure_ready->reach.rdma.usable.empty() && !there.measure_ready->reach.rdma.usable.empty());
-  const auto path =
-      choose_data_path(wish_for(options, measured.transport, here, there),
-                       {here.name(), here.measure_ready->reach}, {there.name(), there.measure_ready->reach});
-  if (!path) return path.error();
-  tree::Begin begin = begin_for(*path, there.measure_ready->reach);
-  there.tell(begin);
-  here.tell(begin);
-  const auto over = [&] { return here.measured && there.measured; };
-  if (auto both = conversation.wait_until(over); !both) return both;
-  measured.bytes = here.measured->bytes;
-  measured.seconds = static_cast<double>(here.measured->nanoseconds) / 1e9;
-  measured.chunk_bytes = path->chunk_bytes;
-  measured.streams = here.measured->streams;
+  const tree::Reach& here = here_.ready->reach;
+  const tree::Reach& there = there_.ready->reach;
+  path.reachable =
+      path.transport == Transport::tcp || (!here.rdma.usable.empty() && !there.rdma.usable.empty());
+  const auto chosen = choose_data_path(wish_for(path.transport), {here_.session.name(), here},
+                                       {there_.session.name(), there});
+  if (!chosen) return chosen.error();
+  const tree::Begin begin = begin_for(*chosen, there);
+  there_.session.tell(begin);
+  here_.session.tell(begin);
+  if (auto both = wait_until([this] { return here_.measured && there_.measured; }); !both) return both;
+  path.bytes = here_.measured->bytes;
+  path.seconds = static_cast<double>(here_.measured->nanoseconds) / 1e9;
+  path.chunk_bytes = chosen->chunk_bytes;
+  path.streams = here_.measured->streams;
   return {};
 }
 
 }  // namespace
 
-std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
-                                        int signal_fd) {
+std::vector<MeasuredPath> measure_paths(const Options& options, Inquiry& inquiry, AgentSession& here,
+                                        AgentSession& there) {
   std::vector<MeasuredPath> paths;
+  inquiry.now("measure at");
+  Measurement measurement(options, inquiry, here, there);
   for (const Transport transport : {Transport::rdma, Transport::tcp}) {
     if (options.transport != Transport::automatic && options.transport != transport) continue;
     MeasuredPath& path = paths.emplace_back();
     path.transport = transport;
-    const auto measured = measure(options, here, there, signal_fd, path);
+    const auto measured = measurement.run(path);
     if (measured) continue;
     path.failure = measured.error().message();
-    if (here.gone || there.gone || measured.error().kind == ErrorKind::interrupted) break;
+    if (measurement.agent_gone() || measured.error().kind == ErrorKind::interrupted) break;
   }
   return paths;
 }

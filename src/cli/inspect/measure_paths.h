@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/agents/agent_link.h"
+#include "cli/inspect/inquiry.h"
 #include "cli/options/options.h"
+#include "io/words.h"
+#include "tree/messages/stream_wish.h"
 
 namespace rdcp::cli {
 
@@ -20,9 +22,10 @@ struct MeasuredPath {
   std::vector<io::Words> streams;  // what each stream ran over
 };
 
-// Measures between two agents that have said hello. It uses the options --streams, --chunk-size, --via,
-// --ring, and --transport (to leave one out). Ends early, with what it has, when signal_fd becomes readable.
-std::vector<MeasuredPath> measure_paths(const Options& options, AgentLink& here, AgentLink& there,
-                                        int signal_fd);
+// Measures between two agents of the inquiry, which have said hello. Of the options it uses --streams,
+// --chunk-size, --via, --ring, and --transport (to leave one out). Ends early, with what it has, if a signal
+// ends the inquiry.
+std::vector<MeasuredPath> measure_paths(const Options& options, Inquiry& inquiry, AgentSession& here,
+                                        AgentSession& there);
 
 }  // namespace rdcp::cli

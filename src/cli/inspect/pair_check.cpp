@@ -85,7 +85,7 @@ bool PairCheck::take_lists() {
     for (tree::Listed& page : party_.take_pages(i)) {
       for (ListedEntry& entry : page.entries) {
         if (!is_in_order(side, entry)) {
-          party_.fail(io::plain_error(io::ErrorKind::protocol, "talk to", party_.link(i).name(),
+          party_.fail(io::plain_error(io::ErrorKind::protocol, "talk to", party_.session(i).name(),
                                       "its list is not in order"));
           return false;
         }
@@ -94,7 +94,7 @@ bool PairCheck::take_lists() {
         side.entries.push_back(std::move(entry));
       }
       side.over = page.over;
-      if (!page.over) party_.link(i).tell(tree::ListMore{.pages = 1});
+      if (!page.over) party_.session(i).tell(tree::ListMore{.pages = 1});
     }
   }
   return true;

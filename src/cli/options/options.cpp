@@ -166,11 +166,6 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
 
 }  // namespace
 
-bool runs_ssh(const Options& options) {
-  const string& program = options.rsh.front();
-  return string_view(program).substr(program.rfind('/') + 1) == "ssh";
-}
-
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
   const bool mirror = has_word(argc, argv, "--sync");
@@ -185,7 +180,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
   line.value("-P,--port", [&](const string& word) {
-    return assign(parsed.options.ssh_port, parse_count("--port", word, 1, 65535));
+    return assign(parsed.options.shell.ssh_port, parse_count("--port", word, 1, 65535));
   });
   add_encrypt_option(line, parsed.options);
   add_compress_option(line, parsed.options);

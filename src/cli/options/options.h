@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/location.h"
+#include "cli/options/remote_shell.h"
 #include "cli/options/selection.h"
 #include "io/file.h"
 #include "io/ring.h"
@@ -67,12 +68,7 @@ struct Options {
   bool quiet = false;
   bool progress = false;  // even if stderr is not a terminal
 
-  std::vector<std::string> rsh{"ssh"};  // the program and its arguments
-  std::uint16_t ssh_port = 0;           // 0: ssh decides
-  std::vector<std::string> identity_files;
-  std::string ssh_config;  // empty: ssh decides
-  std::vector<std::string> ssh_options;
-  std::string rdcp_path = "rdcp";
+  RemoteShell shell;
 
   bool encrypt = false;
   net::Compression compress = net::kCompressOff;
@@ -87,9 +83,6 @@ struct Options {
   std::string congestion;       // empty: the system's default
   std::uint16_t data_port = 0;  // the port that the listening side listens on; 0: any
 };
-
-// True if --rsh's program is called ssh (its basename), and so takes ssh's options.
-bool runs_ssh(const Options& options);
 
 // --help and --version.
 struct HelpFlags {

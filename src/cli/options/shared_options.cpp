@@ -111,17 +111,18 @@ void add_host_options(CommandLine& line, Options& options, const char* identity_
       return Result<void>();
     };
   };
-  line.value("-e,--rsh", [&](const string& word) { return assign(options.rsh, split_words("--rsh", word)); });
-  line.values(identity_names, append(options.identity_files));
-  line.value("-F,--ssh-config", keep(options.ssh_config));
-  line.values("-o,--ssh-option", append(options.ssh_options));
-  line.value("--rdcp-path", keep(options.rdcp_path));
+  line.value("-e,--rsh",
+             [&](const string& word) { return assign(options.shell.rsh, split_words("--rsh", word)); });
+  line.values(identity_names, append(options.shell.identity_files));
+  line.value("-F,--ssh-config", keep(options.shell.ssh_config));
+  line.values("-o,--ssh-option", append(options.shell.ssh_options));
+  line.value("--rdcp-path", keep(options.shell.rdcp_path));
 }
 
 Result<void> check_host_options(const Options& options) {
-  const bool for_ssh = options.ssh_port != 0 || !options.identity_files.empty() ||
-                       !options.ssh_config.empty() || !options.ssh_options.empty();
-  if (for_ssh && !runs_ssh(options)) {
+  const bool for_ssh = options.shell.ssh_port != 0 || !options.shell.identity_files.empty() ||
+                       !options.shell.ssh_config.empty() || !options.shell.ssh_options.empty();
+  if (for_ssh && !runs_ssh(options.shell)) {
     return refuse("-P, -i, -F, -o", "these are options of ssh; write options of another command into --rsh");
   }
   return {};

@@ -16,16 +16,17 @@ PipeLink::~PipeLink() {
   }
 }
 
-io::Result<void> PipeLink::start(const Options& options, Parties parties) {
+io::Result<void> PipeLink::start(CopyRequest request) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     return io::errno_error("make", "a pipe", errno, io::ErrorKind::unreachable);
   }
   stop_read_.reset(ends[0]);
   stop_write_.reset(ends[1]);
-  parties.tell = [this](io::ErrorKind kind, const std::string& text) { take_problem(kind, text); };
-  auto thread = io::Thread::start("a stream", [this, options, parties = std::move(parties)]() mutable {
-    Coordinator coordinator(options, stop_read_.get(), std::move(parties));
+  request.view = {.quiet = true};
+  request.view.tell = [this](io::ErrorKind kind, const std::string& text) { take_problem(kind, text); };
+  auto thread = io::Thread::start("a stream", [this, request = std::move(request)]() mutable {
+    Coordinator coordinator(std::move(request), stop_read_.get());
     status_ = coordinator.run();
     outcome_ = coordinator.outcome();
     over_ = true;

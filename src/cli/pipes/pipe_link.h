@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/copy/coordinator.h"
-#include "cli/options/options.h"
+#include "cli/copy/copy_request.h"
 #include "io/descriptors.h"
 #include "io/fd.h"
 #include "io/thread.h"
@@ -28,7 +28,8 @@ class PipeLink {
   PipeLink(const PipeLink&) = delete;
   PipeLink& operator=(const PipeLink&) = delete;
 
-  io::Result<void> start(const Options& options, Parties parties);
+  // Starts the copy. Its view is set here: problems come to problem(), and nothing is printed.
+  io::Result<void> start(CopyRequest request);
   // Ends the stream, as a signal would.
   void stop();
 

@@ -77,10 +77,8 @@ Result<net::TcpListener> listen(const PipeOptions& options) {
 Result<net::ProvenSocket> wait_for_sender(net::TcpListener& listener, const net::HandshakeTerms& terms,
                                           const std::string& congestion) {
   const std::atomic<bool> never{false};
-  auto socket = listener.accept_one(terms, never, {.congestion = congestion},
-                                    [](const std::string& who) { say("refused " + who); });
-  if (socket) net::make_control_socket(socket->get());
-  return socket;
+  return listener.accept_one(terms, never, {.congestion = congestion},
+                             [](const std::string& who) { say("refused " + who); });
 }
 
 tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {

@@ -103,15 +103,6 @@ class SaltedKeys {
   std::optional<net::PipeKeys> keys_;
 };
 
-Options copy_options(const PipeOptions& options) {
-  Options copy = options.copy;
-  copy.sources = {Location{.kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = "-"}};
-  // rdrecv decides where the bytes go, so this path is only a placeholder.
-  copy.destination =
-      Location{.kind = Location::Kind::remote, .user = {}, .host = options.host, .path = "file"};
-  return copy;
-}
-
 }  // namespace
 
 int run_send(PipeOptions options) {
@@ -141,15 +132,13 @@ int run_send(PipeOptions options) {
     place.standard.input = input->get();
     place.standard.input_by_extents = true;
     if (!options.file.empty()) place.standard.input_name = options.file;
-    return AgentLink::start_local(std::move(place));
+    return AgentSession::start_local(std::move(place));
   };
   parties.start_target = [&] {
-    net::make_control_socket(socket->get());
-    return AgentLink::of_connection(std::move(socket->fd), options.host,
-                                    "rdrecv there ended unexpectedly, or the connection to it was lost",
-                                    socket->seal);
+    return AgentSession::of_connection(std::move(socket->fd), options.host, "rdrecv there ended unexpectedly, or the connection to it was lost",
+                                       socket->seal);
   };
-  return Coordinator(copy_options(options), signal_fd, std::move(parties)).run();
+  return Coordinator(stream_request(options.copy, std::move(parties)), signal_fd).run();
 }
 
 }  // namespace rdcp::cli

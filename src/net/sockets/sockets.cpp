@@ -1,11 +1,9 @@
 #include "net/sockets/sockets.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/time.h>
 
 #include <array>
 #include <cstring>
@@ -98,14 +96,6 @@ io::Result<void> set_stream_options(int socket, const std::string& congestion) {
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepEverySeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
   return set_congestion(socket, congestion);
-}
-
-// If the socket stays non-blocking, write_all() waits all the same. It also goes on waiting after the
-// time-out, which is EAGAIN, too.
-void make_control_socket(int socket) {
-  (void)::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
-  const timeval longest{.tv_sec = 25, .tv_usec = 0};
-  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
 }
 
 std::string cause_of(const io::Error& error) {

@@ -41,10 +41,6 @@ io::Result<io::Fd> open_tcp_socket(int family);
 // congestion may be empty. Errors: those of set_congestion().
 io::Result<void> set_stream_options(int socket, const std::string& congestion);
 
-// Makes a socket blocking, for a connection that carries messages. If its peer takes nothing for 25 s,
-// write(2) fails with EAGAIN.
-void make_control_socket(int socket);
-
 // Returns what an error says, without its operation and subject.
 std::string cause_of(const io::Error& error);
 

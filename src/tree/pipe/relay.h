@@ -1,12 +1,13 @@
 // Carries the control channel of one of a segment's agents through the channel of the segment itself.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "io/fd.h"
 #include "io/result.h"
 #include "tree/messages/segment_job.h"
-#include "tree/protocol/control.h"
 
 namespace rdcp::tree {
 
@@ -14,8 +15,9 @@ namespace rdcp::tree {
 // coordinator is. Not thread-safe.
 class Relay {
  public:
-  // control must outlive this.
-  Relay(ControlChannel& control, RelayChannel channel) : control_(control), channel_(channel) {}
+  // send is called with what is to go over the segment's control channel.
+  using Send = std::function<void(const RelayedBytes&)>;
+  Relay(Send send, RelayChannel channel) : send_(std::move(send)), channel_(channel) {}
 
   // Makes a socket pair, and returns the end that is for the agent or for its coordinator.
   io::Result<io::Fd> open();
@@ -29,7 +31,7 @@ class Relay {
   void close() { socket_.reset(), reading_ = false; }
 
  private:
-  ControlChannel& control_;
+  const Send send_;
   const RelayChannel channel_;
   io::Fd socket_;
   bool reading_ = false;

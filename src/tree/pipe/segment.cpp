@@ -17,6 +17,7 @@
 #include "tree/pipe/command.h"
 #include "tree/pipe/file_word.h"
 #include "tree/pipe/relay.h"
+#include "tree/protocol/control.h"
 
 namespace rdcp::tree {
 
@@ -28,7 +29,9 @@ namespace {
 // Runs one of the segment's agents in a thread of its own.
 class Side {
  public:
-  Side(ControlChannel& control, RelayChannel channel) : relay_(control, channel) {}
+  // A control channel that is gone shows when it is read from.
+  Side(ControlChannel& control, RelayChannel channel)
+      : relay_([&control](const RelayedBytes& bytes) { (void)control.send(bytes).ok(); }, channel) {}
   ~Side() { stop(); }
 
   Result<void> start(AgentConfig config) {

@@ -91,6 +91,7 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
   header.put(type);
   header.put(static_cast<std::uint32_t>(body.size()));
   std::lock_guard lock(send_mutex_);
+  if (timed_out_) return *timed_out_;
   if (!out_) return io::plain_error(ErrorKind::connection, "write to", peer_, "closed");
   std::string bytes;
   if (!greeting_sent_) bytes = kGreeting;
@@ -99,8 +100,16 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
   io::append_secret(bytes, body);
   const auto wire = sealed(std::move(bytes));
   if (!wire) return wire.error();
-  const int code = io::write_all(out_.get(), wire->view());
-  return code == 0 ? Result<void>() : io::errno_error("write to", peer_, code, ErrorKind::connection);
+  const int code = io::write_all(out_.get(), wire->view(), {.limit = send_limit_});
+  if (code == 0) return {};
+  const Error error = io::errno_error("write to", peer_, code, ErrorKind::connection);
+  if (code == ETIMEDOUT) timed_out_ = error;
+  return error;
+}
+
+void ControlChannel::limit_sends(std::chrono::milliseconds limit) {
+  std::lock_guard lock(send_mutex_);
+  send_limit_ = limit;
 }
 
 void ControlChannel::close_out() {

@@ -45,6 +45,12 @@ class ControlChannel {
     return send_raw(Message::kType, encode_fields(message));
   }
 
+  // Limits how long the peer may accept nothing while a message is written to it: send() then fails, with
+  // ETIMEDOUT, and so does each later one, because a part of a message may have been written. Without this
+  // call send() waits for ever. A coordinator sets it. An agent does not: its coordinator reads nothing while
+  // the user reads its output with a pager, and the agent notices its end by the end of the channel.
+  void limit_sends(std::chrono::milliseconds limit);
+
   // The descriptor that poll(2) must watch before receive() is called.
   int fd() const { return in_.get(); }
   // Reads what is there and returns a message, or nothing if none is complete yet. It calls read(2) at most
@@ -81,6 +87,8 @@ class ControlChannel {
   std::string peer_;
   std::mutex send_mutex_;
   bool greeting_sent_ = false;
+  std::optional<std::chrono::milliseconds> send_limit_;
+  std::optional<io::Error> timed_out_;  // the error of a send() that reached the limit
   bool greeted_ = false;
   std::string input_;
   std::size_t consumed_ = 0;

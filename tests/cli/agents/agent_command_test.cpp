@@ -28,25 +28,25 @@ Words without_fixed_options(Words command) {
 }
 
 TEST(AgentCommand, SshGetsOneCommandStringBehindTwoDashes) {
-  EXPECT_EQ(without_fixed_options(agent_command(Options{}, kHost)),
+  EXPECT_EQ(without_fixed_options(agent_command(RemoteShell{}, kHost)),
             (Words{"ssh", "--", "me@::1", "rdcp --agent"}));
 }
 
 TEST(AgentCommand, SshOptionsAreHandedOn) {
-  Options options;
-  options.ssh_port = 2222;
-  options.identity_files = {"k1", "k 2"};
-  options.ssh_config = "conf";
-  options.ssh_options = {"A=1", "B=2"};
-  EXPECT_EQ(without_fixed_options(agent_command(options, kHost)),
+  RemoteShell shell;
+  shell.ssh_port = 2222;
+  shell.identity_files = {"k1", "k 2"};
+  shell.ssh_config = "conf";
+  shell.ssh_options = {"A=1", "B=2"};
+  EXPECT_EQ(without_fixed_options(agent_command(shell, kHost)),
             (Words{"ssh", "-p", "2222", "-i", "k1", "-i", "k 2", "-F", "conf", "-o", "A=1", "-o", "B=2", "--",
                    "me@::1", "rdcp --agent"}));
 }
 
 TEST(AgentCommand, FixedOptionsComeFirstSinceSshTakesTheFirst) {
-  Options options;
-  options.rsh = {"/usr/bin/ssh", "-oRequestTTY=force"};
-  const Words command = agent_command(options, kHost);
+  RemoteShell shell;
+  shell.rsh = {"/usr/bin/ssh", "-oRequestTTY=force"};
+  const Words command = agent_command(shell, kHost);
   EXPECT_EQ(command.front(), "/usr/bin/ssh");
   EXPECT_LT(std::find(command.begin(), command.end(), "-oRequestTTY=no"),
             std::find(command.begin(), command.end(), "-oRequestTTY=force"));
@@ -55,12 +55,12 @@ TEST(AgentCommand, FixedOptionsComeFirstSinceSshTakesTheFirst) {
 // Asks the real ssh how it reads the words; -G prints the configuration and connects nowhere.
 TEST(AgentCommand, RealSshUnderstandsIt) {
   if (run_shell("command -v ssh").wait_status != 0) GTEST_SKIP() << "no ssh here";
-  Options options;
-  options.ssh_port = 2222;
-  options.ssh_options = {"ConnectTimeout=7"};
-  options.rsh = {"ssh", "-G", "-F", "none"};
+  RemoteShell shell;
+  shell.ssh_port = 2222;
+  shell.ssh_options = {"ConnectTimeout=7"};
+  shell.rsh = {"ssh", "-G", "-F", "none"};
   std::string line;
-  for (const std::string& word : agent_command(options, kHost)) line += "'" + word + "' ";
+  for (const std::string& word : agent_command(shell, kHost)) line += "'" + word + "' ";
   const auto result = run_shell(line + "2>&1");
   EXPECT_EQ(result.wait_status, 0) << result.output;
   for (const char* setting : {"\nhostname ::1\n", "user me\n", "\nport 2222\n", "\nrequesttty false\n",
@@ -70,16 +70,15 @@ TEST(AgentCommand, RealSshUnderstandsIt) {
 }
 
 TEST(AgentCommand, AnotherCommandGetsHostAndWords) {
-  Options options;
-  options.rsh = {"kubectl-exec", "-n", "jobs"};
-  EXPECT_EQ(agent_command(options, kHost),
-            (Words{"kubectl-exec", "-n", "jobs", "me@::1", "rdcp", "--agent"}));
+  RemoteShell shell;
+  shell.rsh = {"kubectl-exec", "-n", "jobs"};
+  EXPECT_EQ(agent_command(shell, kHost), (Words{"kubectl-exec", "-n", "jobs", "me@::1", "rdcp", "--agent"}));
 }
 
 TEST(AgentCommand, RdcpPathIsQuotedForTheRemoteShell) {
-  Options options;
-  options.rdcp_path = "/opt/my tools/rd'cp; id";
-  const std::string remote = agent_command(options, kHost).back();
+  RemoteShell shell;
+  shell.rdcp_path = "/opt/my tools/rd'cp; id";
+  const std::string remote = agent_command(shell, kHost).back();
   EXPECT_EQ(run_shell("printf '<%s>' " + remote).output, "</opt/my tools/rd'cp; id><--agent>");
 }
 

@@ -184,13 +184,13 @@ TEST(EndAgent, TakesTheStatusOfOneThatHasEnded) {
 class ExplainLaunchFailure : public ::testing::Test {
  protected:
   void expect(std::optional<int> status, std::string_view noise, std::string_view words) const {
-    const io::Error error = explain_launch_failure(options_, host_, status, noise);
+    const io::Error error = explain_launch_failure(shell_, host_, status, noise);
     EXPECT_EQ(error.kind, io::ErrorKind::unreachable);
     EXPECT_NE(error.message().find("hostb"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find(words), std::string::npos) << error.message() << "\nlacks: " << words;
     EXPECT_EQ(error.message().find_first_of("\n\x1b"), std::string::npos) << error.message();
   }
-  Options options_;
+  RemoteShell shell_;
   Location host_{Location::Kind::remote, "", "hostb", "x"};
 };
 
@@ -205,7 +205,7 @@ TEST_F(ExplainLaunchFailure, SshItselfHasSpoken) {
 }
 
 TEST_F(ExplainLaunchFailure, AnotherCommands255IsNoSshStatus) {
-  options_.rsh = {"kubectl-exec"};
+  shell_.rsh = {"kubectl-exec"};
   expect(255, "", "it ended with status 255");
 }
 
@@ -218,7 +218,7 @@ TEST_F(ExplainLaunchFailure, ProfileNoiseIsQuotedAndExplained) {
 }
 
 TEST_F(ExplainLaunchFailure, LongNoiseIsCut) {
-  const auto error = explain_launch_failure(options_, host_, std::nullopt, std::string(5000, 'x'));
+  const auto error = explain_launch_failure(shell_, host_, std::nullopt, std::string(5000, 'x'));
   EXPECT_LT(error.message().size(), 300u);
 }
 

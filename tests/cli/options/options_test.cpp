@@ -67,16 +67,16 @@ TEST(Options, DefaultsAreAutomatic) {
   EXPECT_FALSE(options.recursive || options.verbose || options.quiet || options.progress || options.agent);
   EXPECT_TRUE(options.owner && options.xattrs);
   EXPECT_FALSE(options.numeric_ids);
-  EXPECT_EQ(options.rsh, (std::vector<std::string>{"ssh"}));
-  EXPECT_EQ(options.rdcp_path, "rdcp");
-  EXPECT_EQ(options.ssh_port, 0);
+  EXPECT_EQ(options.shell.rsh, (std::vector<std::string>{"ssh"}));
+  EXPECT_EQ(options.shell.rdcp_path, "rdcp");
+  EXPECT_EQ(options.shell.ssh_port, 0);
   EXPECT_EQ(options.streams, 0u);
   EXPECT_EQ(options.chunk_bytes, 0u);
   EXPECT_EQ(options.bwlimit, 0u);
   EXPECT_EQ(options.cache, io::CacheMode::automatic);
   EXPECT_EQ(options.ring, io::RingChoice::automatic);
   EXPECT_EQ(options.transport, tree::Transport::automatic);
-  EXPECT_EQ(options.via + options.congestion + options.ssh_config, "");
+  EXPECT_EQ(options.via + options.congestion + options.shell.ssh_config, "");
 }
 
 TEST(Options, FlagsHaveShortAndLongForms) {
@@ -97,7 +97,7 @@ TEST(Options, FlagsHaveShortAndLongForms) {
 TEST(Options, ShortFlagsMayBeGrouped) {
   const Options options = good({"-rpvP22"});
   EXPECT_TRUE(options.recursive && options.preserve && options.verbose);
-  EXPECT_EQ(options.ssh_port, 22);
+  EXPECT_EQ(options.shell.ssh_port, 22);
 }
 
 TEST(Options, OptionsMayFollowOperands) {
@@ -122,20 +122,20 @@ TEST(Options, OddNamesReachUsAsTheyAre) {
 TEST(Options, ValuesMayBeAttachedOrFollow) {
   EXPECT_EQ(good({"--streams", "4"}).streams, 4u);
   EXPECT_EQ(good({"--streams=4"}).streams, 4u);
-  EXPECT_EQ(good({"-P", "2222"}).ssh_port, 2222);
-  EXPECT_EQ(good({"--port=2222"}).ssh_port, 2222);
-  EXPECT_EQ(good({"-oUser=x"}).ssh_options, (std::vector<std::string>{"User=x"}));
+  EXPECT_EQ(good({"-P", "2222"}).shell.ssh_port, 2222);
+  EXPECT_EQ(good({"--port=2222"}).shell.ssh_port, 2222);
+  EXPECT_EQ(good({"-oUser=x"}).shell.ssh_options, (std::vector<std::string>{"User=x"}));
 }
 
 // scp has -i for a key, rsync for the changes, and each is what its users write.
 TEST(Options, ShortIIsSshsInACopyAndRsyncsInAMirror) {
   const std::vector<std::string> key{"key"};
-  EXPECT_EQ(good_remote({"-i", "key"}).identity_files, key);
+  EXPECT_EQ(good_remote({"-i", "key"}).shell.identity_files, key);
   for (const Options& mirror : {good_remote({"--sync", "-i"}), good_remote({"-ni", "--sync"})}) {
     EXPECT_TRUE(mirror.sync.itemize);
-    EXPECT_TRUE(mirror.identity_files.empty());
+    EXPECT_TRUE(mirror.shell.identity_files.empty());
   }
-  EXPECT_EQ(good_remote({"--sync", "--identity", "key"}).identity_files, key);
+  EXPECT_EQ(good_remote({"--sync", "--identity", "key"}).shell.identity_files, key);
   expect_usage_error({"--sync", "-i", "key", "a", "host:b"}, "use --identity for a key");
   expect_usage_error({"-i", "key", "--", "a"}, "DST is missing");
 }
@@ -146,26 +146,26 @@ TEST(Options, LastValueCounts) {
 
 TEST(Options, SshOptionsKeepTheirOrderAndTakeOneWordEach) {
   const Options options = good({"-i", "k1", "-o", "A=1", "-i", "k2", "-o", "B=[2,3]", "-F", "conf"});
-  EXPECT_EQ(options.identity_files, (std::vector<std::string>{"k1", "k2"}));
-  EXPECT_EQ(options.ssh_options, (std::vector<std::string>{"A=1", "B=[2,3]"}));
-  EXPECT_EQ(options.ssh_config, "conf");
+  EXPECT_EQ(options.shell.identity_files, (std::vector<std::string>{"k1", "k2"}));
+  EXPECT_EQ(options.shell.ssh_options, (std::vector<std::string>{"A=1", "B=[2,3]"}));
+  EXPECT_EQ(options.shell.ssh_config, "conf");
 }
 
 TEST(Options, RshIsSplitIntoWords) {
-  EXPECT_EQ(good({"-e", "ssh -J 'a b'"}).rsh, (std::vector<std::string>{"ssh", "-J", "a b"}));
+  EXPECT_EQ(good({"-e", "ssh -J 'a b'"}).shell.rsh, (std::vector<std::string>{"ssh", "-J", "a b"}));
   expect_usage_error({"-e", "ssh 'a", "a", "b"}, "a quote is not closed");
   expect_usage_error({"-e", " ", "a", "b"}, "does not name a command");
 }
 
 TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
-  EXPECT_TRUE(runs_ssh(good({"-e", "/opt/bin/ssh -4", "-P", "22"})));
-  EXPECT_FALSE(runs_ssh(good({"-e", "kubectl-exec"})));
+  EXPECT_TRUE(runs_ssh(good({"-e", "/opt/bin/ssh -4", "-P", "22"}).shell));
+  EXPECT_FALSE(runs_ssh(good({"-e", "kubectl-exec"}).shell));
   expect_usage_error({"-e", "sshpass ssh", "-P", "22", "a", "b"}, "these are options of ssh");
   expect_usage_error({"-e", "rsh", "-o", "X=y", "a", "b"}, "these are options of ssh");
 }
 
 TEST(Options, PathsAndNamesAreKept) {
-  EXPECT_EQ(good({"--rdcp-path", "~/bin/rdcp"}).rdcp_path, "~/bin/rdcp");
+  EXPECT_EQ(good({"--rdcp-path", "~/bin/rdcp"}).shell.rdcp_path, "~/bin/rdcp");
   EXPECT_EQ(good({"--via", "eth0"}).via, "eth0");
   EXPECT_EQ(good({"--congestion", "cubic"}).congestion, "cubic");
   expect_usage_error({"--congestion", "sixteen_letters_", "a", "b"}, "--congestion sixteen_letters_");
@@ -180,7 +180,7 @@ TEST(Options, StreamsHaveARange) {
 }
 
 TEST(Options, PortsHaveARange) {
-  EXPECT_EQ(good({"-P", "65535"}).ssh_port, 65535);
+  EXPECT_EQ(good({"-P", "65535"}).shell.ssh_port, 65535);
   for (const char* port : {"0", "65536", "ssh"})
     expect_usage_error({"-P", port, "a", "b"}, "from 1 to 65535");
 }

@@ -49,9 +49,9 @@ TEST(PipelineOptions, TheOriginalsOwn) {
 TEST(PipelineOptions, ThoseOfRdcp) {
   const PipelineOptions options = good({"-F", "conf", "-i", "key", "-o", "Port=1", "--rdcp-path", "/x",
                                         "--transport", "tcp", "--bwlimit", "1K", "a:x"});
-  EXPECT_EQ(options.copy.ssh_config, "conf");
-  EXPECT_EQ(options.copy.ssh_options, std::vector<std::string>{"Port=1"});
-  EXPECT_EQ(options.copy.rdcp_path, "/x");
+  EXPECT_EQ(options.copy.shell.ssh_config, "conf");
+  EXPECT_EQ(options.copy.shell.ssh_options, std::vector<std::string>{"Port=1"});
+  EXPECT_EQ(options.copy.shell.rdcp_path, "/x");
   EXPECT_EQ(options.copy.transport, tree::Transport::tcp);
   EXPECT_EQ(options.copy.bwlimit, 1024u);
 }

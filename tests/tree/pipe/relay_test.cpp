@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "tree/protocol/control.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -19,7 +21,8 @@ class RelayTest : public ::testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     near_ = channel(ends[0]);
     far_ = channel(ends[1]);
-    relay_ = std::make_unique<Relay>(*near_, RelayChannel::output);
+    relay_ = std::make_unique<Relay>([this](const RelayedBytes& bytes) { EXPECT_TRUE(near_->send(bytes)); },
+                                     RelayChannel::output);
     auto end = relay_->open();
     EXPECT_TRUE(end.ok());
     speaker_ = std::move(*end);

@@ -226,5 +226,21 @@ TEST_F(ControlTest, TheEndIsAnError) {
   EXPECT_EQ(message.error().kind, io::ErrorKind::connection);
 }
 
+// As when its process is stopped.
+TEST_F(ControlTest, APeerThatTakesNothingIsGivenUpAtTheLimit) {
+  theirs->limit_sends(std::chrono::milliseconds(1));
+  TargetJob job;
+  job.path = std::string(1 << 16, 'x');
+  io::Result<void> sent;
+  while (sent) sent = theirs->send(job);
+  EXPECT_EQ(sent.error().kind, io::ErrorKind::connection);
+  EXPECT_EQ(sent.error().code, ETIMEDOUT);
+  EXPECT_EQ(sent.error().message(), "write to host1: Connection timed out");
+  // A part of the message may have been written, so no other one can follow even when there is room again.
+  std::string taken(1 << 20, '\0');
+  EXPECT_GT(::recv(raw.get(), taken.data(), taken.size(), MSG_DONTWAIT), 0);
+  EXPECT_EQ(theirs->send(Ping()).error().code, ETIMEDOUT);
+}
+
 }  // namespace
 }  // namespace rdcp::tree

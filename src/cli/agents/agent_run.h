@@ -1,0 +1,62 @@
+// The process or thread of an agent that this process has started.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/agents/launch.h"
+#include "cli/options/location.h"
+#include "cli/options/remote_shell.h"
+#include "cli/text/line_pipe.h"
+#include "io/fd.h"
+#include "io/result.h"
+#include "io/thread.h"
+#include "tree/agent/agent.h"
+
+namespace rdcp::cli {
+
+// One of the start functions is called once, or none if somebody else has started the agent. Not thread-safe.
+class AgentRun {
+ public:
+  // Our ends of the agent's control channel.
+  struct Ends {
+    io::Fd in;
+    io::Fd out;
+  };
+  // These are what the functions of the same names of AgentSession say.
+  io::Result<Ends> start_remote(const RemoteShell& shell, const Location& location,
+                                const std::string& prefix);
+  io::Result<Ends> start_beside(const std::string& prefix);
+  io::Result<Ends> start_local(tree::AgentConfig place);
+
+  // True if the agent is or was a process.
+  bool is_process() const { return origin_.has_value(); }
+  // True if the agent has no process, or its process has ended by itself.
+  bool has_ended();
+  // Explains why a process has sent no hello. Its exit status and output tell why; it is waited for, at most
+  // 3 s unless it has made noise instead.
+  io::Error explain(const std::string& noise);
+  // Ends the process by SIGTERM and SIGKILL if by_force, or if it does not end by itself within 3 s. To be
+  // called after our sending end is closed.
+  void end_process(bool by_force);
+  // Waits for the thread. To be called after both our ends are closed: the agent sees that, and ends within a
+  // time that it bounds itself.
+  void join_thread() { thread_.join(); }
+  bool is_thread() const { return thread_.joinable(); }
+
+ private:
+  struct Origin {  // how the process was started
+    RemoteShell shell;
+    Location location;
+  };
+  io::Result<Ends> launch(const std::vector<std::string>& command, const std::string& prefix);
+
+  std::optional<Origin> origin_;
+  pid_t pid_ = -1;                   // until it has been seen to end
+  std::unique_ptr<LinePipe> lines_;  // prints the process's standard error
+  io::Thread thread_;
+};
+
+}  // namespace rdcp::cli

@@ -1,0 +1,150 @@
+// A coordinator's conversation with one agent.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "cli/agents/agent_run.h"
+#include "cli/agents/inbox.h"
+#include "cli/options/location.h"
+#include "cli/options/remote_shell.h"
+#include "io/result.h"
+#include "tree/agent/agent.h"
+#include "tree/guards/answers.h"
+#include "tree/messages/check_job.h"
+#include "tree/messages/message.h"
+#include "tree/protocol/control.h"
+
+namespace rdcp::cli {
+
+// Made by one of the four functions below, ended by end(). What the agent says goes to handlers, which
+// receive() calls. A message is a protocol error if the agent was not asked for it, or if it has no handler;
+// only the hello and signs of life (progress, beats, Suspend) need none. Not thread-safe.
+class AgentSession {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Started = io::Result<std::unique_ptr<AgentSession>>;
+
+  // Starts an agent on another host by `ssh HOST rdcp --agent` or the like. prefix is put before each line
+  // that ssh, or something on that host, writes to standard error; if empty, it is "HOST: ssh: ", or "HOST: "
+  // where --rsh is not ssh.
+  static Started start_remote(const RemoteShell& shell, const Location& location,
+                              const std::string& prefix = {});
+  // Starts an agent as another process of this program on this host. prefix: as above; if empty, the agent
+  // has our standard error.
+  static Started start_beside(const std::string& prefix = {});
+  // Starts an agent as a thread of this process.
+  static Started start_local(tree::AgentConfig place);
+  // Takes over a connection to an agent that somebody else has started. gone: the cause that errors give when
+  // the connection is lost.
+  static Started of_connection(io::Fd socket, const std::string& host, const std::string& gone,
+                               const std::optional<net::SealKeys>& seal = {});
+  ~AgentSession() { end(true); }
+
+  // Sets the handler of a kind of message.
+  template <class Message>
+  void on(std::function<void(Message&)> handler) {
+    handlers_[Message::kType] = [this, handler = std::move(handler)](auto& raw) -> io::Result<void> {
+      auto message = control_->decode<Message>(raw);
+      if (!message) return message.error();
+      handler(*message);
+      return {};
+    };
+  }
+  // Puts messages of a kind into an inbox, which must outlive this. A message that finds it full is a
+  // protocol error.
+  template <class Message>
+  void collect(Inbox<Message>& inbox) {
+    handlers_[Message::kType] = [this, &inbox](auto& raw) -> io::Result<void> {
+      auto message = control_->decode<Message>(raw);
+      if (!message) return message.error();
+      if (inbox.add(std::move(*message), raw.body.size())) return {};
+      return refused(raw, "comes faster than it can be taken");
+    };
+  }
+
+  // Sends a message, and notes which answers it permits. If the agent takes nothing for tree::kSilenceMax,
+  // the session is over, and send_failure() says so. An agent that is gone shows only when it is read from.
+  template <class Message>
+  void tell(const Message& message) {
+    std::uint64_t answers = 1;
+    if constexpr (std::is_same_v<Message, tree::ListMore>) answers = message.pages;
+    answers_.ordered(Message::kType, answers);
+    note_sent(control_->send(message));
+  }
+  // Sets another limit than tree::kSilenceMax for tell().
+  void limit_sends(std::chrono::milliseconds limit) { control_->limit_sends(limit); }
+  // Returns the error (connection) of a message that the agent did not take in time, or nothing.
+  const std::optional<io::Error>& send_failure() const { return send_failure_; }
+  // Closes the sending side, so that the agent sees the end.
+  void close_out() { control_->close_out(); }
+
+  // The descriptor that poll(2) must watch before receive() is called.
+  int fd() const { return control_->fd(); }
+  // Reads what has arrived, and calls the handlers. Error: the agent is gone, or what it says makes no sense.
+  io::Result<void> receive();
+  // Reads what has arrived, and drops it.
+  void drop_arrived();
+  // Explains the error of receive(). If the agent is gone before its hello, its exit status and output tell
+  // why; its process is waited for then, at most 3 s.
+  io::Error explain(const io::Error& error);
+
+  // What the agent said first, or nothing if it has not said it yet.
+  const std::optional<tree::Hello>& hello() const { return hello_; }
+  // "HOST" or "this host".
+  const std::string& name() const { return name_; }
+  bool remote() const { return run_.is_process() || gone_because_; }
+  // Returns the prefix of the agent's problems. An agent that somebody else has started needs one, because
+  // its "standard output" is not ours.
+  std::string problem_prefix() const { return gone_because_ ? name_ + ": " : std::string(); }
+  // True if the conversation is over: receive() has failed, or a message could not be sent.
+  bool gone() const { return gone_; }
+  // True if its user has stopped it, so that it neither says nor hears anything.
+  bool suspended() const { return suspended_; }
+
+  // Returns how long the agent has given no sign of life; zero if it need not give any.
+  Clock::duration silence() const;
+  // From now on the agent need not give any sign of life: it has said its last word.
+  void allow_silence() { may_be_silent_ = true; }
+  // Begins the silence anew, after a time in which this process did not listen.
+  void excuse_silence() { heard_ = Clock::now(); }
+
+  // True if the agent has no process, or its process has ended by itself.
+  bool has_ended() { return run_.has_ended(); }
+  // Ends the agent; its process by SIGTERM and SIGKILL if by_force or if it does not end by itself in time.
+  // Idempotent.
+  void end(bool by_force);
+
+ private:
+  using Handler = std::function<io::Result<void>(const tree::RawMessage&)>;
+
+  explicit AgentSession(std::string name) : name_(std::move(name)) {}
+  void connect(AgentRun::Ends ends, const std::optional<net::SealKeys>& seal = {});
+  io::Result<void> take(const tree::RawMessage& raw);
+  io::Result<void> take_hello(const tree::RawMessage& raw);
+  io::Error refused(const tree::RawMessage& raw, const std::string& why) const;
+  void note_sent(const io::Result<void>& sent);
+  void say_goodbye();
+
+  const std::string name_;
+  AgentRun run_;
+  std::optional<tree::ControlChannel> control_;
+  tree::Answers answers_;
+  std::map<tree::MessageType, Handler> handlers_;
+  std::optional<tree::Hello> hello_;
+  std::optional<io::Error> send_failure_;
+  Clock::time_point heard_ = Clock::now();
+  std::size_t losses_ = 0;  // lost streams that it has reported so far
+  bool gone_ = false;
+  bool suspended_ = false;
+  bool may_be_silent_ = false;
+  std::optional<std::string> gone_because_;  // why, if of_connection() has made this
+};
+
+}  // namespace rdcp::cli

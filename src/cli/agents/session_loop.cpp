@@ -1,0 +1,139 @@
+#include "cli/agents/session_loop.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using std::chrono::milliseconds;
+
+namespace {
+
+// True if there is a terminal on which ssh could ask for a password.
+bool has_terminal() {
+  return io::Fd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).get() >= 0;
+}
+
+// Returns what poll(2) must be told to wait for.
+pollfd readable(int fd) {
+  return {fd, POLLIN, 0};
+}
+
+}  // namespace
+
+SilenceLimits silence_limits() {
+  constexpr std::chrono::seconds kHelloMax{60};
+  constexpr std::chrono::seconds kPasswordMax{180};
+  return {.before_hello = has_terminal() ? kPasswordMax : kHelloMax};
+}
+
+void SessionLoop::add(AgentSession& session) {
+  session.on<tree::Problem>(
+      [this, &session](const tree::Problem& problem) { user_.hear_problem(session, problem); });
+  sessions_.push_back(&session);
+}
+
+bool SessionLoop::turn(milliseconds max_wait) {
+  if (ended_) return false;
+  std::vector<pollfd> polled{readable(settings_.signal_fd)};
+  for (const Watched& watched : watched_) polled.push_back(readable(watched.fd()));
+  for (const AgentSession* session : sessions_)
+    polled.push_back(readable(session->gone() ? -1 : session->fd()));
+  if (::poll(polled.data(), polled.size(), static_cast<int>(max_wait.count())) < 0) {
+    if (errno == EINTR) return !ended_;
+    return user_.fail(io::errno_error("poll", "agents", errno, ErrorKind::connection)), !ended_;
+  }
+  auto next = polled.begin();
+  const auto is_ready = [&next] {
+    const pollfd& entry = *next++;
+    return entry.fd >= 0 && entry.revents != 0;
+  };
+  if (is_ready()) take_signal();
+  for (const Watched& watched : watched_) {
+    if (is_ready() && !ended_) watched.ready();
+  }
+  for (AgentSession* session : sessions_) {
+    if (is_ready() && !ended_) receive(*session);
+  }
+  for (AgentSession* session : sessions_) {
+    if (!ended_) check(*session);
+  }
+  if (!ended_) send_beats();
+  return !ended_;
+}
+
+bool SessionLoop::turn_until(const std::function<bool()>& done, milliseconds max_wait) {
+  while (!done()) {
+    if (!turn(max_wait)) return false;
+  }
+  return true;
+}
+
+void SessionLoop::take_signal() {
+  signalfd_siginfo info{};
+  if (::read(settings_.signal_fd, &info, sizeof info) != sizeof info) return;
+  if (info.ssi_signo == SIGTSTP) {
+    stop_until_continued();
+  } else {
+    user_.end_by_signal(static_cast<int>(info.ssi_signo));
+  }
+}
+
+void SessionLoop::stop_until_continued() {
+  tell_all(tree::Suspend());
+  user_.about_to_stop();
+  ::kill(::getpid(), SIGSTOP);
+  for (AgentSession* session : sessions_) session->excuse_silence();
+}
+
+void SessionLoop::receive(AgentSession& session) {
+  const auto received = session.receive();
+  if (!received && !ended_) user_.lose(session, received.error());
+}
+
+// Finds out whether the agent has been silent, or has taken no message, for too long.
+void SessionLoop::check(AgentSession& session) {
+  if (session.send_failure()) return user_.fail(*session.send_failure());
+  const milliseconds limit = session.hello() ? settings_.limits.after_hello : settings_.limits.before_hello;
+  if (session.silence() <= limit) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
+  user_.fail(io::plain_error(session.hello() ? ErrorKind::connection : ErrorKind::unreachable, "wait for",
+                             session.name(), settings_.silence + " for " + std::to_string(seconds) + " s"));
+}
+
+// An agent that its user has stopped hears no beats, and expects none when it goes on.
+void SessionLoop::send_beats() {
+  if (Clock::now() < next_beat_) return;
+  next_beat_ = Clock::now() + settings_.beat_interval;
+  for (AgentSession* session : sessions_) {
+    if (session->hello() && !session->gone() && !session->suspended()) session->tell(tree::Beat());
+  }
+}
+
+void SessionLoop::await_goodbyes(milliseconds grace) {
+  constexpr milliseconds kLookEvery{100};
+  const auto deadline = Clock::now() + grace;
+  while (Clock::now() < deadline) {
+    std::vector<AgentSession*> left;
+    std::vector<pollfd> polled;
+    for (AgentSession* session : sessions_) {
+      if (session->gone() || !session->remote()) continue;
+      left.push_back(session);
+      polled.push_back(readable(session->fd()));
+    }
+    if (left.empty()) return;
+    if (::poll(polled.data(), polled.size(), kLookEvery.count()) < 0) continue;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (polled[i].revents != 0) left[i]->drop_arrived();
+    }
+  }
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,77 @@
+#include "cli/copy/copy_console.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/agents/user_output.h"
+#include "cli/text/change_line.h"
+#include "cli/text/exit_status.h"
+
+namespace rdcp::cli {
+
+CopyConsole::CopyConsole(const CopyView& view, const SessionLoop& loop)
+    : view_(view), loop_(loop), progress_(progress_wanted(view.progress, view.quiet, STDERR_FILENO)) {}
+
+void CopyConsole::fail(const io::Error& error) {
+  raise(exit_status(error.kind));
+  print(error_line(error, view_.program));
+  if (view_.tell) view_.tell(error.kind, error.message());
+}
+
+void CopyConsole::report(const AgentSession& session, const tree::Problem& problem) {
+  const std::string text = session.problem_prefix() + problem.text;
+  print(view_.program + ": " + text + "\n");
+  if (view_.tell) view_.tell(problem.kind, text);
+  raise(exit_status(problem.kind));
+}
+
+void CopyConsole::report_signal(int signal) {
+  interrupted_ = true;
+  print(view_.program + ": ended by SIG" + ::sigabbrev_np(signal) +
+        "; files under their final names are complete, the rest was not copied\n");
+  status_ = kExitSignalBase + signal;
+}
+
+void CopyConsole::print_changes(const tree::Changes& changes) {
+  if (view_.tell) return;
+  std::string lines;
+  for (const tree::Change& change : changes.list) {
+    lines += view_.json ? change_json(change, view_.sends) : change_line(change, view_.sends);
+  }
+  print_lines(lines);
+}
+
+void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
+  if (!view_.quiet) print(warning_lines(summary));
+  if (view_.verbose) print(summary_lines(summary));
+  if (view_.json && !dry_run) print_lines(summary_json(summary));
+}
+
+void CopyConsole::show_progress(const tree::Progress& progress) {
+  progress_.update({.bytes_done = progress.bytes_done,
+                    .bytes_total = progress.bytes_total,
+                    .files_done = progress.files_done,
+                    .files_total = progress.files_total,
+                    .walk_finished = progress.total_known,
+                    .path = progress.path});
+}
+
+void CopyConsole::raise(int status) {
+  status_ = std::max(status_, status);
+}
+
+void CopyConsole::print(const std::string& text) {
+  if (text.empty() || view_.tell) return;
+  progress_.clear();
+  print_error(text, loop_.sessions(), interrupted_);
+}
+
+void CopyConsole::print_lines(std::string_view lines) {
+  if (lines.empty()) return;
+  progress_.clear();
+  if (const auto printed = print_out(lines, loop_.sessions()); !printed) fail(printed.error());
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,176 @@
+#include "cli/copy/copy_orders.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tree/messages/paths_named.h"
+#include "tree/select/destination_mapping.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using io::Result;
+using tree::Connect;
+using tree::PathKind;
+
+namespace {
+
+// Returns how the target connects, given how the source does.
+Connect opposite(Connect connect) {
+  switch (connect) {
+    case Connect::connect:
+      return Connect::listen;
+    case Connect::listen:
+      return Connect::connect;
+    case Connect::in_process:
+      break;
+  }
+  return connect;
+}
+
+bool can_be_copied(const tree::PathFacts& facts) {
+  return facts.kind != PathKind::missing && facts.kind != PathKind::unusable;
+}
+
+// True if both agents see the same files.
+bool same_kernel(const SourceSide& source, const TargetSide& target) {
+  const std::string& boot_id = source.session->hello()->boot_id;
+  return boot_id == target.session->hello()->boot_id && !boot_id.empty();
+}
+
+Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSide& source,
+                                      const TargetSide& target) {
+  const tree::SyncSettings& sync = request.settings.sync;
+  std::vector<std::string> sources = request.sources;
+  const std::vector<tree::PathFacts>& facts = source.ready->sources;
+  // A mirror never nests, so a directory means what is in it.
+  if (sync.enabled && facts.front().kind == PathKind::directory) sources.front() += '/';
+  auto landing =
+      tree::land(sources, facts, request.destination, *target.ready,
+                 {.same_kernel = same_kernel(source, target), .into_directory = request.into_directory});
+  if (landing && sync.enabled && landing->in_place) {
+    return io::plain_error(ErrorKind::file, "copy to", request.destination,
+                           "is neither a file nor a directory");
+  }
+  return landing;
+}
+
+DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
+                     const RoundTrip& round_trip) {
+  DataPathWish wish;
+  wish.transport = request.wish.transport;
+  wish.via = request.wish.via;
+  wish.streams = request.streams;
+  wish.chunk_bytes = request.settings.chunk_bytes;
+  wish.cpus = std::min(source.session->hello()->cpus, target.session->hello()->cpus);
+  const bool in_order = target.ready->kind == PathKind::byte_stream ||
+                        source.ready->sources.front().kind == PathKind::byte_stream;
+  // A second stream of a byte stream only makes bytes wait for each other, unless sealing or packing is work
+  // for another processor. Half of the processors are left to what writes into the pipe and reads from it.
+  wish.one_stream = in_order && !request.wraps();
+  if (in_order && wish.streams == 0) wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
+  if (round_trip.shortest()) wish.round_trip = *round_trip.shortest();
+  return wish;
+}
+
+Result<DataPath> choose_path(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
+                             const DataPathWish& wish) {
+  // With encryption only the memory for sealed payloads is locked, and packed ones go there, too. Compression
+  // alone needs a second arena.
+  const unsigned arenas = request.wish.compress != net::kCompressOff && !request.wish.encrypt ? 2 : 1;
+  const DataPathEnd from{source.session->name(), source.ready->reach, arenas};
+  const DataPathEnd to{target.session->name(), target.ready->reach};
+  switch (request.parties.source_connects) {
+    case Connect::connect:
+      return choose_data_path(wish, from, to);
+    case Connect::listen:
+      return choose_data_path(wish, to, from);
+    case Connect::in_process:
+      break;
+  }
+  return data_path_within(wish);
+}
+
+// Returns what both begins have in common.
+tree::Begin common_begin(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
+                         const DataPath& path) {
+  const tree::SourceReady& from = *source.ready;
+  const tree::TargetReady& to = *target.ready;
+  tree::Begin begin = begin_for(path, from.reach.listens ? from.reach : to.reach);
+  if (const auto& reached = request.parties.reached; reached && !begin.hosts.empty()) {
+    begin.hosts = {reached->host};
+    if (reached->port != 0) begin.port = reached->port;
+  }
+  if (same_kernel(source, target)) {
+    begin.source_device = from.sources.front().device;
+    begin.source_inode = from.sources.front().inode;
+  }
+  begin.as_it_comes = to.kind == PathKind::byte_stream;
+  begin.new_mode = to.new_mode;
+  // A new file must be no more open than the account at the target and the user here make theirs.
+  if (to.kind != PathKind::file) begin.new_mode &= ~request.umask;
+  return begin;
+}
+
+}  // namespace
+
+CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier) {
+  CopyJobs jobs;
+  tree::SourceJob& source = jobs.source;
+  source.settings = copy_settings(request, earlier);
+  source.streams = request.wish;
+  source.streams.connect = request.parties.source_connects;
+  source.paths = request.sources;
+  source.standard_input = request.standard_input;
+  source.recursive = request.recursive;
+  source.copy_devices = request.copy_devices;
+  source.tell_sums = request.hear_sum != nullptr;
+  source.bytes_per_second = request.bytes_per_second;
+  source.selection = request.selection;
+  tree::TargetJob& target = jobs.target;
+  target.settings = source.settings;
+  target.streams = source.streams;
+  target.streams.connect = opposite(source.streams.connect);
+  target.path = request.destination;
+  target.standard_output = request.standard_output;
+  target.tree = request.recursive || request.selection.named_only;
+  target.marker = request.run_marker;
+  if (request.settings.sync.delete_extra) target.selection = request.selection;
+  return jobs;
+}
+
+void tell_names(AgentSession& source, std::string_view named_paths) {
+  while (!named_paths.empty()) {
+    const bool all = named_paths.size() <= tree::PathsNamed::kBytesMax;
+    const std::size_t length =
+        all ? named_paths.size() : named_paths.rfind('\0', tree::PathsNamed::kBytesMax - 1) + 1;
+    source.tell(tree::PathsNamed{std::string(named_paths.substr(0, length))});
+    named_paths.remove_prefix(length);
+  }
+}
+
+Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const SourceSide& source,
+                                            const TargetSide& target, const RoundTrip& round_trip) {
+  const std::vector<tree::PathFacts>& facts = source.ready->sources;
+  if (facts.size() != request.sources.size()) {
+    return io::plain_error(ErrorKind::protocol, "talk to", source.session->name(),
+                           "it reports another number of sources than it was given");
+  }
+  if (std::ranges::none_of(facts, can_be_copied)) return std::optional<CopyBegins>();
+  auto landing = land(request, source, target);
+  if (!landing) return landing.error();
+  auto path = choose_path(request, source, target, wish_of(request, source, target, round_trip));
+  if (!path) return path.error();
+  CopyBegins begins;
+  begins.source = common_begin(request, source, target, *path);
+  begins.source.beneath_parent = landing->beneath_parent;
+  begins.source.in_place = landing->in_place;
+  begins.target = begins.source;
+  begins.source.landings = std::move(landing->landings);
+  begins.target.landings = std::move(landing->admitted);
+  begins.path = std::move(*path);
+  return std::optional(std::move(begins));
+}
+
+}  // namespace rdcp::cli

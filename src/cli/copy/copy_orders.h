@@ -1,0 +1,36 @@
+// What the coordinator of a copy tells the agents to do.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cli/copy/copy_request.h"
+#include "cli/copy/copy_sides.h"
+#include "cli/copy/data_path.h"
+#include "cli/copy/round_trip.h"
+#include "io/result.h"
+#include "tree/messages/job.h"
+
+namespace rdcp::cli {
+
+struct CopyJobs {
+  tree::SourceJob source;
+  tree::TargetJob target;
+};
+CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier);
+
+// Tells the source the paths of --files-from, as many in each message as it may have.
+void tell_names(AgentSession& source, std::string_view named_paths);
+
+struct CopyBegins {
+  tree::Begin source;
+  tree::Begin target;
+  DataPath path;
+};
+// Returns the begin of a copy between two sides that have said hello and are ready, or nothing if no source
+// can be copied, which the source has reported. Errors: the source's answer makes no sense, SRC cannot land
+// on DST, there is no data path.
+io::Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const SourceSide& source,
+                                                const TargetSide& target, const RoundTrip& round_trip);
+
+}  // namespace rdcp::cli

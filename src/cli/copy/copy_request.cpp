@@ -1,0 +1,139 @@
+#include "cli/copy/copy_request.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "tree/agent/agent.h"
+#include "tree/fs/own_names.h"
+
+namespace rdcp::cli {
+
+using tree::Connect;
+
+namespace {
+
+constexpr std::uint32_t kChunkBytes = 1 << 20;
+
+// Returns the name of the run's marker, by which the same command finds it again, whatever directory it is
+// given in.
+std::string run_marker_of(const Options& options) {
+  std::string job;
+  const auto add = [&job](const Location& location) {
+    const bool local = location.kind == Location::Kind::local;
+    std::error_code ignored;
+    job += location.user + "@" + location.host + ":";
+    job += local ? std::filesystem::absolute(location.path, ignored).string() : location.path;
+    job += '\0';
+  };
+  for (const Location& source : options.sources) add(source);
+  add(options.destination);
+  return tree::run_name(job);
+}
+
+bool is_stream(const Location& location) {
+  return location.kind == Location::Kind::standard_stream;
+}
+
+// The side that ssh has reached listens; between two remote hosts it is the target.
+Parties parties_of(const Options& options) {
+  const auto streams = std::make_shared<tree::LocalStreams>();
+  const auto start_at = [&](const Location& location) -> Parties::Start {
+    if (is_remote(location)) {
+      return [shell = options.shell, location] { return AgentSession::start_remote(shell, location); };
+    }
+    return [streams, umask = options.umask] {
+      return AgentSession::start_local(
+          {.program_version = {}, .umask = umask, .streams = {.local = streams.get()}});
+    };
+  };
+  const bool source_remote = is_remote(options.sources.front());
+  Parties parties;
+  parties.start_source = start_at(options.sources.front());
+  parties.start_target = start_at(options.destination);
+  parties.target_is_far = is_remote(options.destination);
+  parties.source_connects = parties.target_is_far ? Connect::connect
+                            : source_remote       ? Connect::listen
+                                                  : Connect::in_process;
+  return parties;
+}
+
+// Fills in all but the parties and what is copied where.
+CopyRequest request_without_places(const Options& options) {
+  CopyRequest request;
+  request.view = {.program = options.program,
+                  .progress = options.progress,
+                  .verbose = options.verbose,
+                  .quiet = options.quiet,
+                  .json = options.json};
+  request.settings = {
+      .chunk_bytes = options.chunk_bytes != 0 ? static_cast<std::uint32_t>(options.chunk_bytes) : kChunkBytes,
+      .cache = options.cache,
+      .ring = options.ring,
+      .keep_owner = options.owner,
+      .keep_xattrs = options.xattrs,
+      .numeric_ids = options.numeric_ids,
+      .inplace = options.inplace,
+      .congestion = options.congestion,
+      .verify = options.verify,
+      .resume = options.resume,
+      .fsync = options.fsync,
+      .retry_seconds = options.retry_seconds,
+      .sync = options.sync};
+  request.whole_file = options.whole_file;
+  request.umask = options.umask;
+  request.bytes_per_second = options.bwlimit;
+  request.wish.transport = options.transport;
+  request.wish.via = options.via;
+  request.wish.port = options.data_port;
+  request.wish.encrypt = options.encrypt;
+  request.wish.compress = options.compress;
+  request.streams = options.streams;
+  return request;
+}
+
+}  // namespace
+
+bool CopyRequest::wraps() const {
+  return parties.source_connects != Connect::in_process &&
+         (wish.encrypt || wish.compress != net::kCompressOff);
+}
+
+CopyRequest request_of(const Options& options) {
+  CopyRequest request = request_without_places(options);
+  const Location& first = options.sources.front();
+  request.parties = parties_of(options);
+  request.view.sends = is_remote(options.destination) && !is_remote(first);
+  for (const Location& source : options.sources) request.sources.push_back(source.path);
+  request.standard_input = is_stream(first);
+  request.destination = options.destination.path;
+  request.standard_output = is_stream(options.destination);
+  request.into_directory = options.into_directory;
+  request.recursive = options.recursive;
+  request.copy_devices = options.copy_devices;
+  request.selection = options.selection;
+  request.named_paths = options.named_paths;
+  const bool leaves_marker = options.recursive && options.resume && !options.sync.enabled;
+  if (leaves_marker) request.run_marker = run_marker_of(options);
+  return request;
+}
+
+CopyRequest stream_request(const Options& options, Parties parties) {
+  CopyRequest request = request_without_places(options);
+  request.parties = std::move(parties);
+  request.view.sends = true;
+  request.sources = {"-"};
+  request.standard_input = true;
+  request.destination = "stream";  // the name of the one entry, which the target maps to its own place
+  return request;
+}
+
+tree::CopySettings copy_settings(const CopyRequest& request, EarlierRun earlier) {
+  tree::CopySettings settings = request.settings;
+  settings.sync.enabled |= earlier != EarlierRun::none;
+  settings.sync.checksum |= earlier == EarlierRun::doubtful;
+  settings.delta = (settings.sync.enabled || settings.inplace) && !request.whole_file;
+  settings.checksum = settings.sync.checksum && !settings.sync.tells();  // changes are told before files open
+  return settings;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,89 @@
+// What a copy needs to know, whichever program asks for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/agents/agent_session.h"
+#include "cli/options/options.h"
+#include "io/result.h"
+#include "net/sockets/address.h"
+#include "tree/messages/copy_settings.h"
+#include "tree/messages/selection.h"
+#include "tree/messages/stream_wish.h"
+#include "tree/messages/sum_line.h"
+
+namespace rdcp::cli {
+
+// Who takes part in a copy, and how they meet.
+struct Parties {
+  using Start = std::function<io::Result<std::unique_ptr<AgentSession>>()>;
+  Start start_source;
+  Start start_target;
+  tree::Connect source_connects = tree::Connect::connect;
+  bool target_is_far = true;  // round trips are measured to it, else to the source
+  bool have_key = false;      // both agents know the streams' key, so no job carries one
+  // The address to which streams over TCP connect, whatever the listening side reports; port 0 stands for the
+  // port that it reports.
+  std::optional<net::Address> reached = {};
+};
+
+// What the user is to see of a copy.
+struct CopyView {
+  std::string program = "rdcp";  // the program that messages name
+  bool progress = false;         // even if stderr is not a terminal
+  bool verbose = false;
+  bool quiet = false;
+  bool json = false;
+  bool sends = false;  // files go from this host to another one: changes are shown by "<"
+  // If set, it is told of problems, and nothing is printed.
+  std::function<void(io::ErrorKind kind, const std::string& text)> tell = {};
+};
+
+struct CopyRequest {
+  Parties parties = {};
+  CopyView view = {};
+
+  // What is copied, and where to.
+  std::vector<std::string> sources = {};
+  bool standard_input = false;  // the source is one, "-"
+  std::string destination = {};
+  bool standard_output = false;  // the destination is this
+  bool into_directory = false;   // these are some of several SRC, so DST must be a directory
+  bool recursive = false;
+  bool copy_devices = false;  // read a device that is itself a SRC
+  tree::Selection selection = {};
+  std::shared_ptr<const std::string> named_paths = {};  // --files-from: each path ended by NUL
+  std::string run_marker = {};                          // name of the run's marker; empty: none is left
+
+  // How it is copied.
+  tree::CopySettings settings = {};    // without `delta` and `checksum`, which copy_settings() adds
+  bool whole_file = false;             // send all of a file, whatever the target has of it
+  std::uint32_t umask = 022;           // the user's
+  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  tree::StreamWish wish = {};          // the coordinator adds who connects, and a key if none is known
+  unsigned streams = 0;                // 0: automatic
+
+  // If set, it is called with the digest of each entry that has arrived.
+  std::function<void(const tree::SumLine&)> hear_sum = {};
+
+  // True if what goes over the network is compressed or encrypted.
+  bool wraps() const;
+};
+
+// Returns the copy that rdcp's options ask for. Their sources are all on one host.
+CopyRequest request_of(const Options& options);
+// Returns the copy of one stream of bytes between agents that know themselves where it comes from and where
+// it goes. Of the options it uses those that rdsend and rdpipe have in common with rdcp.
+CopyRequest stream_request(const Options& options, Parties parties);
+
+// What an earlier run of the same command has left, and whether its writes are surely on the disk.
+enum class EarlierRun : unsigned char { none, sound, doubtful };
+// Returns the settings of both agents' jobs. What an earlier run has copied is skipped as by --sync.
+tree::CopySettings copy_settings(const CopyRequest& request, EarlierRun earlier);
+
+}  // namespace rdcp::cli

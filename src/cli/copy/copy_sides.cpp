@@ -1,0 +1,72 @@
+#include "cli/copy/copy_sides.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rdcp::cli {
+
+SourceSide& CopySides::set_source(std::unique_ptr<AgentSession> session) {
+  source_.session = std::move(session);
+  source_.session->on<tree::SourceReady>(
+      [this](tree::SourceReady& ready) { source_.ready = std::move(ready); });
+  listen_to(source_);
+  return source_;
+}
+
+TargetSide& CopySides::add_target(std::unique_ptr<AgentSession> session) {
+  TargetSide& target = *targets_.emplace_back(std::make_unique<TargetSide>());
+  target.session = std::move(session);
+  target.session->on<tree::TargetReady>(
+      [&target](tree::TargetReady& ready) { target.ready = std::move(ready); });
+  listen_to(target);
+  return target;
+}
+
+void CopySides::listen_to(CopySide& side) {
+  side.session->on<tree::Progress>(
+      [&side](tree::Progress& progress) { side.progress = std::move(progress); });
+  side.session->on<tree::StreamLost>([this, &side](const tree::StreamLost& lost) { pass_on(side, lost); });
+  side.session->on<tree::Done>([&side](tree::Done& done) {
+    side.done = std::move(done);
+    side.session->allow_silence();
+  });
+}
+
+// Streams are between the source and a target.
+void CopySides::pass_on(const CopySide& from, const tree::StreamLost& lost) {
+  if (!expects_losses_) return;
+  for (CopySide* side : started()) {
+    const bool meets = (side == &source_) != (&from == &source_);
+    if (meets && !side->session->gone() && !side->done) side->session->tell(lost);
+  }
+}
+
+std::vector<CopySide*> CopySides::started() {
+  std::vector<CopySide*> sides;
+  if (source_.session) sides.push_back(&source_);
+  for (const auto& target : targets_) sides.push_back(target.get());
+  return sides;
+}
+
+bool CopySides::all_ready() const {
+  return source_.ready &&
+         std::ranges::all_of(targets_, [](const auto& target) { return target->ready.has_value(); });
+}
+
+bool CopySides::all_done() {
+  const bool complete = source_.session && !targets_.empty();
+  return complete && std::ranges::all_of(started(), [](CopySide* side) { return side->done.has_value(); });
+}
+
+bool CopySides::is_done(const AgentSession& session) {
+  return std::ranges::any_of(started(),
+                             [&](CopySide* side) { return side->session.get() == &session && side->done; });
+}
+
+void CopySides::begin_anew() {
+  for (CopySide* side : started()) side->has_job = false;
+  source_.ready.reset();
+  for (const auto& target : targets_) target->ready.reset();
+}
+
+}  // namespace rdcp::cli

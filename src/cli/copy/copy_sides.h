@@ -1,0 +1,63 @@
+// The agents of one copy, with what each has said of its part.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cli/agents/agent_session.h"
+#include "tree/messages/job.h"
+#include "tree/messages/message.h"
+
+namespace rdcp::cli {
+
+// One agent. It stays where it is, because its session has handlers that refer to it.
+struct CopySide {
+  std::unique_ptr<AgentSession> session;
+  bool has_job = false;  // the job in its present form has been sent
+  tree::Progress progress = {};
+  std::optional<tree::Done> done = {};
+};
+
+struct SourceSide : CopySide {
+  std::optional<tree::SourceReady> ready = {};
+};
+
+struct TargetSide : CopySide {
+  std::optional<tree::TargetReady> ready = {};
+};
+
+// One source, and any number of targets.
+class CopySides {
+ public:
+  // Take over agents that have been started. What they say of their readiness, progress and end, and of lost
+  // streams, is taken from now on.
+  SourceSide& set_source(std::unique_ptr<AgentSession> session);
+  TargetSide& add_target(std::unique_ptr<AgentSession> session);
+
+  // To be called once set_source() has been.
+  SourceSide& source() { return source_; }
+  const std::vector<std::unique_ptr<TargetSide>>& targets() const { return targets_; }
+  // Returns the sides whose agents have been started.
+  std::vector<CopySide*> started();
+
+  bool all_ready() const;
+  // True if there are a source and a target at least, and all sides are done.
+  bool all_done();
+  bool is_done(const AgentSession& session);
+  // Forgets the jobs that have been sent, and that the agents were ready for them.
+  void begin_anew();
+  // From now on the other side is told of lost streams. There are none before, so nothing that an agent has
+  // said of them until then was true.
+  void expect_losses() { expects_losses_ = true; }
+
+ private:
+  void listen_to(CopySide& side);
+  void pass_on(const CopySide& from, const tree::StreamLost& lost);
+
+  SourceSide source_;
+  std::vector<std::unique_ptr<TargetSide>> targets_;
+  bool expects_losses_ = false;
+};
+
+}  // namespace rdcp::cli
