@@ -95,7 +95,7 @@ class AgentSession {
   // why; its process is waited for then, at most 3 s.
   io::Error explain(const io::Error& error);
 
-  // What the agent said first, or nothing if it has not said it yet.
+  // Returns the agent's hello, or nothing if it has not said it yet.
   const std::optional<tree::Hello>& hello() const { return hello_; }
   // "HOST" or "this host".
   const std::string& name() const { return name_; }

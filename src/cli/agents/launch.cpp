@@ -185,7 +185,7 @@ int end_agent(pid_t pid, milliseconds grace) {
 
 io::Error explain_launch_failure(const RemoteShell& shell, const Location& location,
                                  std::optional<int> status, std::string_view noise) {
-  // What the shell or ssh says by its status counts more than what a profile may have printed.
+  // The status of the shell or of ssh counts more than the output that a profile may have printed.
   const bool shell_says = status == 126 || status == 127 || status == 255;
   std::string why;
   if (!noise.empty() && !shell_says) {

@@ -13,7 +13,8 @@
 
 namespace rdcp::cli {
 
-// What a coordinator does about what its loop finds. All of these are called by SessionLoop::turn().
+// Decides for a coordinator what follows from what its loop finds. All of these are called by
+// SessionLoop::turn().
 class SessionUser {
  public:
   virtual ~SessionUser() = default;

@@ -70,8 +70,8 @@ bool Coordinator::send_jobs() {
   const auto interrupted = [](const auto& target) { return bool{target->ready->interrupted}; };
   const auto doubtful = [](const auto& target) { return bool{target->ready->doubtful}; };
   if (request_.settings.sync.enabled || std::ranges::none_of(sides_.targets(), interrupted)) return true;
-  // What an earlier run has copied is skipped as by --sync, so all agents get their jobs again with that
-  // setting.
+  // Entries that an earlier run has copied are skipped as by --sync, so all agents get their jobs again with
+  // that setting.
   const bool doubts = std::ranges::any_of(sides_.targets(), doubtful);
   sides_.begin_anew();
   return send_jobs(doubts ? EarlierRun::doubtful : EarlierRun::sound);

@@ -1,4 +1,4 @@
-// What the user sees of one copy, and its exit status.
+// Shows one copy to its user, and keeps its exit status.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the coordinator of a copy tells the agents to do.
+// Writes the orders that the coordinator of a copy gives to its agents.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a copy needs to know, whichever program asks for it.
+// Describes a copy, whichever program asks for it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Parties {
   std::optional<net::Address> reached = {};
 };
 
-// What the user is to see of a copy.
+// Says how much of a copy its user sees.
 struct CopyView {
   std::string program = "rdcp";  // the program that messages name
   bool progress = false;         // even if stderr is not a terminal
@@ -48,7 +48,7 @@ struct CopyRequest {
   Parties parties = {};
   CopyView view = {};
 
-  // What is copied, and where to.
+  // Says what is copied, and where to.
   std::vector<std::string> sources = {};
   bool standard_input = false;  // the source is one, "-"
   std::string destination = {};
@@ -78,10 +78,10 @@ struct CopyRequest {
 // Returns the copy that rdcp's options ask for. Their sources are all on one host.
 CopyRequest request_of(const Options& options);
 // Returns the copy of one stream of bytes between agents that know themselves where it comes from and where
-// it goes. Of the options it uses those that rdsend and rdpipe have in common with rdcp.
+// it goes. It uses the options that rdsend and rdpipe have in common with rdcp.
 CopyRequest stream_request(const Options& options, Parties parties);
 
-// What an earlier run of the same command has left, and whether its writes are surely on the disk.
+// Says what an earlier run of the same command has left, and whether its writes are surely on the disk.
 enum class EarlierRun : unsigned char { none, sound, doubtful };
 // Returns the settings of both agents' jobs. What an earlier run has copied is skipped as by --sync.
 tree::CopySettings copy_settings(const CopyRequest& request, EarlierRun earlier);

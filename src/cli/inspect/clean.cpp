@@ -98,9 +98,9 @@ void Cleaning::print(const tree::Leftovers& leftovers) {
   std::string lines;
   for (const tree::Leftover& leftover : leftovers.found) {
     if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
-      inquiry_.print_problem(
-          "rdcp: warning: " + options_.clean_directory.path +
-          ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run still uses what was found\n");
+      inquiry_.print_problem("rdcp: warning: " + options_.clean_directory.path +
+                             ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run "
+                             "still uses what was found\n");
     }
     if (!options_.quiet) lines += line_of(leftover);
   }

@@ -22,7 +22,7 @@ struct MeasuredPath {
   std::vector<io::Words> streams;  // what each stream ran over
 };
 
-// Measures between two agents of the inquiry, which have said hello. Of the options it uses --streams,
+// Measures between two agents of the inquiry, which have said hello. It uses the options --streams,
 // --chunk-size, --via, --ring, and --transport (to leave one out). Ends early, with what it has, if a signal
 // ends the inquiry.
 std::vector<MeasuredPath> measure_paths(const Options& options, Inquiry& inquiry, AgentSession& here,

@@ -29,8 +29,10 @@ Result<Parties::Start> start_far_agent(tree::Relay& relay, const std::string& ho
   auto end = relay.open();
   if (!end) return end.error();
   auto held = std::make_shared<io::Fd>(std::move(*end));
-  return Parties::Start(
-      [held, host] { return AgentSession::of_connection(std::move(*held), host, "its agent ended unexpectedly, or the connection to it was lost"); });
+  return Parties::Start([held, host] {
+    return AgentSession::of_connection(std::move(*held), host,
+                                       "its agent ended unexpectedly, or the connection to it was lost");
+  });
 }
 
 bool is_far(const SegmentLink* segment) {

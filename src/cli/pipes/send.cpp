@@ -135,7 +135,8 @@ int run_send(PipeOptions options) {
     return AgentSession::start_local(std::move(place));
   };
   parties.start_target = [&] {
-    return AgentSession::of_connection(std::move(socket->fd), options.host, "rdrecv there ended unexpectedly, or the connection to it was lost",
+    return AgentSession::of_connection(std::move(socket->fd), options.host,
+                                       "rdrecv there ended unexpectedly, or the connection to it was lost",
                                        socket->seal);
   };
   return Coordinator(stream_request(options.copy, std::move(parties)), signal_fd).run();

@@ -142,7 +142,7 @@ TEST_F(CopyBeginsTest, ASourceThatLosesCountIsRefused) {
   source.ready->sources.clear();
   const auto both = begins();
   ASSERT_FALSE(both);
-  EXPECT_EQ(both.error().message(), "talk to from: it lost count of the sources");
+  EXPECT_EQ(both.error().message(), "talk to from: it reports another number of sources than it was given");
 }
 
 TEST_F(CopyBeginsTest, AMirrorOfWhatIsNoFileIsRefused) {
