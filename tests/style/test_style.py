@@ -308,6 +308,22 @@ class Style(unittest.TestCase):
                          for found in statement.finditer(text)]
         self.assert_none(findings, "answers that nobody looks at")
 
+    def test_names_go_only_with_a_permit(self):
+        """What removes a name, or puts something in its place, asks for a RemovalPermit or for a name of rdcp's own."""
+        door = "src/tree/fs/removal_permit.cpp"
+        calls = r"(?<!\w)::(unlink(at)?|rmdir|rename(at2?)?)\(|\b(std|fs|filesystem)::(remove|rename)"
+        # Two names are exchanged by one call, by what has asked the removal gate for all that goes with one of them.
+        exchange = [("src/tree/mirror/make_way.cpp", "::renameat2(directory, from.c_str(), directory, to.c_str(), flags)")]
+        found = [line for line in matches([path for path in sources("src") if name_of(path) != door], calls)
+                 if not any(line.startswith(file) and call in line for file, call in exchange)]
+        self.assert_none(found, "removes or replaces past the one door")
+
+    def test_names_from_the_wire_become_paths_at_one_place(self):
+        """EntryPath::of_own() is for rooms that no peer's name comes into: what walks this host's own tree."""
+        own = ("src/tree/meta/", "src/tree/plan/", "src/tree/walk/", "src/tree/check/")
+        paths = [path for path in sources("src") if not name_of(path).startswith(own)]
+        self.assert_none(matches(paths, r"\bof_own\("), "paths that AdmittedNames has not admitted")
+
     def test_outputs_are_written_at_one_place(self):
         self.assert_none(matches(sources("src"), r"\b(std::)?(fputs|fwrite|fprintf|puts|printf|fflush)\(|std::c(out|err)\b"),
                          "not by write_all(), which waits where the descriptor does not")

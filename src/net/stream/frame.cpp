@@ -119,6 +119,30 @@ io::Error bad_frame(const char* fault) {
 
 }  // namespace
 
+bool may_answer(FrameKind kind, std::uint8_t flags, const Frame& credit) {
+  const bool opens = kind == FrameKind::open;
+  const bool asks = kind == FrameKind::compare || kind == FrameKind::names || kind == FrameKind::probe ||
+                    kind == FrameKind::ask;
+  switch (credit.status) {
+    case AckStatus::granted:
+      return false;
+    case AckStatus::done:
+      return asks || credit.verdicts() == Verdicts();
+    case AckStatus::refused:
+      return true;
+    case AckStatus::bad_digest:
+      return has_payload(kind);
+    case AckStatus::unsupported:
+      return kind == FrameKind::copy_range || (opens && (flags & (kFlagSparse | kFlagCompare)) != 0);
+    case AckStatus::in_turn:
+    case AckStatus::has_basis:
+    case AckStatus::has_like:
+    case AckStatus::has_part:
+      return opens;
+  }
+  return false;
+}
+
 Verdicts Frame::verdicts() const {
   Verdicts verdicts;
   std::memcpy(verdicts.bytes_.data(), digest.bytes.data(), sizeof digest.bytes);

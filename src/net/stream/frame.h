@@ -83,7 +83,7 @@ enum class AckStatus : std::uint8_t {
   done = 2,         // verified and written
   bad_digest = 3,   // arrived damaged; send it again
   refused = 4,      // verified, but its file could not be written; the target has reported why
-  unsupported = 5,  // copy_range: not on these filesystems; send the bytes
+  unsupported = 5,  // copy_range: not on these filesystems; send the bytes. open with a flag: not like this
   in_turn = 6,      // open: done, and its chunks should come over one stream (see tree/plan/file_transfer.h)
   // Also answers to open, as done: the target could avoid a full transfer (see Spans in tree/plan/spans.h).
   has_basis = 7,  // it has an old version (a basis file), to be probed
@@ -115,6 +115,11 @@ struct Frame {
 bool has_payload(FrameKind kind);
 // True for the frames that travel in a slot and are answered with a credit.
 bool takes_slot(FrameKind kind);
+
+// True if a target may send this credit for a frame of that kind and with those flags. Any other answer would
+// lead the source where the protocol does not go: it would send the same chunk for ever, or read verdicts on
+// what it did not ask.
+bool may_answer(FrameKind kind, std::uint8_t flags, const Frame& credit);
 
 // Returns how many bytes of payload travel behind the frame.
 constexpr std::uint32_t wire_bytes(const Frame& frame) {

@@ -133,11 +133,13 @@ void Stream::deliver(const Frame& frame) {
 const char* Stream::fault_at_source(const Frame& frame) const {
   if (frame.kind != FrameKind::credit) return "sent a frame that only a source may send";
   if (frame.slot >= slots_.size()) return "gave a credit for a slot that it does not have";
-  const SlotState state = slots_[frame.slot].state;
+  const Slot& slot = slots_[frame.slot];
   if (frame.status == AckStatus::granted) {
-    return state == SlotState::unknown ? nullptr : "granted a slot twice";
+    return slot.state == SlotState::unknown ? nullptr : "granted a slot twice";
   }
-  return state == SlotState::busy ? nullptr : "acknowledged a chunk that is not under way";
+  if (slot.state != SlotState::busy) return "acknowledged a chunk that is not under way";
+  return may_answer(slot.sent, slot.sent_flags, frame) ? nullptr
+                                                       : "gave an answer that does not fit the chunk";
 }
 
 const char* Stream::fault_at_target(const Frame& frame) const {
@@ -234,8 +236,11 @@ void Stream::SendAwaiter::await_suspend(std::coroutine_handle<> waiter) {
   begin_wait(waiter);
   assert(!stream_.ended_);
   if (takes_slot(frame_.kind)) {
-    assert(stream_.slots_[frame_.slot].state == SlotState::credited);
-    stream_.slots_[frame_.slot].state = SlotState::busy;
+    Slot& slot = stream_.slots_[frame_.slot];
+    assert(slot.state == SlotState::credited);
+    slot.state = SlotState::busy;
+    slot.sent = frame_.kind;
+    slot.sent_flags = frame_.flags;
     ++stream_.busy_count_;
   }
   stream_.post_send(*this);

@@ -160,8 +160,9 @@ class Stream {
   void grant_all();
   void complete_send(SendAwaiter& awaiter);
   // To be called when a frame's header has arrived. If the frame may not come now (its slot is not granted or
-  // in use, its kind is the wrong side's, its length is over the slot, it comes after the end), shuts the
-  // stream and returns the error. For chunks the transport then fills the slot and calls deliver().
+  // in use, its kind is the wrong side's, its length is over the slot, it answers what was not asked, it
+  // comes after the end), shuts the stream and returns the error. For chunks the transport then fills the
+  // slot and calls deliver().
   io::Result<void> accept(const Frame& frame);
   // To be called when a whole accepted frame is there. Credits go to the source's accounts, chunks and the
   // end to receivers.
@@ -171,6 +172,8 @@ class Stream {
   enum class SlotState : std::uint8_t { unknown, free, credited, busy, answered, granted, filling, filled };
   struct Slot {
     SlotState state = SlotState::unknown;
+    FrameKind sent = FrameKind::end;  // source: the frame that is under way in it, and its flags
+    std::uint8_t sent_flags = 0;
     AckStatus status = AckStatus::granted;
     Verdicts verdicts;
     AckAwaiter* waiter = nullptr;

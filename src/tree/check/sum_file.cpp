@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "io/write_all.h"
-#include "tree/fs/temporary_name.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 
 namespace rdcp::tree {
 
@@ -166,9 +167,7 @@ Result<SumWriter> SumWriter::open(const std::string& path, SumForm form, mode_t 
 }
 
 SumWriter::~SumWriter() {
-  if (place_.directory && !temporary_name_.empty()) {
-    (void)::unlinkat(place_.directory.get(), temporary_name_.c_str(), 0);
-  }
+  if (place_.directory && !temporary_name_.empty()) (void)remove_own(place_.directory.get(), temporary_name_);
 }
 
 Result<void> SumWriter::add(const SumLine& line) {
@@ -186,7 +185,7 @@ Result<void> SumWriter::publish() {
   if (auto written = flush(); !written) return written;
   if (fd_.close() < 0) return io::errno_error("close", path_);
   const int directory = place_.directory.get();
-  if (::renameat(directory, temporary_name_.c_str(), directory, place_.name.c_str()) != 0) {
+  if (rename_own(directory, temporary_name_, directory, place_.name) != 0) {
     return io::errno_error("name", path_);
   }
   temporary_name_.clear();

@@ -39,8 +39,10 @@ io::Fd enter(int parent, const std::string& name, const DirectoryCache::GivesWay
       if (!granted) return {};
     } else {
       if (errno == ELOOP) errno = ENOTDIR;  // it is a symlink
-      if (errno != ENOTDIR || !gives_way || !gives_way(parent, name)) return {};
-      if (::unlinkat(parent, name.c_str(), 0) != 0 && errno != ENOENT) return {};
+      if (errno != ENOTDIR || !gives_way) return {};
+      const auto permit = gives_way(parent, name);
+      if (!permit) return {};
+      if (remove_name(*permit, parent, name) != 0 && errno != ENOENT) return {};
     }
   }
 }

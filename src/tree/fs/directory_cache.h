@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "tree/fs/removal_permit.h"
 #include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
@@ -31,7 +33,7 @@ class DirectoryCache {
   io::Result<int> open(EntryPathView path);
   // Decides if something that is not a directory may be removed to make way for a directory of the same name.
   // Leaves errno as it is.
-  using GivesWay = std::function<bool(int parent, const std::string& name)>;
+  using GivesWay = std::function<std::optional<RemovalPermit>(int parent, const std::string& name)>;
   // Sets the function that decides this. Without it nothing gives way, and the error is ENOTDIR.
   void ask(GivesWay gives_way) { gives_way_ = std::move(gives_way); }
   // Closes all kept directories (after a directory was replaced).

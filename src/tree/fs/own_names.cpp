@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
+#include <random>
 #include <span>
 
 #include "io/digest.h"
@@ -43,6 +45,19 @@ PartNames::PartNames(std::string_view final_name) {
 
 std::string run_name(std::string_view job) {
   return with_ending(hashed(job), kRun);
+}
+
+std::string temporary_name(std::string_view name) {
+  thread_local std::mt19937 random{std::random_device{}()};
+  constexpr std::size_t kRoom = NAME_MAX - std::string_view("..rdcp-01234567").size();
+  if (name.size() > kRoom) {
+    std::size_t end = kRoom;
+    const auto continues = [&] { return (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80; };
+    // A character has at most three continuation bytes. More of them are not UTF-8 and may be cut anywhere.
+    while (end > kRoom - 3 && continues()) --end;
+    name = name.substr(0, end);
+  }
+  return fmt::format(".{}.rdcp-{:08x}", name, random());
 }
 
 OwnName own_name(std::string_view name) {

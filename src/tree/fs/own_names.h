@@ -1,7 +1,7 @@
-// The names of rdcp's own files beneath a target. They never count as part of a tree, and `rdcp --clean`
-// finds them.
+// The names of rdcp's own files beneath a target, by which `rdcp --clean` finds them.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ enum class OwnName : std::uint8_t {
   part,       // ".rdcp-HASH.part": a large file that a run is writing, or has left
   journal,    // ".rdcp-HASH.journal": beside the part, records what it holds
   run,        // ".rdcp-HASH.run": marks a recursive copy that has not come to its end
-  temporary,  // ".NAME.rdcp-XXXXXXXX": see temporary_name.h
+  temporary,  // ".NAME.rdcp-XXXXXXXX": see temporary_name()
 };
 constexpr OwnName last_of(OwnName) {
   return OwnName::temporary;
@@ -29,6 +29,24 @@ struct PartNames {
 
 // Returns ".rdcp-HASH.run". `job` is any text that tells one job from another.
 std::string run_name(std::string_view job);
+
+// Returns ".NAME.rdcp-XXXXXXXX" with random hexadecimal digits. NAME is cut short if the whole would exceed
+// NAME_MAX, but not within a UTF-8 character, which some filesystems refuse. Others can guess such a name, so
+// whatever gets it must be created exclusively.
+std::string temporary_name(std::string_view name);
+
+// Calls make(name), which returns -1 with errno on failure, with temporary names until one is free. Returns
+// the name that was taken, or an empty one with errno.
+template <class Make>
+std::string take_temporary_name(std::string_view final_name, Make make) {
+  constexpr int kAttempts = 64;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string name = temporary_name(final_name);
+    if (make(name.c_str()) >= 0) return name;
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
 
 OwnName own_name(std::string_view name);
 // True for parts, journals and markers. They are nobody's data, so a tree is copied without them.

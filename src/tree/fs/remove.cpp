@@ -19,6 +19,7 @@ struct Level {
   DirectoryReader directory;
   std::string name;  // its name in the level above
   std::string path;
+  struct stat status;  // as it was when it was entered
   bool keeps = false;  // something in it stays
 };
 
@@ -41,11 +42,10 @@ class Removal {
 
  private:
   io::Result<void> remove(int parent, const std::string& name, const std::string& path);
-  bool enter(int parent, const std::string& name, const std::string& path);
+  bool enter(int parent, const std::string& name, const std::string& path, const struct stat& status);
+  io::Result<void> take_away(int parent, const std::string& name, const std::string& path,
+                             const struct stat& status);
   io::Result<void> leave();
-  bool may_remove(const std::string& path, bool is_directory) const {
-    return !may_remove_.remove || may_remove_.remove(path, is_directory);
-  }
   std::string subject_of(const std::string& path) const {
     return std::string(subject_) + path.substr(name_.size());
   }
@@ -66,7 +66,7 @@ class Removal {
 };
 
 // Opens a directory for listing, and grants us the right to remove what is in it if that is possible.
-bool Removal::enter(int parent, const std::string& name, const std::string& path) {
+bool Removal::enter(int parent, const std::string& name, const std::string& path, const struct stat& status) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
   io::Fd fd = open_beneath(parent, name, kFlags);
   if (!fd && errno == EACCES && !dry_run_) {
@@ -77,7 +77,7 @@ bool Removal::enter(int parent, const std::string& name, const std::string& path
   if (!dry_run_) (void)grant_owner_access(fd.get());
   DirectoryReader directory(std::move(fd));
   if (!directory) return false;
-  levels_.push_back({std::move(directory), name, path});
+  levels_.push_back({std::move(directory), name, path, status});
   return true;
 }
 
@@ -97,21 +97,27 @@ io::Result<void> Removal::remove(int parent, const std::string& name, const std:
                            "is on another filesystem or is a mount point, and was left");
   }
   if (is_directory) {
-    if (enter(parent, name, path)) return {};
+    if (enter(parent, name, path, status)) return {};
     return error(path);
   }
-  if (!may_remove(path, false)) return keep();
-  if (dry_run_ || ::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return take_away(parent, name, path, status);
+}
+
+io::Result<void> Removal::take_away(int parent, const std::string& name, const std::string& path,
+                                    const struct stat& status) {
+  const auto permit = may_remove_.remove ? may_remove_.remove(path, status) : std::nullopt;
+  if (!permit) return keep();
+  const int flags = S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0;
+  if (dry_run_ || remove_name(*permit, parent, name, flags) == 0 || errno == ENOENT) return {};
   return error(path);
 }
 
 io::Result<void> Removal::leave() {
   const Level done = std::move(levels_.back());
   levels_.pop_back();
-  if (done.keeps || !may_remove(done.path, true)) return keep();
+  if (done.keeps) return keep();
   const int parent = levels_.empty() ? top_ : levels_.back().directory.fd();
-  if (dry_run_ || ::unlinkat(parent, done.name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
-  return error(done.path);
+  return take_away(parent, done.name, done.path, done.status);
 }
 
 io::Result<bool> Removal::run() {

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "io/result.h"
+#include "tree/fs/removal_permit.h"
 
 namespace rdcp::tree {
 
@@ -16,9 +18,9 @@ struct MayRemove {
   // Called first. If it returns false, the entry stays with all that is in it, and so do the directories
   // above it.
   std::function<bool(const std::string& path, const struct stat& status)> look;
-  // Called just before an entry is removed; what was in a directory is gone by then. False has the same
-  // effect.
-  std::function<bool(const std::string& path, bool is_directory)> remove;
+  // Called just before an entry is removed; what was in a directory is gone by then. Without a permit the
+  // entry stays, as above. If this is not set, all stays.
+  std::function<std::optional<RemovalPermit>(const std::string& path, const struct stat& status)> remove;
 };
 
 // Removes `name` in directory and, if it is a directory, all that is beneath it. Returns false if something
@@ -26,6 +28,6 @@ struct MayRemove {
 // we own but may not enter are made accessible. A missing name is not an error. subject stands for `name` in
 // messages. Holds one descriptor for each level. With dry_run it only looks and asks.
 io::Result<bool> remove_tree(int directory, const std::string& name, std::string_view subject,
-                             const MayRemove& may_remove = {}, bool dry_run = false);
+                             const MayRemove& may_remove, bool dry_run = false);
 
 }  // namespace rdcp::tree

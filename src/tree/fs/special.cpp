@@ -7,7 +7,8 @@
 #include <cassert>
 
 #include "io/fd.h"
-#include "tree/fs/temporary_name.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 
 namespace rdcp::tree {
 namespace {
@@ -66,7 +67,7 @@ bool says_the_same(int symlink, const std::string& link_target) {
 }
 
 io::Result<void> rename_over(const Place& place, const std::string& temporary) {
-  if (::renameat(place.directory, temporary.c_str(), place.directory, place.name.c_str()) < 0) {
+  if (rename_own(place.directory, temporary, place.directory, place.name) < 0) {
     return io::errno_error("replace", place.subject);
   }
   return {};
@@ -78,7 +79,7 @@ io::Result<void> replace(const Place& place, const Entry& entry, const FinishIno
   if (temporary.empty()) return io::errno_error("create", place.subject);
   io::Result<void> done = finish_new(place, temporary, entry, finish);
   if (done) done = rename_over(place, temporary);
-  if (!done) (void)::unlinkat(place.directory, temporary.c_str(), 0);
+  if (!done) (void)remove_own(place.directory, temporary);
   return done;
 }
 
@@ -116,7 +117,7 @@ io::Result<void> make_hard_link(const Place& place, int target_directory, const 
   io::Result<void> done = rename_over(place, temporary);
   // The temporary name is removed after success, too: rename(2) does nothing if both names are one inode,
   // which they may have become since we looked.
-  const bool gone = ::unlinkat(place.directory, temporary.c_str(), 0) == 0 || errno == ENOENT;
+  const bool gone = remove_own(place.directory, temporary) == 0 || errno == ENOENT;
   if (done && !gone) return io::errno_error("remove " + temporary + " beside", place.subject);
   return done;
 }

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "tree/fs/heard_close.h"
-#include "tree/fs/temporary_name.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 
 namespace rdcp::tree {
 namespace {
@@ -92,7 +93,7 @@ io::Result<void> UnnamedFile::publish(int directory, std::string_view name, std:
   int status = 0;
   if (naming_ == Naming::rename) {
     assert(!temporary_name_.empty());
-    status = ::renameat(directory_.get(), temporary_name_.c_str(), directory, final_name.c_str());
+    status = rename_own(directory_.get(), temporary_name_, directory, final_name);
   } else {
     status = link_as(fd_.get(), naming_, directory, final_name.c_str());
     if (status < 0 && errno == EEXIST) status = replace(directory, final_name);
@@ -149,16 +150,15 @@ int UnnamedFile::replace(int directory, const std::string& name) {
   const std::string temporary = take_temporary_name(
       name, [&](const char* free) { return link_as(fd_.get(), naming_, directory, free); });
   if (temporary.empty()) return -1;
-  if (::renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return 0;
+  if (rename_own(directory, temporary, directory, name) == 0) return 0;
   const int cause = errno;
-  (void)::unlinkat(directory, temporary.c_str(), 0);
+  (void)remove_own(directory, temporary);
   errno = cause;
   return -1;
 }
 
 void UnnamedFile::discard() {
-  if (!temporary_name_.empty() && !keeps_name_)
-    (void)::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
+  if (!temporary_name_.empty() && !keeps_name_) (void)remove_own(directory_.get(), temporary_name_);
   temporary_name_.clear();
 }
 

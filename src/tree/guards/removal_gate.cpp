@@ -38,19 +38,28 @@ bool RemovalGate::is_in_source(int directory) const {
   return true;
 }
 
-bool RemovalGate::gives_way_to_directory(int parent, const std::string& name) const {
-  if (sync_.ignore_existing) return false;
+std::optional<RemovalPermit> RemovalGate::gives_way_to_directory(int parent, const std::string& name) const {
+  if (sync_.ignore_existing) return std::nullopt;
   const int cause = errno;
   struct stat status {};
   const bool found = ::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   errno = cause;
-  return found && !S_ISDIR(status.st_mode) && !is_source(status);
+  if (!found || S_ISDIR(status.st_mode) || is_source(status)) return std::nullopt;
+  return RemovalPermit();
 }
 
-bool RemovalGate::take() {
+std::optional<RemovalPermit> RemovalGate::permit(std::string_view path, const struct stat& status) const {
+  if (is_source(status) || protects(path, S_ISDIR(status.st_mode))) return std::nullopt;
+  return RemovalPermit();
+}
+
+std::optional<RemovalPermit> RemovalGate::take(std::string_view path, const struct stat& status) {
+  const auto permitted = permit(path, status);
+  if (!permitted) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (has_room_for(1)) return ++taken_, true;
-  return ++skipped_, false;
+  if (has_room_for(1)) return ++taken_, permitted;
+  ++skipped_;
+  return std::nullopt;
 }
 
 bool RemovalGate::reserve(std::uint64_t names) {

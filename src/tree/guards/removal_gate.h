@@ -9,14 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "tree/fs/removal_permit.h"
 #include "tree/messages/sync_settings.h"
 #include "tree/select/filter.h"
 
 namespace rdcp::tree {
 
-// Everything that removes a name beneath the target's root asks here first: --delete, and whatever replaces
-// something else. Rules protect names, --max-delete limits their number, and the source is never removed. All
-// workers of a target share one; thread-safe after begin().
+// Everything that removes a name beneath the target's root needs a RemovalPermit from here: --delete, and
+// whatever replaces something of another type. Rules protect names, --max-delete limits their number, and the
+// source is never removed. All workers of a target share one; thread-safe after begin().
 class RemovalGate {
  public:
   explicit RemovalGate(const SyncSettings& sync) : sync_(sync) {}
@@ -36,17 +37,21 @@ class RemovalGate {
   }
   // True if the directory is the source or lies in it, and if that cannot be found out.
   bool is_in_source(int directory) const;
-  // True if something with this name that is not a directory may be removed to make way for a directory.
-  // Leaves errno as it is.
-  bool gives_way_to_directory(int parent, const std::string& name) const;
 
-  // Count removals for --max-delete. They return false, and count none as removed, if there would be too
-  // many. reserve() sets removals aside for a later take_reserved(), which may take more if more names have
-  // come and the limit allows it.
-  bool take();
+  // Returns the permit for something that is not a directory, to make way for a directory of its name.
+  // Leaves errno as it is.
+  std::optional<RemovalPermit> gives_way_to_directory(int parent, const std::string& name) const;
+  // Takes an Entry::path. Returns nothing if a rule protects the entry or it is the source.
+  std::optional<RemovalPermit> permit(std::string_view path, const struct stat& status) const;
+  // As permit(), and counts the removal for --max-delete, or returns nothing if that would be too many.
+  std::optional<RemovalPermit> take(std::string_view path, const struct stat& status);
+
+  // Count removals for --max-delete whose permits come later, by permit(). They return false, and count
+  // none, if there would be too many. reserve() sets removals aside for a later take_reserved(), which may
+  // take more if more names have come and the limit allows it.
   bool reserve(std::uint64_t names);
   bool take_reserved(std::uint64_t names);
-  // How often take() refused a removal.
+  // How often take() found that there would be too many.
   std::uint64_t skipped() const;
 
   // Decides once, before the first removal of --delete, whether it may begin; later calls get the same

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/own_names.h"
 #include "tree/fs/remove.h"
-#include "tree/fs/temporary_name.h"
 #include "tree/messages/changes.h"
 #include "tree/meta/entry.h"
 
@@ -81,7 +81,7 @@ Result<std::string> move_aside(const DirectoryInTheWay& place, const std::string
   if (aside.empty()) return io::errno_error("replace", place.subject);
   if (rename_within(place.directory, place.name, aside) != 0) {
     auto error = io::errno_error("replace", place.subject);
-    (void)::unlinkat(place.directory, aside.c_str(), AT_REMOVEDIR);  // else --clean finds it
+    (void)remove_own(place.directory, aside, AT_REMOVEDIR);  // if this fails, --clean finds it
     return error;
   }
   if (rename_within(place.directory, fresh, place.name) == 0) return aside;
@@ -120,6 +120,9 @@ Result<void> remove_replaced(const RemovalGate& gate, const DirectoryInTheWay& p
   may_remove.look = [&](const std::string& below, const struct stat& status) {
     return guard.lets_go(below, status);
   };
+  may_remove.remove = [&](const std::string& below, const struct stat& status) {
+    return gate.permit(guard.entry_path(below), status);
+  };
   const std::string subject = join_path(split_path(place.subject).parent, name);
   const auto removed = remove_tree(place.directory, name, subject, may_remove);
   if (!removed) return removed.error();
@@ -144,13 +147,16 @@ Result<std::uint64_t> may_make_way(const RemovalGate& gate, const DirectoryInThe
   look.look = [&](const std::string& below, const struct stat& status) {
     return guard.why().empty() && guard.lets_go(below, status);
   };
-  look.remove = [&](const std::string& below, bool is_directory) {
-    if (below == place.name) return true;  // its name does not go
+  look.remove = [&](const std::string& below, const struct stat& status) {
+    const std::string path = guard.entry_path(below);
+    const auto permit = gate.permit(path, status);
+    if (below == place.name) return permit;  // its name does not go
     ++names;
-    if (changes == nullptr) return true;
-    const std::string path = gate.below_destination(guard.entry_path(below));
-    changes->push_back({"*deleting  ", path + (is_directory ? "/" : ""), ""});
-    return true;
+    if (changes != nullptr) {
+      const std::string told = gate.below_destination(path);
+      changes->push_back({"*deleting  ", told + (S_ISDIR(status.st_mode) ? "/" : ""), ""});
+    }
+    return permit;
   };
   const auto all = remove_tree(place.directory, place.name, place.subject, look, true);
   if (!all) return all.error();
@@ -193,7 +199,7 @@ Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place
   }
   const auto old = exchange_names(place, fresh, status, exchange);
   if (!old) {
-    if (is_inode(place.directory, fresh, made)) (void)::unlinkat(place.directory, fresh.c_str(), 0);
+    if (is_inode(place.directory, fresh, made)) (void)remove_own(place.directory, fresh);
     return old.error();
   }
   return remove_replaced(gate, place, *old);

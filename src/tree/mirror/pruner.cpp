@@ -137,13 +137,13 @@ void Pruner::remove(int directory, const std::string& name, const std::string& p
                                       "it is being copied, so it was left"));
     return false;
   };
-  may_remove.remove = [&](const std::string& below, bool is_directory) {
-    if (!going() || !gate_.take()) return false;
-    if (sync_.tells()) {
+  may_remove.remove = [&](const std::string& below, const struct stat& status) {
+    const auto permit = going() ? gate_.take(entry_path(below), status) : std::nullopt;
+    if (permit && sync_.tells()) {
       const std::string told = gate_.below_destination(entry_path(below));
-      changes.push_back({"*deleting  ", told + (is_directory ? "/" : ""), ""});
+      changes.push_back({"*deleting  ", told + (S_ISDIR(status.st_mode) ? "/" : ""), ""});
     }
-    return true;
+    return permit;
   };
   const auto removed = remove_tree(directory, name, join_path(root_name_, path), may_remove, sync_.dry_run);
   if (!removed) reporter_.problem(removed.error());

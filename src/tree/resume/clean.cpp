@@ -189,6 +189,7 @@ void Cleaner::look_at_directory(int directory, const std::string& parent, const 
   if (!job_.remove || leftover.in_use || !speak(false)) return;
   MayRemove alive;
   alive.look = [&](const std::string&, const struct stat&) { return heard = heard && speak(false); };
+  alive.remove = [](const std::string& below, const struct stat&) { return RemovalPermit::for_own(below); };
   if (const auto gone = remove_tree(directory, name, subject, alive); !gone) {
     reporter_.problem(gone.error());
   }
@@ -197,7 +198,7 @@ void Cleaner::look_at_directory(int directory, const std::string& parent, const 
 void Cleaner::remove(int directory, const Leftover& leftover, const std::string& name) {
   if (leftover.kind == OwnName::journal && !remove_part_of(directory, name)) {
     problem("remove", leftover.path);
-  } else if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) {
+  } else if (remove_own(directory, name) != 0 && errno != ENOENT) {
     problem("remove", leftover.path);
   }
 }

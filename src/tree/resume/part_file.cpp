@@ -10,6 +10,7 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 #include "tree/resume/own_lock.h"
 
 namespace rdcp::tree {
@@ -44,13 +45,13 @@ io::Fd none(int cause) {
 // because another run would not see that it is in use.
 io::Fd unlocked(int directory, const std::string& name, bool is_new) {
   const int cause = errno;
-  if (is_new && lacks_locks(cause)) (void)::unlinkat(directory, name.c_str(), 0);
+  if (is_new && lacks_locks(cause)) (void)remove_own(directory, name);
   return none(cause);
 }
 
 // A missing name is not an error.
-io::Result<void> remove_own(int directory, const std::string& name) {
-  if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return io::errno_error("remove", name);
+io::Result<void> removed(int directory, const std::string& name) {
+  if (remove_own(directory, name) != 0 && errno != ENOENT) return io::errno_error("remove", name);
   return {};
 }
 
@@ -67,7 +68,7 @@ io::Fd open_journal(int directory, const std::string& name) {
     if (status.st_nlink == 0) continue;
     if (is_private(status)) return fd;
     // On filesystems that change a new file's mode (exFAT) the journal is useless, so it is removed.
-    if (is_new) (void)::unlinkat(directory, name.c_str(), 0);
+    if (is_new) (void)remove_own(directory, name);
     return none(EPERM);
   }
   return none(EEXIST);
@@ -92,7 +93,7 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
         ::fchmod(fd.get(), kMode) == 0) {
       return {std::move(fd), true};
     }
-    if (::unlinkat(directory, name.c_str(), 0) != 0) return {};
+    if (remove_own(directory, name) != 0) return {};
   } else if (errno != ENOENT) {
     return {};
   }
@@ -101,7 +102,7 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
   const bool usable =
       ::fstat(fd.get(), &status) == 0 && is_private(status) && journal.start(wish.source, status.st_ino);
   if (usable) return {std::move(fd), false};
-  (void)::unlinkat(directory, name.c_str(), 0);  // if this fails, the next run of this file replaces it
+  (void)remove_own(directory, name);  // if this fails, the next run of this file replaces it
   return {};
 }
 
@@ -118,7 +119,7 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   io::Fd held_too(held ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0) : -1);
   if (!held_too) {
     const int cause = errno;
-    if (!found.old) (void)::unlinkat(directory, names.journal.c_str(), 0);
+    if (!found.old) (void)remove_own(directory, names.journal);
     errno = cause;
     return std::nullopt;
   }
@@ -131,16 +132,16 @@ io::Result<void> PartFile::forget(int directory, std::string_view name) {
   const io::Fd journal = open_own(directory, names.journal);
   if (!journal) return {};
   if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
-  return remove_own(directory, names.journal);
+  return removed(directory, names.journal);
 }
 
 io::Result<void> PartFile::forget_journal() {
-  return remove_own(directory_.get(), names_.journal);
+  return removed(directory_.get(), names_.journal);
 }
 
 io::Result<void> PartFile::drop() {
-  auto removed = remove_own(directory_.get(), names_.part);
-  return removed ? forget_journal() : removed;
+  auto dropped = removed(directory_.get(), names_.part);
+  return dropped ? forget_journal() : dropped;
 }
 
 io::Fd open_own(int directory, const std::string& name, bool* unlocked) {
@@ -164,7 +165,7 @@ bool remove_part_of(int directory, const std::string& journal) {
   struct stat status {};
   if (::fstatat(directory, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
   const bool ours = is_own_file(status) || (S_ISREG(status.st_mode) && beside.part_inode() == status.st_ino);
-  return !ours || ::unlinkat(directory, part.c_str(), 0) == 0;
+  return !ours || remove_own(directory, part) == 0;
 }
 
 }  // namespace rdcp::tree

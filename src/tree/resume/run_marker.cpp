@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/removal_permit.h"
 #include "tree/resume/mount_stamp.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -57,7 +58,7 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
-    if (lacks_locks(cause)) (void)::unlinkat(directory, name.c_str(), 0);
+    if (lacks_locks(cause)) (void)remove_own(directory, name);
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
   }
@@ -75,7 +76,7 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
 io::Result<void> RunMarker::remove(int directory) {
   struct stat before {};
   const bool known = ::fstat(directory, &before) == 0;
-  if (::unlinkat(directory, name_.c_str(), 0) != 0) {
+  if (remove_own(directory, name_) != 0) {
     return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
   }
   const std::array<timespec, 2> times{before.st_atim, before.st_mtim};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "tests/net/stream/raw_frame.h"
@@ -97,8 +98,53 @@ TEST(Frame, VerdictsComeBackWithACreditThatIsDone) {
   for (std::size_t i = 0; i < Verdicts::kCount; ++i) EXPECT_EQ(decoded->verdicts().at(i), i % 3 + 1) << i;
 }
 
+// Each answer that a target has for a kind of frame, and no other one.
+TEST(Frame, AnAnswerFitsWhatWasSent) {
+  using enum AckStatus;
+  const std::set<AckStatus> any = {done, refused};
+  const std::set<AckStatus> payload = {done, refused, bad_digest};
+  const std::set<AckStatus> opening = {done, refused, bad_digest, in_turn, has_basis, has_like, has_part};
+  std::set<AckStatus> flagged = opening;
+  flagged.insert(unsupported);
+  struct Case {
+    FrameKind kind;
+    std::uint8_t flags;
+    std::set<AckStatus> answers;
+    bool verdicts;
+  };
+  const std::vector<Case> cases = {
+      {FrameKind::archive, 0, payload, false},
+      {FrameKind::open, 0, opening, false},
+      {FrameKind::open, kFlagAgain, opening, false},
+      {FrameKind::open, kFlagSparse, flagged, false},
+      {FrameKind::open, kFlagCompare, flagged, false},
+      {FrameKind::data, 0, payload, false},
+      {FrameKind::commit, 0, payload, false},
+      {FrameKind::copy_range, 0, {done, refused, unsupported}, false},
+      {FrameKind::abandon, 0, any, false},
+      {FrameKind::lost, 0, any, false},
+      {FrameKind::compare, 0, payload, true},
+      {FrameKind::names, 0, payload, true},
+      {FrameKind::probe, 0, payload, true},
+      {FrameKind::ask, 0, any, true},
+  };
+  for (const Case& expected : cases) {
+    for (std::uint8_t status = 1; status <= 9; ++status) {
+      Frame credit{.kind = FrameKind::credit, .status = static_cast<AckStatus>(status), .slot = 1};
+      EXPECT_EQ(may_answer(expected.kind, expected.flags, credit), expected.answers.contains(credit.status))
+          << static_cast<int>(expected.kind) << " answered with " << static_cast<int>(status);
+    }
+    Frame credit{.kind = FrameKind::credit, .status = done, .slot = 1};
+    Verdicts verdicts;
+    verdicts.set(0, 1);
+    credit.set_verdicts(verdicts);
+    EXPECT_EQ(may_answer(expected.kind, expected.flags, credit), expected.verdicts)
+        << static_cast<int>(expected.kind) << " answered with verdicts";
+  }
+}
+
 TEST(Frame, EveryStatusComesBack) {
-  for (std::uint8_t status = 1; status <= 6; ++status) {
+  for (std::uint8_t status = 1; status <= 9; ++status) {
     const Frame frame{.kind = FrameKind::credit, .status = static_cast<AckStatus>(status), .slot = 1};
     const auto decoded = decode(encode(frame));
     ASSERT_TRUE(decoded);

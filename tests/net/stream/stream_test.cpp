@@ -87,8 +87,8 @@ class StreamTest : public testing::Test {
     outcome.task = await_credit(source_, outcome);
     outcome.task.start();
   }
-  void send(std::uint32_t slot, Outcome<void>& outcome) {
-    outcome.task = await_send(source_, chunk_frame(slot, 1), std::span(payload_).first(1), outcome);
+  void send(std::uint32_t slot, Outcome<void>& outcome, FrameKind kind = FrameKind::data) {
+    outcome.task = await_send(source_, chunk_frame(slot, 1, kind), std::span(payload_).first(1), outcome);
     outcome.task.start();
   }
   void answer(std::uint32_t slot, Outcome<AckStatus>& outcome) {
@@ -100,11 +100,11 @@ class StreamTest : public testing::Test {
     outcome.task.start();
   }
   // A slot that is sent and not yet answered.
-  void make_busy(std::uint32_t slot) {
+  void make_busy(std::uint32_t slot, FrameKind kind = FrameKind::data) {
     ASSERT_TRUE(source_.arrive(credit_frame(slot, AckStatus::granted)));
     credit(busy_credit_);
     ASSERT_EQ(**busy_credit_.result, slot);
-    send(slot, busy_send_);
+    send(slot, busy_send_, kind);
     source_.complete_send(*source_.sends.back());
     turn();
     ASSERT_TRUE(*busy_send_.result);
@@ -156,7 +156,7 @@ TEST_F(StreamTest, ASlotIsHandedOutOnceUntilItIsAnswered) {
 }
 
 TEST_F(StreamTest, VerdictsComeWithTheAnswer) {
-  make_busy(1);
+  make_busy(1, FrameKind::compare);
   Verdicts given;
   given.set(0, 2);
   given.set(127, 3);
@@ -173,6 +173,12 @@ TEST_F(StreamTest, VerdictsComeWithTheAnswer) {
   EXPECT_EQ(heard.at(0), 2);
   EXPECT_EQ(heard.at(1), 0);
   EXPECT_EQ(heard.at(127), 3);
+}
+
+// If it were taken, the source would send the same extent for ever.
+TEST_F(StreamTest, AnAnswerThatDoesNotFitTheChunkEndsTheStream) {
+  make_busy(1);
+  expect_violation(source_, source_.arrive(credit_frame(1, AckStatus::unsupported)));
 }
 
 TEST_F(StreamTest, AnAnswerThatCameFirstIsKept) {

@@ -89,19 +89,5 @@ TEST_P(MakeWayTest, WhatComesIntoItMeanwhileIsAskedForToo) {
   EXPECT_THAT(done.error().message(), HasSubstr(left));
 }
 
-TEST(RemovalGate, WhatIsReservedIsKeptForThoseWhoHaveReserved) {
-  SyncSettings sync;
-  sync.max_delete = 3;
-  RemovalGate gate(sync);
-  EXPECT_TRUE(gate.reserve(2));
-  EXPECT_FALSE(gate.reserve(2));
-  EXPECT_TRUE(gate.take());
-  EXPECT_FALSE(gate.take());
-  EXPECT_EQ(gate.skipped(), 1u);
-  EXPECT_FALSE(gate.take_reserved(3));
-  EXPECT_TRUE(gate.take_reserved(2));
-  EXPECT_FALSE(gate.take_reserved(1));
-}
-
 }  // namespace
 }  // namespace rdcp::tree

@@ -1,4 +1,4 @@
-#include "tree/fs/temporary_name.h"
+#include "tree/fs/own_names.h"
 
 #include <gtest/gtest.h>
 
