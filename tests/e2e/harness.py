@@ -46,6 +46,15 @@ is_root = os.geteuid() == 0
 needs_root = unittest.skipUnless(is_root, "needs root")
 
 
+def preloaded(library: str, **settings) -> dict[str, str]:
+    """What an rdcp has in its environment to have a library of the tests in it, and that library's settings."""
+    path = BUILD / f"lib{library}.so"
+    assert path.exists(), f"{path} is not built"
+    # AddressSanitizer wants to be the first library, unless told otherwise; it may come behind these.
+    return {"LD_PRELOAD": str(path), "ASAN_OPTIONS": "verify_asan_link_order=0",
+            **{name: str(value) for name, value in settings.items()}}
+
+
 def make_file(path: Path, size: int, seed: int = 7) -> Path:
     Noise(seed, 2 * max(min(size, MIB), 2048)).write(path, size)
     return path
@@ -221,13 +230,18 @@ class CopyTest(unittest.TestCase):
 
     def failing(self, call: str, path: str, error: int, after: int = 0, times: int = -1) -> dict:
         """The environment in which a system call on paths that end in `path` fails (fail_call.c); the log of it."""
-        shim = BUILD / "libfail_call.so"
-        self.assertTrue(shim.exists(), f"{shim} is not built")
         self.failed_calls = self.disk / f"failed-{call}"
         self.failed_calls.unlink(missing_ok=True)
-        return {**os.environ, "LD_PRELOAD": str(shim), "RDCP_FAIL_CALL": call, "RDCP_FAIL_PATH": path,
-                "RDCP_FAIL_ERRNO": str(error), "RDCP_FAIL_AFTER": str(after), "RDCP_FAIL_TIMES": str(times),
-                "RDCP_FAIL_LOG": str(self.failed_calls)}
+        return {**os.environ, **preloaded("fail_call", RDCP_FAIL_CALL=call, RDCP_FAIL_PATH=path, RDCP_FAIL_ERRNO=error,
+                                          RDCP_FAIL_AFTER=after, RDCP_FAIL_TIMES=times, RDCP_FAIL_LOG=self.failed_calls)}
+
+    def far_rdcp(self, name: str, settings: dict) -> Path:
+        """An rdcp for the far side that has these in its environment."""
+        wrapper = self.disk / name
+        words = " ".join(f"{setting}='{value}'" for setting, value in settings.items())
+        wrapper.write_text(f"#!/bin/sh\n{words} exec {RDCP} \"$@\"\n")
+        wrapper.chmod(0o755)
+        return wrapper
 
     # -- files -----------------------------------------------------------------------------------------------------
 

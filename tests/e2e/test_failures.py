@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (BUILD, CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root,
+from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root, preloaded,
                      remote_agents, wait_for)
 from snapshot import snapshot
 
@@ -416,11 +416,9 @@ class MovingSources(CopyTest):
 
     def stirred(self, path: Path, times: int, back: bool = False) -> dict:
         """The environment of a copy in which the file changes under so many of its reads (stir.c)."""
-        shim = BUILD / "libstir.so"
-        self.assertTrue(shim.exists(), f"{shim} is not built")
-        environment = {**os.environ, "LD_PRELOAD": str(shim), "RDCP_STIR_PATH": str(path),
-                       "RDCP_STIR_TIMES": str(times), "RDCP_STIR_LOG": str(self.disk / "stirs")}
-        return {**environment, "RDCP_STIR_BACK": "1"} if back else environment
+        back_too = {"RDCP_STIR_BACK": 1} if back else {}
+        return {**os.environ, **preloaded("stir", RDCP_STIR_PATH=path, RDCP_STIR_TIMES=times,
+                                          RDCP_STIR_LOG=self.disk / "stirs", **back_too)}
 
     def torn_files(self):
         """Old files to be copied alone, a small one and a large one; each with whether its mtime is set back."""

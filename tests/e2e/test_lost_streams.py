@@ -1,12 +1,11 @@
 """Data connections that break: what was under way goes over the others, and only the last one's loss ends the run."""
 
 import os
-import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from harness import BUILD, CHUNK, EXIT_DATA, MIB, RDCP, CopyTest
+from harness import CHUNK, EXIT_DATA, MIB, CopyTest, preloaded
 from meddler import Meddler
 
 STREAMS = 3
@@ -15,11 +14,8 @@ STREAMS = 3
 class Cutting(CopyTest):
     def setUp(self):
         super().setUp()
-        shim, self.log = BUILD / "libcut.so", self.disk / "cuts"
-        self.assertTrue(shim.exists(), f"{shim} is not built")
-        if b"AddressSanitizer" in subprocess.run(["strings", RDCP], capture_output=True, check=False).stdout:
-            self.skipTest("sanitizers must be preloaded first")
-        self.settings = {"LD_PRELOAD": str(shim), "RDCP_CUT_LOG": str(self.log)}
+        self.log = self.disk / "cuts"
+        self.settings = preloaded("cut", RDCP_CUT_LOG=self.log)
         self.tree = self.source / "tree"
         (self.tree / "small" / "deep").mkdir(parents=True)
         for i in range(3):
@@ -36,12 +32,8 @@ class Cutting(CopyTest):
 
     def agent(self, streams: int, after: int, **more) -> Path:
         """An rdcp for the far side."""
-        wrapper = self.disk / f"rdcp-{streams}-{after}"
         settings = {**self.settings, "RDCP_CUT_STREAMS": streams, "RDCP_CUT_AFTER": after, **more}
-        words = " ".join(f"{name}='{value}'" for name, value in settings.items())
-        wrapper.write_text(f"#!/bin/sh\n{words} exec {RDCP} \"$@\"\n")
-        wrapper.chmod(0o755)
-        return wrapper
+        return self.far_rdcp(f"rdcp-{streams}-{after}", settings)
 
     def cuts(self) -> int:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, CHUNK, EXIT_DIGEST, MEMORY, MIB, RDCP, CopyTest, needs_root
+from harness import CHUNK, EXIT_DIGEST, MEMORY, MIB, CopyTest, needs_root, preloaded
 
 
 class Verify(CopyTest):
@@ -72,10 +72,7 @@ class Rot(CopyTest):
 
     def setUp(self):
         super().setUp()
-        self.shim, self.log = BUILD / "librot.so", self.disk / "rotten"
-        self.assertTrue(self.shim.exists(), f"{self.shim} is not built")
-        if b"AddressSanitizer" in subprocess.run(["strings", RDCP], capture_output=True, check=False).stdout:
-            self.skipTest("sanitizers must be preloaded first")
+        self.log = self.disk / "rotten"
         self.image, self.mounted = self.disk / "image", self.disk / "mounted"
         with open(self.image, "wb") as file:
             file.truncate(100 * MIB)
@@ -97,8 +94,7 @@ class Rot(CopyTest):
 
     def rot(self, times: int) -> dict:
         self.log.unlink(missing_ok=True)
-        return {**os.environ, "LD_PRELOAD": str(self.shim), "RDCP_ROT_TIMES": str(times),
-                "RDCP_ROT_IMAGE": str(self.image), "RDCP_ROT_LOG": str(self.log)}
+        return {**os.environ, **preloaded("rot", RDCP_ROT_TIMES=times, RDCP_ROT_IMAGE=self.image, RDCP_ROT_LOG=self.log)}
 
     def rotten(self) -> int:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0

@@ -4,9 +4,8 @@ sends, and the slot that the NIC wrote is the one that is written to disk. All l
 import os
 import unittest
 
-from harness import BUILD, MIB, RDCP, CopyTest
+from harness import MIB, CopyTest, preloaded
 
-COUNTER = BUILD / "libcount_copies.so"
 SIZE = 32 * MIB
 
 
@@ -18,10 +17,9 @@ class ZeroCopy(CopyTest):
 
     def counted(self, *words, stdin=None) -> list[int]:
         """Bytes copied, by process, in a copy with the counter loaded at both ends."""
-        far = self.disk / "rdcp"
-        far.write_text(f"#!/bin/sh\nLD_PRELOAD={COUNTER} RDCP_COUNT_COPIES={self.counts} exec {RDCP} \"$@\"\n")
-        far.chmod(0o755)
-        environment = {**os.environ, "LD_PRELOAD": str(COUNTER), "RDCP_COUNT_COPIES": str(self.counts)}
+        settings = preloaded("count_copies", RDCP_COUNT_COPIES=self.counts)
+        far = self.far_rdcp("rdcp", settings)
+        environment = {**os.environ, **settings}
         options = {"env": environment} if stdin is None else {"env": environment, "stdin": stdin}
         done = self.start("--rdcp-path", far, *words, **options).finish(120)
         self.assertEqual(done.status, 0, done)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/net/crypto/seal_fixture.h"
+
 namespace rdcp::net {
 namespace {
 
@@ -12,17 +14,6 @@ SessionKey key_of(unsigned char first) {
   SessionKey key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(first + i);
   return key;
-}
-
-template <std::size_t N>
-std::string hex(const std::array<std::byte, N>& bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::byte b : bytes) {
-    text += kDigits[std::to_integer<unsigned>(b) >> 4];
-    text += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
 }
 
 const SessionKey kKey = key_of(0);

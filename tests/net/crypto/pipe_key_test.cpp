@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tests/net/crypto/seal_fixture.h"
+
 namespace rdcp::net {
 namespace {
 
@@ -12,16 +14,6 @@ Salt salt() {
   Salt bytes;
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
   return bytes;
-}
-
-std::string hex(const SessionKey& key) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::byte b : key) {
-    text += kDigits[std::to_integer<unsigned>(b) >> 4];
-    text += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
 }
 
 // Computed with Python's hashlib.scrypt and hmac.

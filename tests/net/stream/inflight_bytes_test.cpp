@@ -38,7 +38,7 @@ TEST(InflightBytes, CountsTheTimeInWhichSomethingIs) {
 }
 
 // What a stream of four slots of 1 MiB meets, in bytes a second.
-struct Conditions {
+struct Path {
   double link = 20e9;
   double target = 20e9;
   double source = 20e9;
@@ -47,7 +47,7 @@ struct Conditions {
 };
 
 // The share of chunks that a source packs in a minute of simulated time.
-double packed_share(const Conditions& with) {
+double packed_share(const Path& with) {
   constexpr std::size_t kSlots = 4;
   struct Completion {
     double at;

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kSlot = 4096;
+constexpr std::size_t kSlotBytes = 4096;
 
 RecordLayer record_layer(bool source, bool seals, Compression compression) {
   const std::optional<SealKeys> keys =
@@ -59,7 +59,7 @@ struct Received {
 Received receive(RecordLayer& to, Sent sent) {
   const auto frame = to.open_frame(sent.message);
   if (!frame) return {frame.error(), {}};
-  if (wire_bytes(*frame) > sent.payload.size() || frame->length > kSlot) return {{}, {}};
+  if (wire_bytes(*frame) > sent.payload.size() || frame->length > kSlotBytes) return {{}, {}};
   Bytes slot(frame->length);
   const std::span<std::byte> arrived = std::span(sent.payload).first(wire_bytes(*frame));
   const auto opened = to.open_payload(*frame, arrived, slot);

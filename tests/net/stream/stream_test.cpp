@@ -8,7 +8,7 @@
 namespace rdcp::net {
 namespace {
 
-constexpr StreamShape kShape{.target_slots = 3, .slot_bytes = 4096};
+constexpr StreamShape kThreeSlots{.target_slots = 3, .slot_bytes = 4096};
 
 class RecordingStream : public Stream {
  public:
@@ -18,7 +18,7 @@ class RecordingStream : public Stream {
   using Stream::over;
   using Stream::Side;
 
-  RecordingStream(io::Ring& ring, Side side) : Stream(ring, side, kShape, "10.0.0.9:1") {}
+  RecordingStream(io::Ring& ring, Side side) : Stream(ring, side, kThreeSlots, "10.0.0.9:1") {}
   void start() override { grant_all(); }
   bool idle() const override { return true; }
   std::string description() const override { return "recording"; }
@@ -118,7 +118,7 @@ class StreamTest : public testing::Test {
   }
 
   std::unique_ptr<io::Ring> ring_ = test_ring();
-  std::array<std::byte, kShape.slot_bytes> payload_{};
+  std::array<std::byte, kThreeSlots.slot_bytes> payload_{};
   RecordingStream source_{*ring_, RecordingStream::Side::source};
   RecordingStream target_{*ring_, RecordingStream::Side::target};
   Outcome<std::uint32_t> busy_credit_;
@@ -306,8 +306,8 @@ TEST_F(StreamTest, TargetRefusesASlotThatIsNotReleased) {
 
 TEST_F(StreamTest, TargetTakesAFullSlotAndNotAByteMore) {
   target_.start();
-  EXPECT_TRUE(target_.arrive(chunk_frame(0, kShape.slot_bytes)));
-  expect_violation(target_, target_.arrive(chunk_frame(1, kShape.slot_bytes + 1)));
+  EXPECT_TRUE(target_.arrive(chunk_frame(0, kThreeSlots.slot_bytes)));
+  expect_violation(target_, target_.arrive(chunk_frame(1, kThreeSlots.slot_bytes + 1)));
 }
 
 TEST_F(StreamTest, TargetRefusesCredits) {

@@ -10,6 +10,7 @@
 
 #include "io/ring.h"
 #include "net/sockets/sockets.h"
+#include "tests/net/tcp/tcp_pair.h"
 
 namespace rdcp::net {
 namespace {
@@ -26,10 +27,6 @@ io::Fd raw_connection(const Address& address) {
   const timeval limit{20, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   return socket;
-}
-
-bool receive_all(int socket, std::span<std::byte> bytes) {
-  return ::recv(socket, bytes.data(), bytes.size(), MSG_WAITALL) == static_cast<ssize_t>(bytes.size());
 }
 
 class TcpConnectTest : public testing::Test {
@@ -141,7 +138,7 @@ TEST_F(TcpConnectTest, AGuessedProofIsClosedAndTheWaitGoesOn) {
   const io::Fd guesser = raw_connection(here());
   ASSERT_TRUE(send_whole(guesser.get(), Connector(key_, 0).hello()));
   std::array<std::byte, kChallengeBytes> challenge;
-  ASSERT_TRUE(receive_all(guesser.get(), challenge));
+  ASSERT_TRUE(receive_all(guesser, challenge));
   ASSERT_TRUE(send_whole(guesser.get(), std::span(challenge).last<kMacBytes>()));
   std::byte more;
   EXPECT_EQ(::recv(guesser.get(), &more, 1, 0), 0);
@@ -169,7 +166,7 @@ TEST_F(TcpConnectTest, AConnectorOfAnotherVersionIsToldOurs) {
   hello[4] ^= std::byte{0x40};
   ASSERT_TRUE(send_whole(other.get(), hello));
   std::array<std::byte, kRefusalBytes> answer;
-  ASSERT_TRUE(receive_all(other.get(), answer));
+  ASSERT_TRUE(receive_all(other, answer));
   EXPECT_EQ(answer, version_refusal());
   std::byte more;
   EXPECT_EQ(::recv(other.get(), &more, 1, 0), 0);
@@ -185,7 +182,7 @@ TEST_F(TcpConnectTest, AListenerOfAnotherVersionIsNamed) {
     std::array<std::byte, kHelloBytes> hello;
     auto refusal = version_refusal();
     refusal[4] = std::byte{99};
-    return receive_all(caller.get(), hello) && send_whole(caller.get(), refusal);
+    return receive_all(caller, hello) && send_whole(caller.get(), refusal);
   });
   const auto refused = connect({{"127.0.0.1", local_address(listening.get()).port}}, 1);
   EXPECT_TRUE(answered.get());
@@ -203,7 +200,7 @@ TEST_F(TcpConnectTest, ATrickledHandshakeIsTakenWhenItIsWhole) {
   const Connector connector(key_, 0);
   for (const std::byte b : connector.hello()) ASSERT_TRUE(send_whole(slow.get(), std::span(&b, 1)));
   std::array<std::byte, kChallengeBytes> challenge;
-  ASSERT_TRUE(receive_all(slow.get(), challenge));
+  ASSERT_TRUE(receive_all(slow, challenge));
   const auto proof = connector.answer(challenge);
   ASSERT_TRUE(proof);
   for (const std::byte b : *proof) ASSERT_TRUE(send_whole(slow.get(), std::span(&b, 1)));

@@ -9,7 +9,7 @@
 namespace rdcp::net {
 namespace {
 
-constexpr StreamShape kShape{.target_slots = 2, .slot_bytes = 8192};
+constexpr StreamShape kTwoSlots{.target_slots = 2, .slot_bytes = 8192};
 
 Frame credit_frame(std::uint32_t slot, AckStatus status) {
   Frame frame;
@@ -54,14 +54,14 @@ class TcpTargetTest : public testing::Test {
 
   std::unique_ptr<io::Ring> ring_ = test_ring();
   TcpPair pair_;
-  io::Arena arena_ = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
-  std::unique_ptr<Stream> stream_ = make_tcp_target(*ring_, std::move(pair_.target), kShape, arena_);
+  io::Arena arena_ = io::Arena::create(kTwoSlots.target_slots, kTwoSlots.slot_bytes).value();
+  std::unique_ptr<Stream> stream_ = make_tcp_target(*ring_, std::move(pair_.target), kTwoSlots, arena_);
   TargetSide target_{*stream_, arena_};
 };
 
 TEST_F(TcpTargetTest, GrantsEachSlotOnce) {
   ASSERT_TRUE(ring_->run_once(std::chrono::seconds(0)));
-  for (std::uint32_t slot = 0; slot < kShape.target_slots; ++slot) {
+  for (std::uint32_t slot = 0; slot < kTwoSlots.target_slots; ++slot) {
     FrameBytes bytes;
     ASSERT_TRUE(receive_all(pair_.source, bytes));
     EXPECT_EQ(*decode(bytes), credit_frame(slot, AckStatus::granted));
@@ -150,12 +150,12 @@ TEST_F(TcpTargetTest, AChunkForABusySlotTouchesNothing) {
 }
 
 TEST_F(TcpTargetTest, ASlotThatDoesNotExistIsAProtocolError) {
-  ASSERT_TRUE(send(chunk_bytes(0, kShape.target_slots, 100)));
+  ASSERT_TRUE(send(chunk_bytes(0, kTwoSlots.target_slots, 100)));
   expect_error(io::ErrorKind::protocol, "does not exist");
 }
 
 TEST_F(TcpTargetTest, AChunkLongerThanASlotIsAProtocolError) {
-  ASSERT_TRUE(send(chunk_bytes(0, 0, kShape.slot_bytes + 1)));
+  ASSERT_TRUE(send(chunk_bytes(0, 0, kTwoSlots.slot_bytes + 1)));
   expect_error(io::ErrorKind::protocol, "longer than a slot");
 }
 
@@ -172,8 +172,8 @@ TEST(TcpTarget, ASourceThatReadsNoCreditsIsStopped) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
   const io::Fd source(ends[0]);
-  io::Arena arena = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
-  const auto stream = make_tcp_target(*ring, io::Fd(ends[1]), kShape, arena);
+  io::Arena arena = io::Arena::create(kTwoSlots.target_slots, kTwoSlots.slot_bytes).value();
+  const auto stream = make_tcp_target(*ring, io::Fd(ends[1]), kTwoSlots, arena);
   TargetSide target{*stream, arena};
   stream->start();
   target.start(2);
@@ -211,7 +211,7 @@ class TcpSourceTest : public testing::Test {
 
   std::unique_ptr<io::Ring> ring_ = test_ring();
   TcpPair pair_;
-  std::unique_ptr<Stream> stream_ = make_tcp_source(*ring_, std::move(pair_.source), kShape);
+  std::unique_ptr<Stream> stream_ = make_tcp_source(*ring_, std::move(pair_.source), kTwoSlots);
   SourceSide source_{*stream_, {100, 200}};
 };
 
@@ -256,7 +256,7 @@ TEST_F(TcpSourceTest, ASecondGrantIsAProtocolError) {
 }
 
 TEST_F(TcpSourceTest, ASlotThatDoesNotExistIsAProtocolError) {
-  ASSERT_TRUE(send_credit(kShape.target_slots, AckStatus::granted));
+  ASSERT_TRUE(send_credit(kTwoSlots.target_slots, AckStatus::granted));
   expect_error(io::ErrorKind::protocol, "does not have");
 }
 

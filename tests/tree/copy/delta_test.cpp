@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = 16 << 10;  // with slots of 64 KiB
+constexpr std::size_t kBlockBytes = 16 << 10;  // with slots of 64 KiB
 constexpr std::uint64_t kMiB = 1 << 20;
 
 struct DeltaTest : testing::Test {
@@ -75,12 +75,12 @@ TEST_F(DeltaTest, NothingChanged) {
 
 TEST_F(DeltaTest, Appended) {
   const std::string now = test_bytes(3 * kMiB + 5000);
-  expect_data(now.substr(0, 3 * kMiB - 100), now, 5100, 5100 + kBlock);
+  expect_data(now.substr(0, 3 * kMiB - 100), now, 5100, 5100 + kBlockBytes);
 }
 
 TEST_F(DeltaTest, CutOff) {
   const std::string before = test_bytes(3 * kMiB + 5000);
-  expect_data(before, before.substr(0, kMiB + 13), 0, kBlock);
+  expect_data(before, before.substr(0, kMiB + 13), 0, kBlockBytes);
   expect_data(before, before.substr(0, 2 * kMiB), 0, 0);
 }
 
@@ -89,7 +89,7 @@ TEST_F(DeltaTest, OverwrittenInTheMiddle) {
   std::string now = before;
   now.replace(kMiB + 700, 100'000, test_bytes(100'000, 9));
   now[3 * kMiB] ^= 1;
-  expect_data(before, now, 100'001, 100'000 + 4 * kBlock);
+  expect_data(before, now, 100'001, 100'000 + 4 * kBlockBytes);
 }
 
 TEST_F(DeltaTest, AllDifferent) {
@@ -98,7 +98,7 @@ TEST_F(DeltaTest, AllDifferent) {
 
 TEST_F(DeltaTest, MuchSmallerAndMuchLarger) {
   expect_data(test_bytes(5 * kMiB), test_bytes(200'000, 3), 200'000, 200'000);
-  expect_data(test_bytes(kBlock), test_bytes(3 * kMiB), 3 * kMiB - kBlock, 3 * kMiB - kBlock);
+  expect_data(test_bytes(kBlockBytes), test_bytes(3 * kMiB), 3 * kMiB - kBlockBytes, 3 * kMiB - kBlockBytes);
   expect_data("x", test_bytes(kMiB), kMiB, kMiB);
   EXPECT_EQ(probes, 0);
   expect_data(test_bytes(kMiB), "", 0, 0);
@@ -173,7 +173,7 @@ TEST_F(DeltaTest, ALittleAppended) {
   };
   update(now.substr(0, 4 * kMiB - 3000), now, copy);
   EXPECT_FALSE(chunks);
-  EXPECT_LE(data_bytes, 2 * kBlock);
+  EXPECT_LE(data_bytes, 2 * kBlockBytes);
 }
 
 TEST_F(DeltaTest, RandomInsertionsWithStreamsThatBreak) {
@@ -309,7 +309,7 @@ TEST_F(LikenessTest, OnlyWhatDiffersIsTouched) {
   }
   EXPECT_EQ(result.source.files, 4u);
   EXPECT_EQ(result.source.bytes, 3 * kMiB + 3 * kMiB + 2 * kMiB + 1 + kMiB);
-  EXPECT_GE(result.source.kept_bytes, 8 * kMiB - 3 * kBlock);
+  EXPECT_GE(result.source.kept_bytes, 8 * kMiB - 3 * kBlockBytes);
 }
 
 TEST_F(DeltaTest, WithoutDeltaAllIsSent) {
@@ -400,7 +400,7 @@ TEST_F(DeltaTest, ADamagedProbeIsSentAgain) {
   };
   const CopyResult result = update(before, now, copy);
   EXPECT_EQ(result.source.resent_chunks, damaged.count());
-  EXPECT_LE(data_bytes, kBlock);
+  EXPECT_LE(data_bytes, kBlockBytes);
 }
 
 // Blocks that were taken over before a stream broke count once, whether their answer arrived or not.

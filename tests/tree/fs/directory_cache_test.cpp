@@ -31,8 +31,8 @@ std::size_t open_descriptors() {
 }
 
 // A path that stops at no directory: the error's code, and the path it names.
-void expect_error(DirectoryCache& directories, const std::string& path, int code,
-                  const std::string& subject) {
+void expect_open_error(DirectoryCache& directories, const std::string& path, int code,
+                       const std::string& subject) {
   const auto opened = directories.open(own(path));
   ASSERT_FALSE(opened.ok()) << path;
   EXPECT_EQ(opened.error().code, code) << opened.error().message();
@@ -74,8 +74,8 @@ TEST_F(DirectoryCacheTest, OpensOneDirectoryOnce) {
 TEST_F(DirectoryCacheTest, FileOnTheWayIsNamed) {
   fs::create_directories(root_ / "a");
   write_file(root_ / "a/file", "kept");
-  expect_error(directories_, "a/file/b/c", ENOTDIR, "a/file");
-  expect_error(directories_, "a/file", ENOTDIR, "a/file");
+  expect_open_error(directories_, "a/file/b/c", ENOTDIR, "a/file");
+  expect_open_error(directories_, "a/file", ENOTDIR, "a/file");
   EXPECT_EQ(content_of(root_ / "a/file"), "kept");
 }
 
@@ -83,16 +83,16 @@ TEST_F(DirectoryCacheTest, SymlinkOnTheWayIsNotFollowed) {
   fs::create_directory(root_ / "a");
   fs::create_directory_symlink(outside_.path(), root_ / "a/out");
   fs::create_directory_symlink("a", root_ / "inside");
-  expect_error(directories_, "a/out/b", ENOTDIR, "a/out");
-  expect_error(directories_, "a/out", ENOTDIR, "a/out");
-  expect_error(directories_, "inside/b", ENOTDIR, "inside");
+  expect_open_error(directories_, "a/out/b", ENOTDIR, "a/out");
+  expect_open_error(directories_, "a/out", ENOTDIR, "a/out");
+  expect_open_error(directories_, "inside/b", ENOTDIR, "inside");
   EXPECT_THAT(names_in(outside_.path()), IsEmpty());
   EXPECT_THAT(names_in(root_ / "a"), ElementsAre("out"));
 }
 
 TEST_F(DirectoryCacheTest, DanglingSymlinkIsNotFilledIn) {
   fs::create_directory_symlink(outside_ / "new", root_ / "dangling");
-  expect_error(directories_, "dangling", ENOTDIR, "dangling");
+  expect_open_error(directories_, "dangling", ENOTDIR, "dangling");
   EXPECT_THAT(names_in(outside_.path()), IsEmpty());
 }
 
@@ -118,7 +118,8 @@ TEST_F(DirectoryCacheTest, PathsMayBeLongerThanPathMax) {
 
 TEST_F(DirectoryCacheTest, ComponentsMayBeAsLongAsTheKernelTakes) {
   EXPECT_TRUE(directories_.open(own(std::string(255, 'n') + "/" + std::string(255, 'm'))).ok());
-  expect_error(directories_, "a/" + std::string(256, 'n') + "/b", ENAMETOOLONG, "a/" + std::string(256, 'n'));
+  expect_open_error(directories_, "a/" + std::string(256, 'n') + "/b", ENAMETOOLONG,
+                    "a/" + std::string(256, 'n'));
 }
 
 TEST_F(DirectoryCacheTest, KeptDirectoryStaysThatInodeWhenItsNameBecomesASymlink) {
@@ -130,7 +131,7 @@ TEST_F(DirectoryCacheTest, KeptDirectoryStaysThatInodeWhenItsNameBecomesASymlink
   EXPECT_THAT(names_in(root_ / "moved"), ElementsAre("b"));
 
   directories_.clear();
-  expect_error(directories_, "a/b", ENOTDIR, "a");
+  expect_open_error(directories_, "a/b", ENOTDIR, "a");
   EXPECT_THAT(names_in(outside_.path()), IsEmpty());
 }
 
@@ -178,7 +179,7 @@ TEST_F(DirectoryCacheTest, RightsOnForeignDirectoriesAreNotTouched) {
   ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
   ASSERT_EQ(::mkdir((root_ / "theirs").c_str(), 0755), 0);
   const ScopedUser user;
-  expect_error(directories_, "theirs/b", EACCES, "theirs/b");
+  expect_open_error(directories_, "theirs/b", EACCES, "theirs/b");
   EXPECT_EQ(status_of(root_ / "theirs").st_mode & 07777, 0755u);
 }
 

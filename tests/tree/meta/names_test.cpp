@@ -11,7 +11,7 @@ namespace rdcp::tree {
 namespace {
 
 // Numbers and names that no system gives out.
-constexpr std::uint32_t kUnknownId = 3'999'999'001;
+constexpr std::uint32_t kNobodysId = 3'999'999'001;
 constexpr char kUnknownName[] = "rdcp-nobody-has-this-name";
 
 TEST(NameTable, KnowsRootBothWays) {
@@ -24,8 +24,8 @@ TEST(NameTable, KnowsRootBothWays) {
 
 TEST(NameTable, UnknownNumberHasAnEmptyName) {
   NameTable names;
-  EXPECT_EQ(names.user_name(kUnknownId), "");
-  EXPECT_EQ(names.group_name(kUnknownId), "");
+  EXPECT_EQ(names.user_name(kNobodysId), "");
+  EXPECT_EQ(names.group_name(kNobodysId), "");
 }
 
 TEST(NameTable, UnknownNameIsNotUserZero) {
@@ -93,7 +93,7 @@ TEST(NameTable, ThreadsMayShareIt) {
     threads.emplace_back([&names] {
       for (std::uint32_t i = 0; i < 200; ++i) {
         EXPECT_EQ(names.user_name(0), "root");
-        EXPECT_EQ(names.group_name(kUnknownId + i), "");
+        EXPECT_EQ(names.group_name(kNobodysId + i), "");
       }
     });
   }

@@ -8,8 +8,8 @@ namespace rdcp::tree {
 namespace {
 
 constexpr std::uint64_t kSlot = 64 << 10;
-constexpr std::uint64_t kBlock = 16 << 10;
-constexpr std::uint64_t kSpan = 8 * kBlock;  // of a small file
+constexpr std::uint64_t kProbedBlock = 16 << 10;
+constexpr std::uint64_t kSpan = 8 * kProbedBlock;  // of a small file
 constexpr std::uint64_t kSize = 3 * kSpan + 5000;
 
 struct PlanSpans : testing::Test {
@@ -70,7 +70,7 @@ struct PlanSpans : testing::Test {
     return task && std::holds_alternative<CommitTask>(*task);
   }
   static io::Extent blocks(std::uint64_t first, std::uint64_t count) {
-    return {first * kBlock, count * kBlock};
+    return {first * kProbedBlock, count * kProbedBlock};
   }
 
   ScratchDirectory scratch;
@@ -100,7 +100,7 @@ TEST_F(PlanSpans, WhatIsMissingIsHandedOutInRunsBeforeTheNextSpan) {
   EXPECT_FALSE(settle(b));
   EXPECT_TRUE(waits());
   EXPECT_TRUE(is_commit(settle(last, "p")));  // the last of all becomes the commit
-  EXPECT_EQ(file->kept_bytes(), kSize - 5 * kBlock);
+  EXPECT_EQ(file->kept_bytes(), kSize - 5 * kProbedBlock);
 }
 
 TEST_F(PlanSpans, MoreThanAChunkIsHandedOutInChunks) {

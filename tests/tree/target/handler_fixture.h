@@ -22,6 +22,7 @@
 namespace rdcp::tree {
 
 inline constexpr std::uint32_t kHandlerChunk = 256 << 10;
+inline constexpr std::uint64_t kFileId = 7;  // of the one file that a test opens
 
 class HandlerTest : public testing::Test {
  protected:

@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 using net::AckStatus;
 using net::FrameKind;
 
-constexpr std::uint64_t kId = 7;
 constexpr std::size_t kPiece = 128 << 10;
 
 class LargeFilesTest : public HandlerTest {
@@ -28,18 +27,18 @@ class LargeFilesTest : public HandlerTest {
     opener.emplace(*context, *writer, nullptr);
     committer.emplace(*context, *writer);
   }
-  AckStatus open(std::uint64_t size, std::uint8_t flags = 0, std::uint64_t id = kId) {
+  AckStatus open(std::uint64_t size, std::uint8_t flags = 0, std::uint64_t id = kFileId) {
     net::Frame frame = frame_for(FrameKind::open, id, size);
     frame.flags = flags;
     return opener->open(frame, header_for("file"));
   }
   AckStatus write(std::uint64_t offset, std::string_view bytes) {
-    const net::Frame frame = data_in_slot(kId, offset, bytes);
+    const net::Frame frame = data_in_slot(kFileId, offset, bytes);
     digest.add(offset, frame.length, frame.digest);
     return run(writer->write(frame, slot()));
   }
   AckStatus commit(std::uint64_t size, const std::string& path = "file") {
-    net::Frame frame = frame_for(FrameKind::commit, kId, size);
+    net::Frame frame = frame_for(FrameKind::commit, kFileId, size);
     frame.extra = digest.value();
     return committer->commit(frame, header_for(path));
   }
@@ -93,7 +92,7 @@ TEST_F(LargeFilesTest, AChunkThatComesAgainIsCountedOnce) {
   const std::string bytes(kPiece, 'x');
   open(kPiece);
   EXPECT_EQ(write(0, bytes), AckStatus::done);
-  writer->take_back({.frame = data_in_slot(kId, 0, bytes), .status = AckStatus::done, .verdicts = {}});
+  writer->take_back({.frame = data_in_slot(kFileId, 0, bytes), .status = AckStatus::done, .verdicts = {}});
   EXPECT_EQ(session->tally.bytes, 0u);
   digest = {};
   EXPECT_EQ(write(0, bytes), AckStatus::done);
@@ -106,7 +105,8 @@ TEST_F(LargeFilesTest, AChunkThatWasNotCountedIsNotTakenBack) {
   const std::string bytes(kPiece, 'x');
   open(kPiece);
   write(0, bytes);
-  writer->take_back({.frame = data_in_slot(kId, 0, bytes), .status = AckStatus::bad_digest, .verdicts = {}});
+  writer->take_back(
+      {.frame = data_in_slot(kFileId, 0, bytes), .status = AckStatus::bad_digest, .verdicts = {}});
   EXPECT_EQ(commit(kPiece), AckStatus::done);
 }
 
@@ -192,7 +192,7 @@ TEST_F(LargeFilesTest, InPlaceTheOldInodeIsWritten) {
 TEST_F(LargeFilesTest, AFileThatFailedIsRefusedAndTheRunGoesOn) {
   start();
   open(kPiece);
-  const TargetFileRef file = session->files.open.find(kId);
+  const TargetFileRef file = session->files.open.find(kFileId);
   ASSERT_TRUE(writer->failed_to_write(*file, io::IoResult{.bytes = 0, .error = EIO}, 10));
   EXPECT_EQ(write(0, "x"), AckStatus::refused);
   digest = {};  // none of it was taken
@@ -204,7 +204,7 @@ TEST_F(LargeFilesTest, AFileThatFailedIsRefusedAndTheRunGoesOn) {
 TEST_F(LargeFilesTest, AFullDiskEndsTheRun) {
   start();
   open(kPiece);
-  const TargetFileRef file = session->files.open.find(kId);
+  const TargetFileRef file = session->files.open.find(kFileId);
   ASSERT_TRUE(writer->failed_to_write(*file, io::IoResult{.bytes = 0, .error = ENOSPC}, 10));
   EXPECT_TRUE(session->refusing());
 }

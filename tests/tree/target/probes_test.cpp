@@ -13,7 +13,6 @@ namespace {
 using net::AckStatus;
 using net::FrameKind;
 
-constexpr std::uint64_t kId = 7;
 constexpr std::size_t kBlock = 64 << 10;
 
 class ProbesTest : public HandlerTest, public testing::WithParamInterface<bool> {
@@ -32,7 +31,7 @@ class ProbesTest : public HandlerTest, public testing::WithParamInterface<bool> 
     probes.emplace(*context, *writer, *read_back);
   }
   AckStatus open(std::uint64_t size) {
-    return opener->open(frame_for(FrameKind::open, kId, size), header_for("file"));
+    return opener->open(frame_for(FrameKind::open, kFileId, size), header_for("file"));
   }
   // Asks about the whole of `content`, block by block.
   AckStatus probe(const std::string& content) {
@@ -45,7 +44,7 @@ class ProbesTest : public HandlerTest, public testing::WithParamInterface<bool> 
       const auto block = bytes.subspan(at, std::min(kBlock, content.size() - at));
       Probe::put_digest(payload, i, io::digest_of(block));
     }
-    return run(probes->probe(frame_for(FrameKind::probe, kId, 0), payload, room_of(slot()), verdicts));
+    return run(probes->probe(frame_for(FrameKind::probe, kFileId, 0), payload, room_of(slot()), verdicts));
   }
   PieceVerdict verdict(std::size_t block) const { return static_cast<PieceVerdict>(verdicts.at(block)); }
 
@@ -69,14 +68,14 @@ TEST_P(ProbesTest, EqualBlocksAreTakenOverAndOthersAreMissing) {
   EXPECT_EQ(verdict(1), PieceVerdict::missing);
   EXPECT_EQ(verdict(2), PieceVerdict::present);
   // What is missing comes as data; the commit's digest says that the rest was counted.
-  const net::Frame middle = data_in_slot(kId, kBlock, std::string_view(now).substr(kBlock, kBlock));
+  const net::Frame middle = data_in_slot(kFileId, kBlock, std::string_view(now).substr(kBlock, kBlock));
   EXPECT_EQ(run(writer->write(middle, slot())), AckStatus::done);
   io::FileDigest digest;
   for (std::size_t i = 0; i < 3; ++i) {
     const auto block = std::as_bytes(std::span(now)).subspan(i * kBlock, kBlock);
     digest.add(i * kBlock, kBlock, io::digest_of(block));
   }
-  net::Frame commit = frame_for(FrameKind::commit, kId, now.size());
+  net::Frame commit = frame_for(FrameKind::commit, kFileId, now.size());
   commit.extra = digest.value();
   EXPECT_EQ(committer->commit(commit, header_for("file")), AckStatus::done);
   EXPECT_EQ(content_of(scratch / "file"), now);
@@ -118,7 +117,7 @@ TEST_P(ProbesTest, AQuestionAboutAPartThatIsNotThereEndsTheRun) {
   write_file(scratch / "file", std::string(2 * kBlock, 'a'));
   start();
   open(2 * kBlock);
-  net::Frame ask = frame_for(FrameKind::ask, kId, 0);
+  net::Frame ask = frame_for(FrameKind::ask, kFileId, 0);
   Probe::put_question(ask.extra, kBlock, kBlock);
   EXPECT_EQ(run(probes->ask(ask, slot(), verdicts)), AckStatus::refused);
   expect_protocol_error("a question about a file of which no part exists");
@@ -129,7 +128,7 @@ TEST_P(ProbesTest, GarbageEndsTheRun) {
   start();
   open(2 * kBlock);
   const std::vector<std::byte> garbage(40, std::byte{0xff});
-  EXPECT_EQ(run(probes->probe(frame_for(FrameKind::probe, kId, 0), garbage, room_of(slot()), verdicts)),
+  EXPECT_EQ(run(probes->probe(frame_for(FrameKind::probe, kFileId, 0), garbage, room_of(slot()), verdicts)),
             AckStatus::refused);
   EXPECT_TRUE(session->refusing());
 }
