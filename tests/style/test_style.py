@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent.parent
-ROOM_FILES_MOST = 25
+ROOM_FILES_MOST = 26  # thirteen units
 LARGER_ROOMS = {"io": "one thought, the ring and what it needs, without a wall to put in it"}
 
 # Files that may be longer than LINES_MOST (sources) or HEADER_LINES_MOST (headers), each with its reason.
@@ -40,7 +40,6 @@ MORE_COLLABORATORS = {
     "src/tree/session/target_session.h": "what the workers of a target share, and nothing else",
     "src/tree/target/file_opener.h": "where a file's old content, part, basis and new name meet",
     "src/tree/target/target.h": "makes what a target consists of",
-    "src/tree/target/target_worker.h": "makes a handler for each kind of frame, and hands frames to them",
 }
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 

@@ -11,25 +11,8 @@ using io::ErrorKind;
 using net::AckStatus;
 using net::FrameKind;
 
-namespace {
-
-std::optional<MirrorPages> mirror_of(TargetContext& context) {
-  if (context.tree == nullptr || !context.settings().sync.enabled) return std::nullopt;
-  return std::optional<MirrorPages>(std::in_place, context);
-}
-
-}  // namespace
-
 TargetWorker::TargetWorker(TargetSession& session, std::size_t index, const net::StreamShape& shape)
-    : context_(session, index, shape),
-      small_files_(context_),
-      mirror_(mirror_of(context_)),
-      read_back_(context_),
-      writer_(context_, read_back_),
-      opener_(context_, writer_, mirror_ ? &mirror_->comparer() : nullptr),
-      committer_(context_, writer_),
-      probes_(context_, writer_, read_back_),
-      answered_(shape.target_slots) {}
+    : context_(session, index, shape), handlers_(context_), answered_(shape.target_slots) {}
 
 void TargetWorker::run(const StreamMaker& make_stream) {
   TargetSession& session = context_.session;
@@ -90,8 +73,8 @@ void TargetWorker::tell_tally() {
 
 // The life of a chunk at the target: it lies in its slot; check it, do what it says, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
-  Slot slot;
-  if (context_.read_back != nullptr) slot.archive.emplace(context_, small_files_);
+  FrameHandlers::Slot slot(handlers_);
+  std::vector<std::byte> copy;
   for (;;) {
     const auto received = co_await context_.stream->receive();
     if (!received) lose_stream(received.error());
@@ -100,7 +83,7 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
     slot.memory = arena.slot(frame.slot);
     slot.verdicts = {};
     answered_[frame.slot].reset();  // it was heard, or the slot would not be used again
-    const std::span<const std::byte> payload = payload_of(frame, slot);
+    const std::span<const std::byte> payload = payload_of(frame, slot.memory, copy);
     AckStatus status = check(frame, payload);
     if (status != AckStatus::done) {
       context_.stream->release(frame.slot, status);
@@ -111,52 +94,16 @@ io::Task TargetWorker::slot_loop(io::Arena& arena) {
       continue;
     }
     const io::Clock::time_point before = io::Clock::now();
-    status = co_await dispatch(frame, payload, slot);
+    if (frame.kind == FrameKind::lost) {
+      status = co_await hear_of_loss(frame.offset);
+    } else {
+      status = co_await handlers_.handle(frame, payload, slot);
+    }
     const bool waits = frame.kind == FrameKind::data || frame.kind == FrameKind::probe;
     std::uint64_t& spent = waits ? context_.times.write_wait_ns : context_.times.write_busy_ns;
     spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
     answer(frame, status, status == AckStatus::done ? slot.verdicts : net::Verdicts());
   }
-}
-
-io::Step<AckStatus> TargetWorker::dispatch(const net::Frame& frame, std::span<const std::byte> payload,
-                                           Slot& slot) {
-  AckStatus status = AckStatus::done;
-  switch (frame.kind) {
-    case FrameKind::archive:
-      if (!slot.archive) co_return small_files_.unpack(payload);
-      status = co_await slot.archive->unpack(payload);
-      break;
-    case FrameKind::compare:
-      co_return mirror_->compare(frame, payload, slot.verdicts);
-    case FrameKind::names:
-      co_return mirror_->prune(frame, payload, slot.verdicts);
-    case FrameKind::open:
-      co_return opener_.open(frame, payload);
-    case FrameKind::data:
-      status = co_await writer_.write(frame, slot.memory);
-      break;
-    case FrameKind::copy_range:
-      co_return writer_.copy_range(frame);
-    case FrameKind::probe:
-      status = co_await probes_.probe(frame, payload, room_of(slot.memory), slot.verdicts);
-      break;
-    case FrameKind::ask:
-      status = co_await probes_.ask(frame, slot.memory, slot.verdicts);
-      break;
-    case FrameKind::commit:
-      co_return committer_.commit(frame, payload);
-    case FrameKind::abandon:
-      context_.session.files.open.take(frame.file_id);
-      break;
-    case FrameKind::lost:
-      status = co_await hear_of_loss(frame.offset);
-      break;
-    case FrameKind::end:
-    case FrameKind::credit:
-      break;  // no job agrees on these
-  }
-  co_return status;
 }
 
 // Done where the chunk is whole, and the job agreed on frames like it.
@@ -189,8 +136,7 @@ std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
   const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare ||
                       frame.kind == FrameKind::probe || frame.kind == FrameKind::names;
   if (before->status == AckStatus::refused || stands) return before;
-  if (frame.kind == FrameKind::open) context_.session.files.open.take(frame.file_id);
-  writer_.take_back(*before);
+  handlers_.take_back(*before);
   return std::nullopt;
 }
 
@@ -214,11 +160,12 @@ void TargetWorker::answer(const net::Frame& frame, AckStatus status, const net::
 // Bytes must not change while they are parsed. So where the source can still write to the slot, a copy is
 // parsed, after its digest was checked. The bytes of a file are no more to us than bytes: who changes them
 // harms his own copy.
-std::span<const std::byte> TargetWorker::payload_of(const net::Frame& frame, Slot& slot) const {
-  const std::span<const std::byte> payload = slot.memory.first(frame.length);
+std::span<const std::byte> TargetWorker::payload_of(const net::Frame& frame, std::span<const std::byte> slot,
+                                                    std::vector<std::byte>& copy) const {
+  const std::span<const std::byte> payload = slot.first(frame.length);
   if (frame.kind == FrameKind::data || payload.empty() || !context_.stream->peer_can_write()) return payload;
-  slot.copy.assign(payload.begin(), payload.end());
-  return slot.copy;
+  copy.assign(payload.begin(), payload.end());
+  return copy;
 }
 
 // A connection that breaks is dropped, if it is not the last; a peer that breaks the protocol is not trusted

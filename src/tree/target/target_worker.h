@@ -9,13 +9,7 @@
 #include "io/arena.h"
 #include "io/step.h"
 #include "tree/session/target_context.h"
-#include "tree/target/file_committer.h"
-#include "tree/target/file_opener.h"
-#include "tree/target/file_writer.h"
-#include "tree/target/mirror_pages.h"
-#include "tree/target/probes.h"
-#include "tree/target/small_files.h"
-#include "tree/target/verified_archive.h"
+#include "tree/target/frame_handlers.h"
 
 namespace rdcp::tree {
 
@@ -28,19 +22,12 @@ class TargetWorker {
   void run(const StreamMaker& make_stream);
 
  private:
-  // A slot whose chunk has arrived, and what it is answered with.
-  struct Slot {
-    std::span<std::byte> memory;
-    std::optional<VerifiedArchive> archive;  // with --verify
-    std::vector<std::byte> copy;             // of the payload, where the source can still write to the slot
-    net::Verdicts verdicts;
-  };
   io::Task slot_loop(io::Arena& arena);
-  std::span<const std::byte> payload_of(const net::Frame& frame, Slot& slot) const;
+  std::span<const std::byte> payload_of(const net::Frame& frame, std::span<const std::byte> slot,
+                                        std::vector<std::byte>& copy) const;
   net::AckStatus check(const net::Frame& frame, std::span<const std::byte> payload);
   bool is_agreed(const net::Frame& frame);
   std::optional<CachedReply> answer_again(const net::Frame& frame);
-  io::Step<net::AckStatus> dispatch(const net::Frame& frame, std::span<const std::byte> payload, Slot& slot);
   io::Step<net::AckStatus> hear_of_loss(std::uint64_t stream);
   void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
 
@@ -51,13 +38,7 @@ class TargetWorker {
   void tell_tally();
 
   TargetContext context_;
-  SmallFiles small_files_;
-  std::optional<MirrorPages> mirror_;  // where the job is a sync
-  FileReadBack read_back_;
-  FileWriter writer_;
-  FileOpener opener_;
-  FileCommitter committer_;
-  Probes probes_;
+  FrameHandlers handlers_;
   std::vector<std::optional<CachedReply>> answered_;  // by slot: the last one, which may not have been heard
   std::uint64_t seen_changes_ = 0;
   io::Clock::time_point next_reader_look_;

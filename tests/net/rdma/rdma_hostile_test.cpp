@@ -12,14 +12,6 @@ namespace {
 
 constexpr StreamShape kShape{.target_slots = 2, .slot_bytes = 8192};
 
-Frame credit_frame(std::uint32_t slot, AckStatus status) {
-  Frame frame;
-  frame.kind = FrameKind::credit;
-  frame.slot = slot;
-  frame.status = status;
-  return frame;
-}
-
 class RdmaHostileTest : public testing::Test {
  protected:
   // Returns false if the test is skipped.

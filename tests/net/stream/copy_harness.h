@@ -16,6 +16,14 @@
 
 namespace rdcp::net {
 
+inline Frame credit_frame(std::uint32_t slot, AckStatus status) {
+  Frame frame;
+  frame.kind = FrameKind::credit;
+  frame.slot = slot;
+  frame.status = status;
+  return frame;
+}
+
 inline std::unique_ptr<io::Ring> test_ring(io::RingChoice choice = io::RingChoice::automatic) {
   auto ring = io::make_ring(choice, 32);
   return ring ? std::move(*ring) : nullptr;

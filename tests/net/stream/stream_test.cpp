@@ -40,14 +40,6 @@ class RecordingStream : public Stream {
   void close_connection() override { ++closings; }
 };
 
-Frame credit_frame(std::uint32_t slot, AckStatus status) {
-  Frame frame;
-  frame.kind = FrameKind::credit;
-  frame.slot = slot;
-  frame.status = status;
-  return frame;
-}
-
 Frame chunk_frame(std::uint32_t slot, std::uint32_t length = 1, FrameKind kind = FrameKind::data) {
   Frame frame;
   frame.kind = kind;

@@ -11,14 +11,6 @@ namespace {
 
 constexpr StreamShape kTwoSlots{.target_slots = 2, .slot_bytes = 8192};
 
-Frame credit_frame(std::uint32_t slot, AckStatus status) {
-  Frame frame;
-  frame.kind = FrameKind::credit;
-  frame.slot = slot;
-  frame.status = status;
-  return frame;
-}
-
 std::vector<std::byte> chunk_bytes(std::uint64_t file_id, std::uint32_t slot, std::size_t length) {
   std::vector<std::byte> payload(length);
   fill_chunk(file_id, payload);
