@@ -161,7 +161,8 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
     return io::plain_error(io::ErrorKind::file, "set attributes of", name,
                            "another program replaced it meanwhile");
   }
-  return apply_metadata_path_fd(fd.get(), entry, metadata_, name);
+  auto set = apply_metadata_path_fd(fd.get(), entry, metadata_, name);
+  return set ? flush_elsewhere(fd.get(), name) : set;
 }
 
 io::Result<void> TargetTree::finish_directory(const Entry& entry) {
@@ -170,11 +171,7 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   if (!directory) return std::move(directory).error();
   const std::string name = subject(entry.path);
   auto set = apply_metadata(*directory, entry, ~0u, metadata_, name);
-  struct stat here {};
-  struct stat root {};
-  const bool elsewhere = flushes_ && set && ::fstat(*directory, &here) == 0 && ::fstat(root_, &root) == 0 &&
-                         here.st_dev != root.st_dev;
-  return elsewhere ? flush(*directory, name) : set;
+  return set ? flush_elsewhere(*directory, name) : set;
 }
 
 io::Result<void> TargetTree::forget_part(EntryPathView path) {
@@ -193,6 +190,19 @@ io::Result<void> TargetTree::beside(EntryPathView path, io::Result<void> done) c
 io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
   if (flushes_ && ::fsync(fd) != 0) return io::errno_error("flush", subject);
   return {};
+}
+
+io::Result<void> TargetTree::flush_elsewhere(int fd, std::string_view subject) const {
+  struct stat here {};
+  struct stat root {};
+  if (!flushes_) return {};
+  if (::fstat(fd, &here) != 0 || ::fstat(root_, &root) != 0) return io::errno_error("flush", subject);
+  if (here.st_dev == root.st_dev || !(S_ISREG(here.st_mode) || S_ISDIR(here.st_mode))) return {};
+  // The magic link leads to the very same inode.
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const io::Fd readable(::open(link.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
+  if (!readable) return io::errno_error("flush", subject);
+  return flush(readable.get(), subject);
 }
 
 io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {

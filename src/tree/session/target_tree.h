@@ -85,11 +85,14 @@ class TargetTree {
   // Whether large files are written without a part since the filesystem has no locks.
   bool met_no_locks() const { return met_no_locks_; }
 
-  // Every file is on the disk before it gets its name, and directories outside the root's filesystem when
-  // they are finished; what is left is the caller's to flush (syncfs(2) of the root).
+  // From now on every file is flushed before it gets its name, and whatever lies outside the root's
+  // filesystem when it is finished. The caller flushes the rest by syncfs(2) of the root.
   void flush_all() { flushes_ = true; }
-  // Nothing, unless flush_all() was called: fsync(2).
+  // These two call fsync(2) if flush_all() was called; the second one only if fd is outside the root's
+  // filesystem. It takes O_PATH descriptors, too, and leaves alone what has no content (symlinks, devices):
+  // the flush of its directory is enough.
   io::Result<void> flush(int fd, std::string_view subject) const;
+  io::Result<void> flush_elsewhere(int fd, std::string_view subject) const;
 
   // Opens the regular file there and returns its descriptor, or none with errno set. access: O_RDONLY or
   // O_RDWR.

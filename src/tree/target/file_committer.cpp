@@ -45,7 +45,9 @@ io::Result<void> FileCommitter::keep_equal(TargetFile& file, const Entry& entry,
     return io::plain_error(ErrorKind::file, "compare", file.subject, "the file was changed meanwhile");
   }
   context_.session.tally.bytes += size;
-  return set_metadata(file.old->fd.get(), entry, file.subject);
+  const int fd = file.old->fd.get();
+  if (auto set = set_metadata(fd, entry, file.subject); !set) return set;
+  return context_.tree->flush_elsewhere(fd, file.subject);
 }
 
 io::Result<void> FileCommitter::finish(TargetFile& file, const Entry& entry, std::uint64_t size) {
@@ -66,6 +68,7 @@ io::Result<void> FileCommitter::finish(TargetFile& file, const Entry& entry, std
 io::Result<void> FileCommitter::finish_overwritten(TargetFile& file, const Entry& entry) {
   if (auto heard = hear_close(file.fd(), file.subject); !heard) return heard;
   if (auto set = set_metadata(file.fd(), entry, file.subject); !set) return set;
+  if (auto flushed = context_.tree->flush_elsewhere(file.fd(), file.subject); !flushed) return flushed;
   if (file.overwritten.close() != 0) return io::errno_error("close", file.subject);
   return {};
 }

@@ -203,6 +203,20 @@ TEST_F(FileCallsTest, ALargeDurableFileIsFlushedOnceBeforeItHasItsName) {
                             "linkat dst/# dst/a", "utimensat dst", "syncfs dst"}));
 }
 
+// syncfs(2) of DST does not reach them.
+TEST_F(FileCallsTest, WhatIsOnAnotherFilesystemBeneathDstIsFlushedByItself) {
+  for (const char* name : {"src/mount", "dst/mount"}) ASSERT_EQ(::mkdirat(here_.fd(), name, 0755), 0);
+  const ScopedMount mount(here_ / "dst/mount", "tmpfs", 0, "mode=755");
+  if (!mount) GTEST_SKIP() << "cannot mount here";
+  copy_.fsync = copy_.inplace = true;
+  make("src/mount/a", 2 * kChunkBytes);
+  make("dst/mount/a", 3 * kChunkBytes);
+  trace();
+  EXPECT_EQ(order(), (Lines{"pwrite dst/mount/a", "pwrite dst/mount/a", "ftruncate dst/mount/a",
+                            "utimensat dst/mount/a", "fsync dst/mount/a", "utimensat dst/mount",
+                            "fsync dst/mount", "utimensat dst", "syncfs dst"}));
+}
+
 // Checks each of many files, over several streams with several chunks in flight.
 TEST_F(FileCallsTest, NothingIsWrittenOrSetAfterTheName) {
   for (int i = 0; i < 20; ++i) {
