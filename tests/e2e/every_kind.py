@@ -132,10 +132,11 @@ def make_acls(root: Path):
     make_file(root / "large", 3 * CHUNK, 4)
     (root / "folder").mkdir()
     # An access list: owner, a named user, group, a named group, mask, others.
-    access = _acl((0x01, 6, None), (0x02, 5, 1), (0x04, 4, None), (0x08, 7, 2), (0x10, 7, None), (0x20, 0, None))
+    def access(owner: int) -> bytes:
+        return _acl((0x01, owner, None), (0x02, 5, 1), (0x04, 4, None), (0x08, 7, 2), (0x10, 7, None), (0x20, 0, None))
     default = _acl((0x01, 7, None), (0x02, 7, 3), (0x04, 5, None), (0x10, 7, None), (0x20, 5, None))
-    for name in ("small", "large", "folder"):
-        os.setxattr(root / name, "system.posix_acl_access", access)
+    for name, owner in (("small", 6), ("large", 6), ("folder", 7)):
+        os.setxattr(root / name, "system.posix_acl_access", access(owner))
     os.setxattr(root / "folder", "system.posix_acl_default", default)
     (root / "folder" / "inherits").write_text("x")
 

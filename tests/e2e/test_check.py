@@ -169,6 +169,7 @@ class Pair(CheckTest):
                       ("--check", "--manifest", "m", "--sums", "s", "a")):
             self.fails(EXIT_USAGE, *words)
 
+    @needs_root  # who may read every kind
     def test_every_kind_of_entry(self):
         self.make_every_kind()
         self.copy("-r", f"{self.tree}/", f"dest:{self.other}")
@@ -382,6 +383,7 @@ class Lists(CheckTest):
         flip_bit(self.other / "new\nline\\", 0)
         self.assertEqual(self.check("--sums", self.sums, self.other), ["content   new\\nline\\\\"])
 
+    @needs_root  # who may read every kind
     def test_a_manifest_of_every_kind(self):
         self.make_every_kind()
         for landing in ("new", "there"):

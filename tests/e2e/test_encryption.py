@@ -34,7 +34,6 @@ class Changed(Corruption):
         return super().command("--encrypt", *words)
 
     def test_a_flipped_bit_is_sent_again(self):  # here it ends the copy
-        self.require_shim()
         for options in ((), ("--streams", "1"), ("--compress=1",)):
             self.log.unlink(missing_ok=True)
             done = self.fails(EXIT_DIGEST, "-r", "--chunk-size", "64K", *options, self.tree, f"dest:{self.target}",
@@ -45,13 +44,11 @@ class Changed(Corruption):
             self.assert_no_litter(self.target, cut_short=True)
 
     def test_a_flipped_bit_on_the_way_here(self):
-        self.require_shim()
         done = self.fails(EXIT_DIGEST, "-r", "--chunk-size", "64K", "--rdcp-path", self.agent(1),
                           f"dest:{self.tree}", self.target / "back", says=("altered",))
         self.assertEqual(len(done.err.splitlines()), 1, done.err)
 
     def test_bad_memory_ends_the_run(self):
-        self.require_shim()
         old = self.make_file(self.target / "large", 10, seed=99)
         before = old.read_bytes()
         self.fails(EXIT_DIGEST, "--chunk-size", "64K", self.tree / "large", f"dest:{self.target}",

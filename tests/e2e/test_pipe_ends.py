@@ -21,6 +21,13 @@ SMALL = ("--chunk-size", "64K")  # so that "several chunks" stays small
 EDGES = [0, 1, 4095, 4096, 4097, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 5 * 64 * KIB, MIB + 3]
 
 
+def resolves(host: str) -> bool:
+    try:
+        return bool(socket.getaddrinfo(host, None))
+    except socket.gaierror:
+        return False
+
+
 def free_port() -> int:
     with socket.socket(socket.AF_INET6) as probe:
         probe.bind(("::", 0))
@@ -151,6 +158,8 @@ class Bytes(PipeTest):
         source = self.make_file("source", 100)
         for host in ("127.0.0.1", "::1", "[::1]", "localhost"):
             with self.subTest(host=host):
+                if host == "localhost" and not resolves(host):
+                    self.skipTest("no localhost in /etc/hosts here")
                 self.assert_same_bytes(source, self.send(source, file_in=True, file_out=True, host=host))
 
     def test_via_is_where_it_listens(self):

@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import OPTIONS, CopyTest
+from harness import OPTIONS, CopyTest, needs_root
 from mutations import Tree
 
 FAR = "dest:" if OPTIONS else ""  # what is wrapped has to go over a network, and each run takes longer there
@@ -34,6 +34,7 @@ def comparable(lines: list[str]) -> list[str]:
     return sorted(kept)
 
 
+@needs_root  # its trees have what their owner may not read
 class Oracle(CopyTest):
     """Random changes of random trees, brought over by us and looked at by rsync, and the other way round."""
 

@@ -58,7 +58,7 @@ LISTS = {
     "one_host": [
         Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, Suite("rails", ["test_rails"]),
         over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
-        over_rdma("failures", "test_failures.HeardClose", "test_failures.Mounted.test_a_full_tmpfs"),
+        over_rdma("failures", "test_failures.Mounted.test_a_full_tmpfs"),
         Suite("pipes", ["test_pipes"]),
     ],
     "two_hosts": [

@@ -37,9 +37,9 @@ copy --fsync -r --bwlimit 5MiB {tree} h:/run/disk/flushing &
 copy -r --bwlimit 5MiB {tree}/ h:/run/disk/unflushed &
 copy --bwlimit 6MiB {big} h:/run/disk/big &
 recorded() {{ [ "$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)" -ge $((512 + 48 * $1)) ]; }}
-until recorded $(({records} / 2)); do :; done
+until recorded $(({records} / 2)); do sleep 0.05; done
 sync -f /run/disk  # so that something is on the disk, and something is not
-until recorded {records}; do :; done
+until recorded {records}; do sleep 0.05; done
 echo POWER IS LOST
 sleep 1000
 """

@@ -37,9 +37,11 @@ class ScratchDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  // Before a ScopedUser is to write into it.
-  void give_to_scoped_user() {
-    if (::geteuid() == 0 && ::chown(path_.c_str(), kNobody, kNobody) != 0) ADD_FAILURE() << "chown " << path_;
+  // Before a ScopedUser is to write into it, or into a directory in it.
+  void give_to_scoped_user(const std::string& name = ".") {
+    if (::geteuid() == 0 && ::fchownat(fd_.get(), name.c_str(), kNobody, kNobody, 0) != 0) {
+      ADD_FAILURE() << "chown " << path_ << "/" << name;
+    }
   }
 
   int fd() const { return fd_.get(); }

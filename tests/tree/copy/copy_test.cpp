@@ -233,7 +233,7 @@ TEST_F(CopyTest, AnUnreadableSourceIsNamedAndTheRestIsCopied) {
   ASSERT_EQ(::chmod((scratch / "from/closed").c_str(), 0), 0);
   fs::create_directory(scratch / "to");
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
-  ASSERT_EQ(::chown((scratch / "to").c_str(), kNobody, kNobody), 0) << "needs root";
+  scratch.give_to_scoped_user("to");
   {
     ScopedUser user;
     run_copy(copy_of("from/", "to"), heard);

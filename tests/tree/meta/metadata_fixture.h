@@ -67,8 +67,9 @@ class Metadata : public testing::Test {
   }
   bool has_acls(int fd) const {
     const std::string raw = format_acl(some_acl());
+    const mode_t mode = status(fd).st_mode & 07777;  // an access list changes it
     return ::fsetxattr(fd, kAccessAclXattr, raw.data(), raw.size(), 0) == 0 &&
-           ::fremovexattr(fd, kAccessAclXattr) == 0;
+           ::fremovexattr(fd, kAccessAclXattr) == 0 && ::fchmod(fd, mode) == 0;
   }
   static struct stat status(int fd) {
     struct stat status {};
