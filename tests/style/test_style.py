@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent.parent
-ROOM_FILES_MOST = 26  # thirteen units
+ROOM_FILES_MOST = 25
 LARGER_ROOMS = {"io": "one thought, the ring and what it needs, without a wall to put in it"}
 
 # Files that may be longer than LINES_MOST (sources) or HEADER_LINES_MOST (headers), each with its reason.
@@ -274,7 +274,7 @@ class Style(unittest.TestCase):
     def test_architecture_is_short(self):
         path = REPO / "ARCHITECTURE.md"
         self.assertTrue(path.exists(), "ARCHITECTURE.md is missing")
-        self.assertLessEqual(len(lines_of(path)), 230)
+        self.assertLessEqual(len(lines_of(path)), 200)
 
     def test_headers_have_their_guard(self):
         findings = [name_of(path) for path in sources() if path.suffix == ".h" and "#pragma once" not in lines_of(path)]

@@ -28,9 +28,8 @@ io::Result<void> reserve_way(RemovalGate& gate, const DirectoryInTheWay& place, 
 
 // Puts something else in its place: publish() puts it under the name it is called with, in the same
 // directory. Where the filesystem can exchange two names (RENAME_EXCHANGE) there is no moment without either.
-// The old entry, if it may be removed, is removed under a temporary name, which a run that is killed leaves
-// to `rdcp
-// --clean`. After an error all is as before, unless the error says what is left where.
+// The old entry, if it may be removed, is removed under a temporary name; if the run is killed then,
+// `rdcp --clean` finds it. After an error all is as before, unless the error says what is left where.
 enum class Exchange : std::uint8_t { automatic, never };  // never: only to try the other way
 io::Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place,
                                    const std::function<io::Result<void>(const std::string& name)>& publish,

@@ -8,8 +8,8 @@
 
 #include "io/step.h"
 #include "tree/pages/probe.h"
+#include "tree/session/file_read_back.h"
 #include "tree/session/target_context.h"
-#include "tree/target/file_read_back.h"
 #include "tree/target/file_writer.h"
 
 namespace rdcp::tree {

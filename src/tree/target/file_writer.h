@@ -6,8 +6,8 @@
 #include <span>
 
 #include "io/step.h"
+#include "tree/session/file_read_back.h"
 #include "tree/session/target_context.h"
-#include "tree/target/file_read_back.h"
 
 namespace rdcp::tree {
 

@@ -7,10 +7,10 @@
 
 #include "io/step.h"
 #include "tree/pages/probe.h"
+#include "tree/session/file_read_back.h"
 #include "tree/session/target_context.h"
 #include "tree/target/block_probes.h"
 #include "tree/target/chunk_probes.h"
-#include "tree/target/file_read_back.h"
 
 namespace rdcp::tree {
 

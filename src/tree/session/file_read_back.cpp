@@ -1,4 +1,4 @@
-#include "tree/target/file_read_back.h"
+#include "tree/session/file_read_back.h"
 
 #include <algorithm>
 
