@@ -42,6 +42,15 @@ PASSED_ON = ("RDCP_", "GTEST_", "PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN
 available = missing  # why no VM can be started here; None if one can
 
 
+def clock_words() -> str:
+    """Tells the VM's kernel how fast the processor's clock (TSC) is, which is this machine's own. At boot it would measure
+    that by the emulated timer chip (PIT), which is late on a busy machine: 1 boot in 20 had a clock 4 to 10 times too fast,
+    so that every time limit in it was over too early. An x86 kernel shows twice the TSC's MHz as BogoMIPS
+    (arch/x86/kernel/tsc.c); tsc_early_khz is known from Linux 4.20 on (admin-guide/kernel-parameters)."""
+    match = re.search(r"^bogomips\s*: ([0-9.]+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return f"tsc_early_khz={round(float(match[1]) * 1000 / 2)}" if match else ""
+
+
 class VmError(RuntimeError):
     """The VM, not the command, failed."""
 
@@ -138,7 +147,7 @@ class _Machines:
         words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(self.job.cpus),
                  "-m", str(self.job.memory), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                  "-kernel", self.kernel.image, "-initrd", initramfs(self.kernel, HERE / "rdma_vm_init.sh"),
-                 "-append", f"{KERNEL_WORDS} rdma_vm_host={host}",
+                 "-append", f"{KERNEL_WORDS} {clock_words()} rdma_vm_host={host}",
                  "-serial", f"file:{self.folder}/console.{host}",
                  "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
                  "-drive", f"file={disk},if=none,id=disk,format=raw,cache=unsafe,discard=unmap",

@@ -109,6 +109,14 @@ wait_for_peer() {
   fail "the second host did not come up in $((tries / 10)) s"
 }
 
+# The kernel took the date from the battery clock (RTC) at boot, which qemu drives by this machine's clock, and counted on
+# by itself since. Where both differ now, no time limit in here meant what it said, and no result counts.
+check_clock() {
+  local counted=$(($(date +%s) - began)) passed=$(($(cat /sys/class/rtc/rtc0/since_epoch) - began))
+  local apart=$((counted > passed ? counted - passed : passed - counted))
+  [ "$apart" -le $((2 + passed / 10)) ] || fail "the VM's clock counted $counted s where $passed s passed"
+}
+
 # What the command left running, so that nobody holds the pipes open.
 end_all_but() {
   local entry
@@ -120,6 +128,7 @@ end_all_but() {
   done
 }
 
+began=$(($(date +%s) - $(cut -d. -f1 /proc/uptime)))  # when the kernel was started
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 make_filesystems
 forget_habits
@@ -131,6 +140,7 @@ if [ "$interactive" = yes ] && [ "$host" -eq 1 ]; then
   run_shell
 else
   run_command
+  check_clock
 fi
 sync
 /bin/busybox poweroff -f

@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True
 REPO = Path(__file__).resolve().parent.parent.parent
@@ -68,6 +69,11 @@ class Bed(unittest.TestCase):
     def test_a_panic_is_told(self):
         with self.assertRaisesRegex(rdma_vm.VmError, "sysrq triggered crash"):
             rdma_vm.run(["sh", "-c", "echo c >/proc/sysrq-trigger"], timeout=120)
+
+    def test_a_result_by_a_wrong_clock_does_not_count(self):
+        with mock.patch.object(rdma_vm, "clock_words", return_value="tsc_early_khz=700000"):
+            with self.assertRaisesRegex(rdma_vm.VmError, "the VM's clock counted [0-9]+ s where [0-9]+ s passed"):
+                rdma_vm.run(["sleep", "5"], timeout=120)
 
     def test_time_is_bounded(self):
         process = self.start("--timeout", "5", "--", "sleep", "1000")
