@@ -26,7 +26,7 @@ void CompressionController::take(const Sample& sample, double packs_per_second) 
   if (!sampled_) change_to(false, sample);
   sampled_ = sample.at;
   // One thread packs all of a stream, so no more than this can get through.
-  if (packs_ && packs_per_second < kGain * plain_) return give_up(sample);
+  if (packs_ && packs_per_second < kGain * plain_) return give_up(sample, 0);
   if (sample.acked_bytes < settled_at_) return;
   if (!window_) {
     settling_ = sample.at - changed_at_;
@@ -56,12 +56,14 @@ void CompressionController::judge_plain(const Sample& sample, double packs_per_s
   const double network = busy - receiver;
   const Clock::duration time = sample.at - window_->at;
   const bool limits = acked > 0 && network >= kLimitingShare * seconds_of(time);
-  if (!limits || acked / network >= kClearlyFaster * packs_per_second || sample.at < not_before_) {
+  // Time in which there was nothing to send does not count against the link.
+  const double plain = acked / busy;
+  const bool waits = sample.at < not_before_ && given_up_ < kGain * plain;
+  if (!limits || acked / network >= kClearlyFaster * packs_per_second || waits) {
     window_ = sample;
     return;
   }
-  // Time in which there was nothing to send does not count against the link.
-  plain_ = acked / busy;
+  plain_ = plain;
   look_again_ = std::max<Clock::duration>(kLookAgain, kLookShare * (settling_ + time));
   change_to(true, sample);
 }
@@ -73,13 +75,14 @@ void CompressionController::judge_packed(const Sample& sample) {
   const double packed_to = static_cast<double>(wire_bytes_) / static_cast<double>(bytes_);
   const double got = acked / packed_to / seconds_of(sample.at - window_->at);
   const bool of_use = packed_to > kHardlyShrinks || got >= kGain * plain_;
-  if (!of_use) return give_up(sample);
+  if (!of_use) return give_up(sample, got);
   if (sample.at - changed_at_ < look_again_) return;
   wait_ = kWaitMin;
   change_to(false, sample);
 }
 
-void CompressionController::give_up(const Sample& sample) {
+void CompressionController::give_up(const Sample& sample, double got) {
+  given_up_ = got;
   not_before_ = sample.at + wait_;
   wait_ = std::min<Clock::duration>(2 * wait_, kWaitMax);
   change_to(false, sample);

@@ -36,7 +36,9 @@ class CompressionController {
   static constexpr std::chrono::milliseconds kEvery{10};
   // A rate is judged over at least this time; with packing, over at least half of it.
   static constexpr std::chrono::milliseconds kWindow{100};
-  // Packing that was of no use is not tried again for this long, which doubles each time.
+  // Packing that was of no use is not tried again for this long, which doubles each time; unless the rate
+  // without packing then proves so low that packing was of use after all. A link that lets a burst through
+  // before it holds to its rate (a token bucket, tc-tbf(8)) looks faster at first than it is.
   static constexpr std::chrono::seconds kWaitMin{2};
   static constexpr std::chrono::seconds kWaitMax{16};
   // The rate without packing is measured again after this time, or after kLookShare times as long as a
@@ -46,7 +48,8 @@ class CompressionController {
 
   void judge_plain(const Sample& sample, double packs_per_second);
   void judge_packed(const Sample& sample);
-  void give_up(const Sample& sample);
+  // got: unpacked bytes a second that came through with packing; 0 if that was not measured.
+  void give_up(const Sample& sample, double got);
   void change_to(bool packs, const Sample& sample);
 
   bool packs_ = false;
@@ -58,6 +61,7 @@ class CompressionController {
   std::uint64_t bytes_ = 0;       // handed over since the last change
   std::uint64_t wire_bytes_ = 0;
   double plain_ = 0;              // bytes a second without packing
+  double given_up_ = 0;           // unpacked bytes a second with packing, when that was given up
   Clock::duration look_again_{};  // counted from the change to packing
   Clock::duration wait_ = kWaitMin;
   Clock::time_point not_before_;

@@ -160,6 +160,15 @@ TEST(CompressionController, AMomentIsNoReasonToGiveUpOnALinkThatIsFarSlower) {
   EXPECT_GT(stream.run(10s).packed_share(), 0.95);
 }
 
+// A link that lets a burst through before it holds to its rate, as token buckets do, looks faster at first
+// than it is.
+TEST(CompressionController, ARateThatABurstMadeTooHighIsCorrectedSoon) {
+  Simulation stream({.link = 16e6, .ratio = 1.8});
+  while (!stream.watch().packs()) stream.run(5ms);
+  stream.conditions().link = 10e6;
+  EXPECT_GT(stream.run(10s).packed_share(), 0.9);
+}
+
 // What was handed over before a change still goes over the link after it, and says nothing of it.
 TEST(CompressionController, LooksCostLittleWhereAQueueIsLong) {
   Simulation slow({.link = 1e6});
