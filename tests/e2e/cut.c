@@ -61,6 +61,7 @@ static void count_call(int fd, const struct msghdr *message) {
   if (i < socket_count && ++sockets[i].calls == setting("RDCP_CUT_AFTER") && cuts < setting("RDCP_CUT_STREAMS")) {
     ++cuts;
     cut(fd);
+    sockets[i].fd = -1; /* the stream that takes its place may get this number, and is counted anew */
   }
   pthread_mutex_unlock(&mutex);
 }
