@@ -35,12 +35,6 @@ ANSWERS = re.compile(r"(?:Of|What) |(?:None|True|False):")
 FUNCTION_LINES_MOST = 60
 PARAMETERS_MOST = 5
 COLLABORATORS_MOST = 12
-# Units that work with more others than that, each with its reason.
-MORE_COLLABORATORS = {
-    "src/tree/session/target_session.h": "what the workers of a target share, and nothing else",
-    "src/tree/target/file_opener.h": "where a file's old content, part, basis and new name meet",
-    "src/tree/target/target.h": "makes what a target consists of",
-}
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 
 
@@ -174,9 +168,7 @@ class Style(unittest.TestCase):
             others = {homes[word] for word in used & homes.keys()} - {name}
             no_others = ["src/io/", "src/tree/messages/"] + ["src/cli/"] * (not name.startswith("src/cli/"))
             others = {other for other in others if not other.startswith(tuple(no_others))}
-            if name in MORE_COLLABORATORS:
-                self.assertGreater(len(others), COLLABORATORS_MOST, f"{name} needs no exception")
-            elif len(others) > COLLABORATORS_MOST:
+            if len(others) > COLLABORATORS_MOST:
                 findings.append(f"{name}: {len(others)}: {' '.join(sorted(others))}")
         self.assert_none(findings, f"more than {COLLABORATORS_MOST} others")
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
 #include "tree/resume/mount_stamp.h"
 #include "tree/resume/own_lock.h"
@@ -36,6 +37,7 @@ std::string content_of(int fd) {
 }  // namespace
 
 RunMarker::Found RunMarker::look(int directory, const std::string& name) {
+  if (own_name(name) != OwnName::run) return Found::none;
   // If it is locked, its run is still going on, and it is not for us.
   const io::Fd file = open_own(directory, name);
   if (!file) return Found::none;
@@ -54,6 +56,10 @@ std::string RunMarker::made_beside(int directory, const std::string& name) {
 }
 
 std::optional<RunMarker> RunMarker::make(int directory, const std::string& name, std::string_view makes) {
+  if (own_name(name) != OwnName::run) {
+    errno = EINVAL;
+    return std::nullopt;
+  }
   io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;

@@ -16,7 +16,8 @@ namespace rdcp::tree {
 // it stays if the run does not come to its end. Its content is the stamp of the mount that the first such run
 // wrote to (mount_stamp.h; 16 hexadecimal digits, or nothing if there is no stamp), a newline, and the name
 // of what the run was to make in that directory (nothing if DST existed). It is written only when the marker
-// is made, because some of what a later run finds is still the first one's. Not thread-safe.
+// is made, because some of what a later run finds is still the first one's. A name that is not of a marker's
+// form, as a run has it that wants none, is never looked up or made. Not thread-safe.
 class RunMarker {
  public:
   // The result of look().

@@ -53,6 +53,11 @@ struct TargetFile {
 
   // Returns null if nothing is recorded.
   Journal* journal() { return opened && opened->part ? &opened->part->journal() : nullptr; }
+  // Whether an earlier run has left some of the file.
+  bool has_part() {
+    const Journal* const kept = journal();
+    return kept != nullptr && kept->has_any();
+  }
   // Adds a chunk to the file's digest.
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);

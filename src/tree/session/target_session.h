@@ -4,23 +4,17 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "io/fd.h"
-#include "tree/fs/spellings.h"
-#include "tree/guards/admitted_names.h"
-#include "tree/guards/agreed.h"
-#include "tree/guards/removal_gate.h"
 #include "tree/messages/job.h"
 #include "tree/meta/metadata.h"
 #include "tree/mirror/changes_in_turn.h"
 #include "tree/protocol/reporter.h"
 #include "tree/session/basis_candidates.h"
-#include "tree/session/not_put.h"
 #include "tree/session/reply_cache.h"
 #include "tree/session/target_file.h"
+#include "tree/session/target_guards.h"
 #include "tree/session/target_tally.h"
 #include "tree/streams/stream_table.h"
 
@@ -33,19 +27,6 @@ struct TargetPlace {
   std::string name;           // the name of root or in_place, for messages
   bool ordered = false;       // in_place has no positions, so chunks are written in their order
   bool is_directory = false;  // DST was a directory before this run
-};
-
-// Decides what the source may do here. Filled in before the workers start; each part is thread-safe after
-// that.
-struct TargetGuards {
-  explicit TargetGuards(const SyncSettings& sync) : removals(sync) {}
-
-  Terms terms = 0;            // the frames, flags and entries that the job agreed on
-  AdmittedNames admitted;     // the names that the source may use
-  RemovalGate removals;       // the names that may be removed
-  Spellings spellings;        // the names that were used, where upper and lower case are one
-  NotPut not_put;             // the names that must not be linked to
-  std::optional<Entry> only;  // takes the place of each entry that the source sends, except for its mtime
 };
 
 // Large files that are open, and what belongs to them across streams. Thread-safe.
@@ -90,6 +71,9 @@ class TargetSession {
   void report(const io::Error& error);
   bool refusing() const { return refusing_; }
   bool giving_up() const { return stopped_ || refusing_; }
+  // To be called after the workers have ended. complete: the run came to its end, though perhaps with
+  // problems.
+  Done result(bool complete) const;
 
  private:
   NameTable names_;

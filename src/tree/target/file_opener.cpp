@@ -55,7 +55,7 @@ AckStatus FileOpener::open_to_write(TargetFile& file, const Entry& entry, const 
     context_.report(opened.error());
     return AckStatus::refused;
   }
-  if (has_part(file)) {
+  if (file.has_part() && block_bytes_for(context_.shape.slot_bytes) > 0) {  // the source should ask for it
     file.asked = true;
     return AckStatus::has_part;
   }
@@ -135,12 +135,6 @@ io::Result<void> FileOpener::lock_overwritten(const TargetFile& file) {
   return io::plain_error(
       ErrorKind::file, "write", file.subject,
       "another copy is writing into it in place; run this copy again when that one has ended");
-}
-
-// Whether an earlier run has left some of the file, so that the source should ask before it sends.
-bool FileOpener::has_part(TargetFile& file) const {
-  const Journal* journal = file.journal();
-  return journal != nullptr && journal->has_any() && block_bytes_for(context_.shape.slot_bytes) > 0;
 }
 
 // Null: there is no file that would help.

@@ -30,7 +30,6 @@ class FileOpener {
   io::Result<void> lock_overwritten(const TargetFile& file);
   std::unique_ptr<BasisFile> find_basis(const TargetFile& file, const Entry& entry);
   io::Fd find_like(const TargetFile& file, const Entry& entry);
-  bool has_part(TargetFile& file) const;
 
   TargetContext& context_;
   FileWriter& writer_;

@@ -9,7 +9,6 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/local_path.h"
-#include "tree/fs/own_names.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/streams/stream_supervisor.h"
@@ -40,7 +39,7 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
 
 TargetReady Target::open() {
   TargetReady ready = look_at_destination();
-  if (own_name(session_.job.marker) == OwnName::run) look_for_marker(ready);
+  look_for_marker(ready);
   kind_ = ready.kind;
   return ready;
 }
@@ -155,11 +154,9 @@ Result<void> Target::open_root(const Begin& begin) {
                                  begin.landings.empty() ? "" : begin.landings.front(), begin.source_device,
                                  begin.source_inode);
   if (place.name == ".") place.name.clear();
-  if (own_name(job.marker) == OwnName::run) {
-    makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
-    marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
-    if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
-  }
+  makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
+  marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
+  if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
   session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "");
   return {};
 }
@@ -221,31 +218,6 @@ bool Target::flush() {
   if (flushed == 0 || (!place.root && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
   session_.reporter().fatal(io::errno_error("flush", place.name));
   return false;
-}
-
-Done Target::result() const {
-  const TargetPlace& place = session_.place;
-  Done done = session_.tally.done();
-  done.complete = complete_;
-  const std::vector<std::string> lost = session_.streams.lost();
-  if (done.complete) done.lost_streams.assign(lost.begin(), lost.end());
-  for (const Losses::Item& item : session_.losses().items()) {
-    done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
-  }
-  if (session_.tally.lacks_locks) done.warnings.push_back(place.name + ": " + kNoLocks);
-  if (session_.guards.spellings.is_full()) {
-    done.warnings.push_back("not compared in upper and lower case: names beyond the first " +
-                            std::to_string(Spellings::kRemembered));
-  }
-  if (session_.job.settings.verify && place.in_place) {
-    done.warnings.push_back("not verified: " + place.name + " is written in place, as devices and pipes are");
-  } else if (session_.job.settings.verify) {
-    done.notes.push_back(
-        session_.tally.read_from_cache
-            ? "verified: some of it through the page cache, because the filesystem supports nothing else"
-            : "verified: everything was read back from the disk");
-  }
-  return done;
 }
 
 }  // namespace rdcp::tree

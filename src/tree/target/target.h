@@ -48,7 +48,7 @@ class Target {
   void stop() { session_.stop(); }
 
   // After copy().
-  Done result() const;
+  Done result() const { return session_.result(complete_); }
 
  private:
   TargetReady look_at_destination();

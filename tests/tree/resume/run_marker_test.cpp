@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "tests/tree/scratch_directory.h"
@@ -31,6 +32,16 @@ TEST_F(RunMarkerTest, OfThisMountIsTrusted) {
   EXPECT_EQ(look(), Found::none);
   leave();
   EXPECT_EQ(look(), Found::trusted);
+}
+
+TEST_F(RunMarkerTest, ANameOfAnotherFormIsNeverMadeOrLookedUp) {
+  for (const std::string name :
+       {"", "a", "..", ".rdcp-0123.run", "../.rdcp-0123456789abcdef0123456789abcdef.run",
+        ".rdcp-0123456789abcdef0123456789abcdef.journal"}) {
+    EXPECT_FALSE(RunMarker::make(scratch_.fd(), name, "")) << name;
+    EXPECT_EQ(RunMarker::look(scratch_.fd(), name), Found::none) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
 }
 
 TEST_F(RunMarkerTest, OfAnotherMountOrBootIsDoubtful) {

@@ -1,0 +1,29 @@
+// Decides what the source may do at this target: each name, frame and removal has to pass one of these
+// guards.
+#pragma once
+
+#include <optional>
+
+#include "tree/fs/spellings.h"
+#include "tree/guards/admitted_names.h"
+#include "tree/guards/agreed.h"
+#include "tree/guards/removal_gate.h"
+#include "tree/messages/job.h"
+#include "tree/session/not_put.h"
+
+namespace rdcp::tree {
+
+// Decides what the source may do here. Filled in before the workers start; each part is thread-safe after
+// that.
+struct TargetGuards {
+  explicit TargetGuards(const SyncSettings& sync) : removals(sync) {}
+
+  Terms terms = 0;            // the frames, flags and entries that the job agreed on
+  AdmittedNames admitted;     // the names that the source may use
+  RemovalGate removals;       // the names that may be removed
+  Spellings spellings;        // the names that were used, where upper and lower case are one
+  NotPut not_put;             // the names that must not be linked to
+  std::optional<Entry> only;  // takes the place of each entry that the source sends, except for its mtime
+};
+
+}  // namespace rdcp::tree
