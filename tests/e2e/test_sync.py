@@ -25,6 +25,17 @@ def rsync_lines(source: Path, target: Path, *options: str) -> list[str]:
     return sorted(line for line in done.stdout.decode().splitlines())
 
 
+def bring_over_with_rsync(source: Path, target: Path):
+    """rsync 3.5 makes a hard link in place of a directory and then asks that file for the access list that only a
+    directory has: it ends with 23, and all is there. A second run has nothing to trip over, and must succeed."""
+    command = ["rsync", "-aHAX", "--modify-window=-1", "--delete", "--force", f"{source}/", f"{target}/"]
+    first = subprocess.run(command, capture_output=True)
+    if first.returncode == 23 and b"get_acl" in first.stderr:
+        first = subprocess.run(command, capture_output=True)
+    if first.returncode != 0:
+        raise AssertionError(f"{command}: {first.returncode}, {first.stderr}")
+
+
 def comparable(lines: list[str]) -> list[str]:
     """How odd bytes are written is each program's own business."""
     kept = []
@@ -78,8 +89,7 @@ class Oracle(CopyTest):
             self.assertEqual((0, [], ""), self.sync("--itemize-changes", *options, source, target), where)
             tree.change(rng.randrange(1, 12))
         # What rsync has brought over is nothing new to us.
-        subprocess.run(["rsync", "-aHAX", "--modify-window=-1", "--delete", "--force", f"{source}/", f"{target}/"],
-                       check=True)
+        bring_over_with_rsync(source, target)
         self.assertEqual((0, [], ""), self.sync("--itemize-changes", "--delete", "--force", "-c", source, target),
                          f"seed {seed}")
         shutil.rmtree(folder)
