@@ -58,13 +58,22 @@ void CompressionController::judge_plain(const Sample& sample, double packs_per_s
   const bool limits = acked > 0 && network >= kLimitingShare * seconds_of(time);
   // Time in which there was nothing to send does not count against the link.
   const double plain = acked / busy;
-  const bool waits = sample.at < not_before_ && given_up_ < kGain * plain;
-  if (!limits || acked / network >= kClearlyFaster * packs_per_second || waits) {
+  if (!limits || acked / network >= kClearlyFaster * packs_per_second) {
     window_ = sample;
     return;
   }
+  if (sample.at < not_before_) {
+    if (time < kSureWindow) return;
+    if (given_up_ < kGain * kGain * plain) {
+      window_ = sample;
+      return;
+    }
+  }
   plain_ = plain;
-  look_again_ = std::max<Clock::duration>(kLookAgain, kLookShare * (settling_ + time));
+  const Clock::duration measured = settling_ + time;
+  const bool sure = looked_again_ || time >= kSureWindow;
+  look_again_ =
+      sure ? std::max<Clock::duration>(kLookAgain, kLookShare * measured) : kFirstLookShare * measured;
   change_to(true, sample);
 }
 
@@ -78,11 +87,13 @@ void CompressionController::judge_packed(const Sample& sample) {
   if (!of_use) return give_up(sample, got);
   if (sample.at - changed_at_ < look_again_) return;
   wait_ = kWaitMin;
+  looked_again_ = true;
   change_to(false, sample);
 }
 
 void CompressionController::give_up(const Sample& sample, double got) {
   given_up_ = got;
+  looked_again_ = false;
   not_before_ = sample.at + wait_;
   wait_ = std::min<Clock::duration>(2 * wait_, kWaitMax);
   change_to(false, sample);

@@ -37,13 +37,17 @@ class CompressionController {
   // A rate is judged over at least this time; with packing, over at least half of it.
   static constexpr std::chrono::milliseconds kWindow{100};
   // Packing that was of no use is not tried again for this long, which doubles each time; unless the rate
-  // without packing then proves so low that packing was of use after all. A link that lets a burst through
-  // before it holds to its rate (a token bucket, tc-tbf(8)) looks faster at first than it is.
+  // without packing, over at least kSureWindow, then proves so low that packing was clearly of use after all.
+  // A link that lets a burst through before it holds to its rate (a token bucket, tc-tbf(8)) looks faster at
+  // first than it is.
   static constexpr std::chrono::seconds kWaitMin{2};
   static constexpr std::chrono::seconds kWaitMax{16};
+  static constexpr std::chrono::milliseconds kSureWindow{500};
   // The rate without packing is measured again after this time, or after kLookShare times as long as a
-  // measurement takes, whichever is longer.
+  // measurement takes, whichever is longer. If the first measurement was shorter than kSureWindow, the first
+  // such look comes after kFirstLookShare times as long: other programs may have made the link look slow.
   static constexpr std::chrono::seconds kLookAgain{5};
+  static constexpr int kFirstLookShare = 5;
   static constexpr int kLookShare = 20;
 
   void judge_plain(const Sample& sample, double packs_per_second);
@@ -63,6 +67,7 @@ class CompressionController {
   double plain_ = 0;              // bytes a second without packing
   double given_up_ = 0;           // unpacked bytes a second with packing, when that was given up
   Clock::duration look_again_{};  // counted from the change to packing
+  bool looked_again_ = false;     // since packing was last given up
   Clock::duration wait_ = kWaitMin;
   Clock::time_point not_before_;
 };

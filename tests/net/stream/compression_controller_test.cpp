@@ -169,6 +169,27 @@ TEST(CompressionController, ARateThatABurstMadeTooHighIsCorrectedSoon) {
   EXPECT_GT(stream.run(10s).packed_share(), 0.9);
 }
 
+// Another program takes the processors of both hosts, now and then: the network seems slow for a moment.
+TEST(CompressionController, AMomentIsNoReasonToPackAgain) {
+  Simulation hosts({.link = 250e6, .compressor = 800e6, .packed = 200e6, .looks_busy = true});
+  hosts.run(300ms);
+  EXPECT_FALSE(hosts.watch().packs());  // it was tried
+  for (int moment = 0; moment < 3; ++moment) {
+    hosts.conditions().link = 50e6;
+    EXPECT_EQ(hosts.run(150ms).packed_share(), 0);
+    hosts.conditions().link = 250e6;
+    EXPECT_EQ(hosts.run(350ms).packed_share(), 0);
+  }
+}
+
+// The first measure without packing falls into such a moment: packing looks like a gain until the next.
+TEST(CompressionController, AFirstMomentMisleadsNotForLong) {
+  Simulation hosts({.link = 50e6, .compressor = 800e6, .packed = 200e6, .looks_busy = true});
+  while (!hosts.watch().packs()) hosts.run(5ms);
+  hosts.conditions().link = 250e6;
+  EXPECT_LT(hosts.run(10s).packed_share(), 0.15);
+}
+
 // What was handed over before a change still goes over the link after it, and says nothing of it.
 TEST(CompressionController, LooksCostLittleWhereAQueueIsLong) {
   Simulation slow({.link = 1e6});
