@@ -395,12 +395,13 @@ class Trees(Resuming):
         return done + recorded_chunks(self.target) * CHUNK
 
     def blow(self, words, victim: str, after: int) -> bool:
-        """Kills when so many bytes more are there. False: the run was quicker than the blow."""
+        """Kills when so many bytes more are there. False: the run was quicker than the blow, at least at the target."""
         before = self.state()
         running = self.begin(*words, rate="30MiB")
         self.assertTrue(wait_for(lambda: self.state() >= before + after or running.process.poll() is not None, 60, 0.01))
         self.kill(running, victim)
-        return running.process.returncode != 0
+        over = self.state() == self.total and not own_names(self.target)
+        return running.process.returncode != 0 and not over
 
     def rounds(self, *options):
         left = BLOWS
