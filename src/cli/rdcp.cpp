@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
                               {.program_version = rdcp::cli::kVersion,
                                .signal_fd = signal_fd,
                                .umask = umask,
+                               .landlock = parsed.options.shell.landlock,
                                .run_segment = rdcp::tree::run_segment});
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;

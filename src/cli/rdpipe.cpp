@@ -15,7 +15,7 @@
 namespace {
 
 // Runs one segment on this host, for the rdpipe that started this process.
-int run_agent() {
+int run_agent(bool landlock) {
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
   const mode_t umask = ::umask(0);
   const rdcp::tree::AgentEnd end =
@@ -23,6 +23,7 @@ int run_agent() {
                             {.program_version = rdcp::cli::kVersion,
                              .signal_fd = signal_fd,
                              .umask = umask,
+                             .landlock = landlock,
                              .run_segment = rdcp::tree::run_segment});
   if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
   return rdcp::cli::kExitOk;
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
     return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
   rdcp::cli::raise_limits();
-  if (parsed.options.agent) return run_agent();
+  if (parsed.options.agent) return run_agent(parsed.options.copy.shell.landlock);
 
   // A terminal counts as no input.
   const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;

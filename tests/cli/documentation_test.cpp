@@ -67,10 +67,10 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 65, parse_rdcp, {"--", "--agent"}},
-    {"rdsend", kSendHelpText, 18, parse_rdsend, {"--"}},
-    {"rdrecv", kReceiveHelpText, 12, parse_rdrecv, {"--"}},
-    {"rdpipe", kPipelineHelpText, 22, parse_rdpipe, {"--", "--agent"}},
+    {"rdcp", kHelpText, 66, parse_rdcp, {"--", "--agent"}},
+    {"rdsend", kSendHelpText, 19, parse_rdsend, {"--"}},
+    {"rdrecv", kReceiveHelpText, 13, parse_rdrecv, {"--"}},
+    {"rdpipe", kPipelineHelpText, 23, parse_rdpipe, {"--", "--agent"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;

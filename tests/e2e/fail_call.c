@@ -1,5 +1,5 @@
 /* Preloaded into rdcp: lets a system call on one path fail, as a disk, a network filesystem or a quota would.
- * RDCP_FAIL_CALL: its name (of those below; getdents64 and openat2 are made through syscall(2), readdir is one
+ * RDCP_FAIL_CALL: its name (of those below; getdents64, openat2 and landlock_create_ruleset are made through syscall(2), readdir is one
  * entry of a listing). RDCP_FAIL_PATH: how the path ends that it is made on, or that its descriptor was opened by.
  * RDCP_FAIL_ERRNO: the number of the error. RDCP_FAIL_AFTER: so many calls that fit succeed first (none).
  * RDCP_FAKE_FILESYSTEM: the type (statfs(2), a number) that all filesystems say they have.
@@ -158,6 +158,7 @@ long syscall(long number, ...) {
   for (int i = 0; i < 6; ++i) words[i] = va_arg(more, long);
   va_end(more);
   if (number == SYS_getdents64 && fails("getdents64", (int)words[0], NULL)) return -1;
+  if (number == SYS_landlock_create_ruleset && fails("landlock_create_ruleset", AT_FDCWD, NULL)) return -1;
   if (number == SYS_openat2 && fails("openat2", (int)words[0], (const char*)words[1])) return -1;
   return NEXT(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -12,8 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root, preloaded,
-                     remote_agents, wait_for)
+from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, local_agent, needs_root,
+                     preloaded, remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -340,7 +340,7 @@ class Waiting(CopyTest):
         """A run that has opened this FIFO."""
         running = self.start(*words, **options)
         def is_open():
-            agents = [pid for pid in [running.pid, *remote_agents()] if isinstance(pid, int)]
+            agents = [pid for pid in [local_agent(running.pid), *remote_agents()] if isinstance(pid, int)]
             with contextlib.suppress(FileNotFoundError):  # one that has been closed meanwhile
                 return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
             return False
@@ -380,7 +380,7 @@ class Waiting(CopyTest):
         self.addCleanup(os.close, writer)
         with os.fdopen(reader) as silent:
             running = self.start("--progress", "-", self.target / "copy", stdin=silent)
-            self.assertTrue(wait_for(lambda: self.is_reading(running.pid), 20))
+            self.assertTrue(wait_for(lambda: self.is_reading(local_agent(running.pid)), 20))
             self.check_ends(running, signal.SIGTERM)
 
     def is_reading(self, pid: int) -> bool:

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, needs_root, remote_agents, session_of, wait_for
+from harness import CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, local_agent, needs_root, remote_agents, session_of, wait_for
 
 ROUNDS = int(os.environ.get("RDCP_KILL_ROUNDS", "4"))
 SEED = int(os.environ.get("RDCP_KILL_SEED", str(time.time_ns() % 10**6)))
@@ -117,7 +117,7 @@ class CutConnections(KillTest):
             self.await_agents(running, 1)
             self.pause()
             for pid in session_of(running.pid):
-                if pid != running.pid:
+                if pid not in (running.pid, local_agent(running.pid)):
                     os.kill(pid, signal.SIGKILL)
             self.check(running, (EXIT_DATA, 3), 30)
 
@@ -127,9 +127,9 @@ class CutConnections(KillTest):
         for round_number in range(ROUNDS):
             running = self.begin(round_number, "", "dest:")
             self.await_agents(running, 1)
-            self.assertTrue(wait_for(lambda: self.sockets(running.pid), 20), "no data connections")
+            self.assertTrue(wait_for(lambda: self.sockets(local_agent(running.pid)), 20), "no data connections")
             self.pause()
-            for local, peer in self.sockets(running.pid):
+            for local, peer in self.sockets(local_agent(running.pid)):
                 done = subprocess.run(["ss", "-H", "-K", "-t", "-n", "src", local, "dst", peer], capture_output=True,
                                       check=False)
                 cut += bool(done.stdout)

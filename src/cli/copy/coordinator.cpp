@@ -40,12 +40,21 @@ int Coordinator::run() {
   return console_.status();
 }
 
+// An agent on this host comes first: it is a copy of this process, which has no other threads yet.
 bool Coordinator::start_agents() {
+  return request_.parties.target_is_far ? start_source() && start_target() : start_target() && start_source();
+}
+
+bool Coordinator::start_target() {
   auto target = request_.parties.start_target();
   if (!target) return fail(target.error()), false;
   AgentSession& to = *sides_.add_target(std::move(*target)).session;
   to.on<tree::Changes>([this](const tree::Changes& changes) { console_.print_changes(changes); });
   loop_.add(to);
+  return true;
+}
+
+bool Coordinator::start_source() {
   auto source = request_.parties.start_source();
   if (!source) return fail(source.error()), false;
   AgentSession& from = *sides_.set_source(std::move(*source)).session;

@@ -37,14 +37,19 @@ bool is_stream(const Location& location) {
 // The side that ssh has reached listens; between two remote hosts it is the target.
 Parties parties_of(const Options& options) {
   const auto streams = std::make_shared<tree::LocalStreams>();
+  const bool none_remote = !is_remote(options.sources.front()) && !is_remote(options.destination);
   const auto start_at = [&](const Location& location) -> Parties::Start {
     if (is_remote(location)) {
       return [shell = options.shell, location] { return AgentSession::start_remote(shell, location); };
     }
-    return [streams, umask = options.umask] {
-      return AgentSession::start_local(
-          {.program_version = {}, .umask = umask, .streams = {.local = streams.get()}});
-    };
+    tree::AgentConfig config{.umask = options.umask, .landlock = options.shell.landlock};
+    // Where both sides are here they share memory, and nobody else sends them anything.
+    if (none_remote) {
+      config.streams.local = streams.get();
+      return [streams, config] { return AgentSession::start_thread(config); };
+    }
+    if (!is_stream(location)) config.standard.input = config.standard.output = -1;
+    return [config] { return AgentSession::start_local(config); };
   };
   const bool source_remote = is_remote(options.sources.front());
   Parties parties;

@@ -42,8 +42,8 @@ bool CheckParty::start(const std::vector<Location>& places) {
 }
 
 bool CheckParty::add(const Location& place) {
-  auto session =
-      is_remote(place) ? AgentSession::start_remote(options_.shell, place) : AgentSession::start_local({});
+  auto session = is_remote(place) ? AgentSession::start_remote(options_.shell, place)
+                                  : AgentSession::start_thread({.landlock = options_.shell.landlock});
   if (!session) return fail(session.error()), false;
   const std::size_t which = agents_.size();
   Agent& agent = agents_.emplace_back(Agent{.session = std::move(*session)});

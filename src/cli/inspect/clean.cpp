@@ -79,7 +79,7 @@ int Cleaning::run() {
 io::Result<void> Cleaning::ask() {
   auto started = is_remote(options_.clean_directory)
                      ? AgentSession::start_remote(options_.shell, options_.clean_directory)
-                     : AgentSession::start_local({});
+                     : AgentSession::start_thread({.landlock = options_.shell.landlock});
   if (!started) return started.error();
   AgentSession& agent = inquiry_.add(std::move(*started));
   agent.on<tree::Leftovers>([this](const tree::Leftovers& leftovers) {

@@ -66,7 +66,7 @@ io::Result<void> OtherHost::ask() {
 
 // Measures the paths to the host, from an agent in this process.
 io::Result<void> OtherHost::measure(AgentSession& there) {
-  auto started = AgentSession::start_local({});
+  auto started = AgentSession::start_thread({.landlock = options_.shell.landlock});
   if (!started) return started.error();
   AgentSession& here = inquiry_.add(std::move(*started));
   auto greeted = inquiry_.wait_until([&] { return here.hello().has_value(); });

@@ -20,6 +20,7 @@
 #include "net/sockets/congestion.h"
 #include "net/sockets/sockets.h"
 #include "tree/agent/agent.h"
+#include "tree/sandbox/sandbox.h"
 
 namespace rdcp::cli {
 namespace {
@@ -94,6 +95,21 @@ tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {
   return only;
 }
 
+// Gives up all but writing to where FILE lands, and all TCP but the sender's connections to the socket that
+// listens.
+Result<void> confine(tree::Sandbox& sandbox, const std::string& file) {
+  tree::SandboxTerms terms;
+  tree::HeldPlace place;
+  if (!file.empty()) {
+    auto held = tree::place_of_stream(file);
+    if (!held) return held.error();
+    place = std::move(*held);
+    terms.writes.push_back({place.fd.get(), place.name});
+  }
+  if (auto entered = sandbox.enter(terms); !entered) return entered;
+  return sandbox.keep_connections_to({});
+}
+
 int ended_by_signal(int signal) {
   say(std::string("ended by SIG") + ::sigabbrev_np(signal) + "; the stream was cut short");
   return kExitSignalBase + signal;
@@ -147,12 +163,14 @@ int run_receive(PipeOptions options) {
   terms.salt = *salt;
   auto listener = listen(options);
   if (!listener) return receive_failed(listener.error());
+  tree::Sandbox sandbox(options.copy.shell.landlock);
+  if (auto confined = confine(sandbox, options.file); !confined) return receive_failed(confined.error());
   // Until a sender is there a signal just ends the process.
   auto socket = wait_for_sender(*listener, terms, options.copy.congestion);
   if (!socket) return receive_failed(socket.error());
 
   std::atomic<int> worst{kExitOk};
-  tree::AgentConfig place;
+  tree::AgentConfig place{.landlock = options.copy.shell.landlock};
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.streams.key = keys->data;

@@ -127,9 +127,10 @@ int run_send(PipeOptions options) {
   parties.have_key = true;
   parties.reached = net::peer_address(socket->get());
   parties.start_source = [&] {
-    tree::AgentConfig place;
+    tree::AgentConfig place{.landlock = options.copy.shell.landlock};
     place.streams.key = keys.data();
     place.standard.input = input->get();
+    place.standard.output = -1;
     place.standard.input_by_extents = true;
     if (!options.file.empty()) place.standard.input_name = options.file;
     return AgentSession::start_local(std::move(place));

@@ -33,10 +33,11 @@ struct ReceiveOnlyPolicy {
 };
 
 struct AgentConfig {
-  std::string program_version;
+  std::string program_version = {};
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
   std::uint32_t umask =
       022;  // the user's, for commands of a pipeline and for files that have no mode of their own
+  bool landlock = true;  // false with --no-landlock: the agent may do what its user may
   StandardStreams standard = {};
   StreamPlace streams = {};
   std::optional<net::SealKeys> seal = {};  // keys of the control channel

@@ -1,12 +1,32 @@
 // The jobs of an agent: source, target or one end of a measurement.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "net/sockets/congestion.h"
 #include "tree/agent/agent_loop.h"
 #include "tree/agent/receive_only_policy.h"
+#include "tree/fs/local_path.h"
+#include "tree/resume/clean.h"
 
 namespace rdcp::tree {
+
+// Enters the sandbox. Threads that are there already would stay outside, so this comes before a job starts
+// any. Returns false after it has reported an error, which ends the run.
+bool Agent::confine(const SandboxTerms& terms) {
+  const auto entered = sandbox_.enter(terms);
+  if (!entered) reporter_.fatal(entered.error());
+  return entered.ok();
+}
+
+// The sockets that listen are there by now. A side that connects may connect to the other side's.
+bool Agent::confine_connections(const Begin& begin) {
+  std::vector<std::uint16_t> ports;
+  if (setup_->connects() && begin.port != 0) ports.push_back(begin.port);
+  const auto kept = sandbox_.keep_connections_to(ports);
+  if (!kept) reporter_.fatal(kept.error());
+  return kept.ok();
+}
 
 // Finds out how this host can be reached, and listens if this side is to. Returns false after it has reported
 // an error.
@@ -52,7 +72,7 @@ void Agent::start_source(const SourceJob& job) {
   }
   SourceReady ready;
   ready.sources = source_->open();
-  if (!set_up(job.streams, ready.reach)) return;
+  if (!confine({}) || !set_up(job.streams, ready.reach)) return;
   if (auto walks = source_->start_walk(); !walks) {
     reporter_.fatal(walks.error());
     return;
@@ -83,13 +103,38 @@ void Agent::start_measure(const MeasureJob& job) {
     copy_over_.drain();
     reporter_.begin_anew();
   }
+  if (!confine({})) return;
   measure_ = std::make_unique<Measure>(job, reporter_);
   setup_ = std::make_unique<StreamSetup>(config_.streams);
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
+// Looks beside the directory, too, where runs that were to make it have left their markers.
+void Agent::start_clean(const CleanJob& job) {
+  SandboxTerms terms;
+  const std::string beside = split_real_path(job.path).directory;
+  const io::Fd directory(::open(beside.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (job.remove && directory) terms.writes.push_back({directory.get(), beside});
+  if (!confine(terms)) return;
+  clean(job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+}
+
+// Opens the target's root, beneath which alone this agent can write from now on.
+bool Agent::begin_target(const Begin& begin) {
+  const auto begun = target_->begin(begin);
+  if (!begun) reporter_.fatal(begun.error());
+  if (!begun) return false;
+  const TargetPlace& place = target_->place();
+  SandboxTerms terms;
+  terms.links_directories = target_->takes_tree();
+  if (place.root) terms.writes.push_back({place.root.get(), place.name.empty() ? "." : place.name});
+  return confine(terms);
+}
+
 void Agent::start_copy(const Begin& begin) {
+  if (target_ && !begin_target(begin)) return;
+  if (!measure_ && !confine_connections(begin)) return;
   copying_ = true;
   begun_ = SteadyClock::now();
   auto thread = io::Thread::start("the thread that copies", [this, begin] {
@@ -111,13 +156,6 @@ void Agent::copy(const Begin& begin) {
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (source_) source_->set_new_mode(begin.new_mode);
-  if (target_) {
-    const auto begun = target_->begin(begin);
-    if (!begun) {
-      reporter_.fatal(begun.error());
-      return;
-    }
-  }
   const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
   const auto streams = setup_->make(begin, is_source, settings_.congestion);
   if (!streams) {
@@ -141,6 +179,7 @@ void Agent::tell_result() {
   Done done = source_ ? source_->result() : target_->result();
   const std::vector<io::Words> notes = setup_->notes();
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());
+  done.notes.emplace_back(sandbox_.description(source_ ? "the source" : "the target"));
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);
