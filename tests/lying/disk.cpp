@@ -85,8 +85,7 @@ void Disk::apply(Operation& operation) {
     case Kind::sync_data:
       return sync_content(inodes_.at(operation.inode));
     case Kind::sync_directory:
-      sync_attributes(inodes_.at(operation.inode));
-      return sync_names(inodes_.at(operation.inode));
+      return sync_directory(inodes_.at(operation.inode));
     case Kind::sync_all:
       for (auto& [number, inode] : inodes_) {
         sync_attributes(inode);
@@ -265,6 +264,17 @@ void Disk::sync_content(Inode& inode) {
 void Disk::sync_names(Inode& inode) {
   inode.durable.names = inode.now.names;
   inode.pending_names.clear();
+}
+
+// Nobody can flush a symlink or a FIFO, so it goes with its names.
+void Disk::sync_directory(Inode& directory) {
+  sync_attributes(directory);
+  sync_names(directory);
+  for (const auto& [name, target] : directory.now.names) {
+    Inode& inode = inodes_.at(target);
+    const mode_t type = inode.now.attributes.mode & S_IFMT;
+    if (type != S_IFREG && type != S_IFDIR) sync_attributes(inode);
+  }
 }
 
 void Disk::sync_attributes(Inode& inode) {

@@ -135,6 +135,7 @@ class Disk {
   void set_block(Inode& inode, std::uint64_t index, Block block);
   void zero_partly(Inode& inode, std::uint64_t begin, std::uint64_t end);
   static void sync_content(Inode& inode);
+  void sync_directory(Inode& directory);
   static void sync_names(Inode& inode);
   static void sync_attributes(Inode& inode);
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import every_kind  # noqa: E402
 from harness import BUILD, RDCP, CopyTest, Running, session_of, wait_for  # noqa: E402
-from snapshot import snapshot  # noqa: E402
+from snapshot import differences, snapshot  # noqa: E402
 
 SERVER = BUILD / "lying_fs"
 CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 1 << 18
@@ -80,9 +80,9 @@ class LyingFs:
         assert answer and answer != "error", f"{words}: {answer}"
         return answer
 
-    def describe(self, count: int, seed: int) -> dict:
-        """The tree that is left after so many operations, when power is lost then, as one seed has it."""
-        return json.loads(self.ask("describe", count, seed))
+    def describe(self, *moment_and_seed: int) -> dict:
+        """The tree as it is, or what is left if power is lost after so many operations, as a seed has it."""
+        return json.loads(self.ask("describe", *moment_and_seed))
 
     def kill(self):
         self.process.kill()

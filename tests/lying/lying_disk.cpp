@@ -296,6 +296,13 @@ void LyingDisk::record() {
   recording_ = true;
 }
 
+std::size_t LyingDisk::recorded_until_removal(std::string_view suffix) const {
+  const auto removes = [&](const Operation& operation) {
+    return operation.kind == Kind::unlink && operation.name.ends_with(suffix);
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(operations_, removes) - operations_.begin());
+}
+
 Disk LyingDisk::at(std::size_t count) const {
   Disk disk = recorded_from_;
   for (std::size_t i = 0; i < std::min(count, operations_.size()); ++i) {

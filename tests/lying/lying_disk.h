@@ -77,6 +77,8 @@ class LyingDisk {
   // From now on operations are recorded; what was there before is durable.
   void record();
   std::size_t recorded() const { return operations_.size(); }
+  // How many were before the first one that removed a name with this end.
+  std::size_t recorded_until_removal(std::string_view suffix) const;
   // The disk as it was when this many operations had been recorded.
   Disk at(std::size_t count) const;
   // Puts another disk in its place. The recording ends, and stays.

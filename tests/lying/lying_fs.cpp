@@ -11,10 +11,12 @@
 //    freeze, thaw     stops to answer the kernel, and goes on
 //    record           from now on operations are recorded, and all before is durable
 //    count            prints how many were recorded
+//    until SUFFIX     prints how many were before the first one that removed a name with this end, or count
 //    power COUNT SEED      the tree becomes what may be left if power was lost after so many operations, and
 //    is
 //                          mounted again
 //    describe COUNT SEED   prints such a tree as JSON
+//    describe              prints the tree as it is
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -84,6 +86,9 @@ class Server {
       disk_.record();
     } else if (word == "count") {
       return std::to_string(disk_.recorded());
+    } else if (word == "until") {
+      line >> word;
+      return std::to_string(disk_.recorded_until_removal(word));
     } else if (word == "handles") {
       return std::to_string(disk_.open_handles()) + " " + std::to_string(disk_.most_handles());
     } else if (word == "lie") {
@@ -92,7 +97,7 @@ class Server {
     } else if (word == "power" || word == "describe") {
       std::size_t count = 0;
       std::uint64_t seed = 0;
-      if (!(line >> count >> seed)) return "error";
+      if (!(line >> count >> seed)) return word == "describe" ? description(disk_.disk()) : "error";
       Disk left = PowerLoss(seed).after(disk_.at(count));
       if (word == "describe") return description(left);
       mount_.reset();  // who is still in the old one must not meet the new disk

@@ -167,7 +167,7 @@ Disk PowerLoss::after(const Disk& before) {
     inode.link_target = old.link_target;
     inode.now.content = content_of(old);
     inode.parent = number == kRoot ? kRoot : inode.parent;
-    inode.links += S_ISDIR(old.now.attributes.mode) ? 1 : 0;
+    inode.links += number == kRoot ? 2 : S_ISDIR(old.now.attributes.mode) ? 1 : 0;
     inode.now.names.clear();
     for (const auto& [name, target] : names.at(number)) {
       const bool is_directory = S_ISDIR(before.inodes_.at(target).now.attributes.mode);

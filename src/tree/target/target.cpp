@@ -9,6 +9,7 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/local_path.h"
+#include "tree/fs/syncfs_reach.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/streams/stream_supervisor.h"
@@ -214,7 +215,10 @@ void Target::remove_marker() {
 // has been reported.
 bool Target::flush() {
   const TargetPlace& place = session_.place;
-  const int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  if (flushed == 0 && place.root && !syncfs_reaches_disk(place.root.get())) {
+    flushed = ::fsync(place.root.get());  // what lies beneath it has been flushed (TargetTree)
+  }
   if (flushed == 0 || (!place.root && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
   session_.reporter().fatal(io::errno_error("flush", place.name));
   return false;
