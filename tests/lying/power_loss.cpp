@@ -32,11 +32,7 @@ struct End {
   std::string name;
   std::size_t number = 0;
 };
-
-struct Rename {
-  std::vector<End> sets;
-  std::vector<End> removes;
-};
+using Rename = std::vector<End>;
 
 std::map<std::uint64_t, Rename> renames_of(const Disk& disk) {
   std::map<std::uint64_t, Rename> renames;
@@ -44,26 +40,21 @@ std::map<std::uint64_t, Rename> renames_of(const Disk& disk) {
     Counts seen;
     for (const NameChange& change : inode.pending_names) {
       const std::size_t count = ++seen[change.name];
-      if (change.group == 0) continue;
-      Rename& rename = renames[change.group];
-      (change.target != 0 ? rename.sets : rename.removes).push_back({number, change.name, count});
+      if (change.group != 0) renames[change.group].push_back({number, change.name, count});
     }
   }
   return renames;
 }
 
-// Where the old name is gone the new one is there; both ends of an exchange come through, or none.
+// If one end comes through, so does the other. Returns whether that changed anything.
 bool complete(const Rename& rename, std::map<Inumber, Counts>& counts) {
   const auto has = [&](const End& end) { return counts[end.directory][end.name] >= end.number; };
-  const bool any = std::ranges::any_of(rename.removes, has) ||
-                   (rename.removes.empty() && std::ranges::any_of(rename.sets, has));
-  bool changed = false;
-  for (const End& end : rename.sets) {
-    if (!any || has(end)) continue;
-    counts[end.directory][end.name] = end.number;
-    changed = true;
+  if (std::ranges::none_of(rename, has) || std::ranges::all_of(rename, has)) return false;
+  for (const End& end : rename) {
+    std::size_t& count = counts[end.directory][end.name];
+    count = std::max(count, end.number);
   }
-  return changed;
+  return true;
 }
 
 }  // namespace

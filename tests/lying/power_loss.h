@@ -18,8 +18,8 @@ enum class Survival : std::uint8_t {
 };
 
 // Finds a state that the promises of POSIX and nothing more allow: what was flushed is there; blocks, sizes,
-// attributes and names that were changed since are there or not, each for itself. The only courtesy is that a
-// rename does not lose its file: where its old name is gone, the new one is there.
+// attributes and names that were changed since are there or not, each for itself. Only a rename comes through
+// as a whole or not at all, unless a flush of one of two directories has parted its ends.
 class PowerLoss {
  public:
   explicit PowerLoss(std::uint64_t seed);
@@ -30,7 +30,6 @@ class PowerLoss {
   Disk after(const Disk& before);
 
  private:
-  struct Kept;
   bool coin(double likely) { return std::bernoulli_distribution(likely)(chance_); }
   std::uint64_t below(std::uint64_t end) {
     return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(chance_);

@@ -95,6 +95,8 @@ class CrashStates(LyingTest):
                 self.fs.ask("power", moment, seed)
                 done = self.rdcp(*self.words, timeout=BOUND)
                 self.assertEqual((done.status, done.err), (EXIT_OK, ""), done)
+                # What had a temporary name when power was lost is for --clean.
+                self.assertEqual(self.rdcp("--clean", self.target).status, EXIT_OK)
                 self.assertEqual(differences(self.result, snapshot(self.landing)), [])
                 self.assert_no_litter(self.target)
 
