@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import every_kind  # noqa: E402
-from harness import BUILD, RDCP, CopyTest, Running, session_of, wait_for  # noqa: E402
+from harness import BUILD, RDCP, CopyTest, Running, wait_for  # noqa: E402
 from snapshot import differences, snapshot  # noqa: E402
 
 SERVER = BUILD / "lying_fs"
@@ -120,7 +120,8 @@ class LyingTest(CopyTest):
         return [os.fspath(word) for word in (RDCP, "-e", self.shell, "--rdcp-path", RDCP, *words)]
 
     def mount(self, *lies: str) -> LyingFs:
-        fs = LyingFs(self.disk / "lying", *lies)
+        """What is there at the beginning is made without lies, but for those that a mount begins with."""
+        fs = LyingFs(self.disk / "lying", *[lie for lie in lies if lie.startswith("flock=")])
         self.addCleanup(fs.end)
         self.fs = fs
         self.target = fs.point / "target"
@@ -128,10 +129,22 @@ class LyingTest(CopyTest):
         self.outside = fs.point / "outside"
         self.outside.mkdir()
         (self.outside / "precious").write_bytes(b"precious")
+        for lie in lies:
+            fs.ask("lie", lie)
         return fs
 
     def unmount(self):
         self.fs.end()
 
-    def assert_nothing_lives(self, running: Running, timeout: float = 5.0):
-        self.assertTrue(wait_for(lambda: not session_of(running.pid), timeout), session_of(running.pid))
+    def living(self) -> list[int]:
+        """What this test has started, agents too: nobody else sees these mounts."""
+        mine, found = os.readlink("/proc/self/ns/mnt"), []
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            with contextlib.suppress(OSError):
+                is_zombie = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
+                if os.readlink(f"/proc/{pid}/ns/mnt") == mine and not is_zombie:
+                    found.append(pid)
+        return [pid for pid in found if pid not in (os.getpid(), self.fs.process.pid)]
+
+    def assert_nothing_lives(self, running: Running | None = None, timeout: float = 20.0):
+        self.assertTrue(wait_for(lambda: not self.living(), timeout), f"processes left: {self.living()}")

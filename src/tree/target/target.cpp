@@ -161,7 +161,9 @@ Result<void> Target::open_root(const Begin& begin) {
   if (marker_ && job.settings.fsync) {
     if (auto flushed = marker_->flush(place.root.get()); !flushed) return flushed;
   }
-  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "");
+  const bool several = job.tree || begin.landings.size() > 1;
+  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                  several && !job.settings.sync.dry_run);
   return {};
 }
 
