@@ -78,10 +78,11 @@ bool Coordinator::send_jobs() {
   if (!send_jobs(EarlierRun::none)) return false;
   const auto interrupted = [](const auto& target) { return bool{target->ready->interrupted}; };
   const auto doubtful = [](const auto& target) { return bool{target->ready->doubtful}; };
-  if (request_.settings.sync.enabled || std::ranges::none_of(sides_.targets(), interrupted)) return true;
-  // Entries that an earlier run has copied are skipped as by --sync, so all agents get their jobs again with
-  // that setting.
   const bool doubts = std::ranges::any_of(sides_.targets(), doubtful);
+  if (std::ranges::none_of(sides_.targets(), interrupted)) return true;
+  if (request_.settings.sync.enabled && !doubts) return true;
+  // Entries that an earlier run has copied are skipped as by --sync, or by --checksum where size and time
+  // prove nothing, so all agents get their jobs again with that setting.
   sides_.begin_anew();
   return send_jobs(doubts ? EarlierRun::doubtful : EarlierRun::sound);
 }

@@ -117,7 +117,7 @@ CopyRequest request_of(const Options& options) {
   request.copy_devices = options.copy_devices;
   request.selection = options.selection;
   request.named_paths = options.named_paths;
-  const bool leaves_marker = options.recursive && options.resume && !options.sync.enabled;
+  const bool leaves_marker = options.recursive && options.resume && !options.sync.dry_run;
   if (leaves_marker) request.run_marker = run_marker_of(options);
   return request;
 }

@@ -79,6 +79,11 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   return RunMarker(std::move(file), name, is_new);
 }
 
+io::Result<void> RunMarker::flush(int directory) const {
+  if (::fsync(file_.get()) != 0 || ::fsync(directory) != 0) return io::errno_error("flush", name_);
+  return {};
+}
+
 io::Result<void> RunMarker::remove(int directory) {
   struct stat before {};
   const bool known = ::fstat(directory, &before) == 0;

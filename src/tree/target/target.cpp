@@ -9,6 +9,7 @@
 
 #include "tree/fs/beneath.h"
 #include "tree/fs/local_path.h"
+#include "tree/fs/syncfs_reach.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/streams/stream_supervisor.h"
@@ -157,7 +158,12 @@ Result<void> Target::open_root(const Begin& begin) {
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
   if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
-  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "");
+  if (marker_ && job.settings.fsync) {
+    if (auto flushed = marker_->flush(place.root.get()); !flushed) return flushed;
+  }
+  const bool several = job.tree || begin.landings.size() > 1;
+  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                  several && !job.settings.sync.dry_run);
   return {};
 }
 
@@ -214,7 +220,10 @@ void Target::remove_marker() {
 // has been reported.
 bool Target::flush() {
   const TargetPlace& place = session_.place;
-  const int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  if (flushed == 0 && place.root && !syncfs_reaches_disk(place.root.get())) {
+    flushed = ::fsync(place.root.get());  // what lies beneath it has been flushed (TargetTree)
+  }
   if (flushed == 0 || (!place.root && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
   session_.reporter().fatal(io::errno_error("flush", place.name));
   return false;
