@@ -11,16 +11,17 @@ io::Error refuse_location(std::string_view word, std::string_view why) {
   return io::plain_error(io::ErrorKind::usage, "location", word, why);
 }
 
-// Returns the position of the colon that ends the host. Colons between brackets belong to an IPv6 address.
+// Returns the position of the colon that ends the host. Colons between brackets belong to an IPv6 address, if
+// the brackets stand before the first colon: what follows that may be a path.
 std::optional<std::size_t> host_end(std::string_view word) {
   const std::size_t slash = word.find('/');
   const std::string_view head = word.substr(0, slash);
-  const bool bracketed = head.starts_with('[') || head.find("@[") != head.npos;
+  const std::size_t colon = head.find(':');
+  const bool bracketed = head.starts_with('[') || head.substr(0, colon).find("@[") != head.npos;
   if (bracketed) {
     const std::size_t close = head.find("]:");
     return close == head.npos ? std::nullopt : std::optional(close + 1);
   }
-  const std::size_t colon = head.find(':');
   return colon == head.npos ? std::nullopt : std::optional(colon);
 }
 

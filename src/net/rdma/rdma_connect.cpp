@@ -384,7 +384,8 @@ io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, co
                                               std::uint16_t stream) {
   std::vector<Rail> in_turn = rails;
   if (!rails.empty()) {
-    std::ranges::rotate(in_turn, in_turn.begin() + static_cast<std::ptrdiff_t>(stream % rails.size()));
+    std::rotate(in_turn.begin(), in_turn.begin() + static_cast<std::ptrdiff_t>(stream % rails.size()),
+                in_turn.end());
   }
   return RailRace(std::move(in_turn), call, stream).run();
 }

@@ -143,8 +143,8 @@ std::string text_of(const SumLine& line, SumForm form) {
   if (form == SumForm::xxhsum) {
     if (!is_file) return {};
     const bool escape = line.path.find('\n') != std::string::npos;
-    return (escape ? "\\" : "") + hex_of(line.digest) + "  " + (escape ? escaped(line.path) : line.path) +
-           "\n";
+    const std::string path = escape ? escaped(line.path) : line.path.empty() ? "." : line.path;
+    return (escape ? "\\" : "") + hex_of(line.digest) + "  " + path + "\n";
   }
   const bool has_digest = is_file || line.type == EntryType::symlink;
   return fmt::format("{} {} {}.{:09} {} {}\n", letter_of(line.type),

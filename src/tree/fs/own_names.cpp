@@ -67,7 +67,6 @@ OwnName own_name(std::string_view name) {
     if (ending == kPart) return OwnName::part;
     if (ending == kJournal) return OwnName::journal;
     if (ending == kRun) return OwnName::run;
-    return OwnName::none;
   }
   const std::size_t tail = kPrefix.size() + kTemporaryDigits;
   const bool temporary = name.size() > tail + 1 && name.front() == '.' &&

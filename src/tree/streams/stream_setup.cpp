@@ -43,7 +43,7 @@ struct Held {
 };
 
 StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, const net::StreamShape& shape) {
-  auto held = std::make_shared<Held<io::Fd>>(std::move(socket), std::move(record_layer));
+  auto held = std::make_shared<Held<io::Fd>>(Held<io::Fd>{std::move(socket), std::move(record_layer)});
   return [=](io::Ring& ring, io::Arena& arena) {
     return source
                ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->record_layer))
@@ -54,7 +54,8 @@ StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, con
 
 StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer record_layer,
                   const net::StreamShape& shape) {
-  auto held = std::make_shared<Held<net::RdmaConnectionPtr>>(std::move(connection), std::move(record_layer));
+  using HeldQueue = Held<net::RdmaConnectionPtr>;
+  auto held = std::make_shared<HeldQueue>(HeldQueue{std::move(connection), std::move(record_layer)});
   return [=](io::Ring& ring, io::Arena& arena) {
     return source ? net::make_rdma_source(ring, std::move(held->connection), shape, arena,
                                           std::move(held->record_layer))

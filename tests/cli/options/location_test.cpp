@@ -61,6 +61,12 @@ TEST(Location, BracketsHoldAnIpv6Address) {
   EXPECT_EQ(parsed("[host]:"), remote("", "host", "."));
 }
 
+TEST(Location, BracketsInAPathAreNoAddress) {
+  EXPECT_EQ(parsed("host:a@[b"), remote("", "host", "a@[b"));
+  EXPECT_EQ(parsed("host:a@[b]:c"), remote("", "host", "a@[b]:c"));
+  EXPECT_EQ(parsed("bob@[fe8]:10@[f"), remote("bob", "fe8", "10@[f"));
+}
+
 TEST(Location, BracketsWithoutPathAreALocalNameAsInScp) {
   EXPECT_EQ(parsed("[2001:db8::1]"), local("[2001:db8::1]"));
 }

@@ -26,6 +26,7 @@ TEST(SumLine, IsWhatXxh128sumPrints) {
   SumLine directory;
   directory.type = EntryType::directory;
   EXPECT_EQ(text_of(directory, SumForm::xxhsum), "");
+  EXPECT_EQ(text_of(file_line("", "a"), SumForm::xxhsum), "a96faf705af16834e6c632b61e964e1f  .\n");
 }
 
 TEST(SumLine, OfAManifest) {

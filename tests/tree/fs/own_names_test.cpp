@@ -15,6 +15,15 @@ TEST(TemporaryName, HoldsTheFinalName) {
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef", name.size() - 8), std::string::npos);
 }
 
+// Otherwise --clean would not find it.
+TEST(TemporaryName, IsKnownAsOursWhateverTheFinalName) {
+  const std::string hash(32, 'a');
+  for (const std::string& name : {std::string("f"), "rdcp-" + hash, "rdcp-" + hash + ".part", "." + hash,
+                                  "f.rdcp-01234567", std::string(255, 'n')}) {
+    EXPECT_EQ(own_name(temporary_name(name)), OwnName::temporary) << name;
+  }
+}
+
 TEST(TemporaryName, DiffersEachTime) {
   std::set<std::string> names;
   for (int i = 0; i < 100; ++i) names.insert(temporary_name("f"));

@@ -1,6 +1,5 @@
 // Whatever bytes a peer sends: decode() refuses them or yields a frame that encodes to the same bytes, and a
 // target that is fed with them, compressed payloads too, reads and writes nothing but its slots.
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -10,15 +9,14 @@
 #include "net/stream/frame.h"
 #include "net/stream/record_layer.h"
 #include "net/stream/stream.h"
+#include "tests/fuzz/targets.h"
 
 namespace rdcp::net {
 namespace {
 
 constexpr StreamShape kShape{.target_slots = 4, .slot_bytes = 4096};
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 class Sink : public Stream {
  public:
@@ -90,11 +88,13 @@ void feed_target(std::span<const std::byte> input, io::Ring& ring, const io::Are
 }  // namespace
 }  // namespace rdcp::net
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace rdcp;
+namespace rdcp::fuzz {
+
+void fuzz_frame(Bytes input) {
   static const auto ring = io::make_ring(io::RingChoice::thread_pool, 1);
   static const auto arena = io::Arena::create(net::kShape.target_slots, net::kShape.slot_bytes);
-  net::require(ring.ok() && arena.ok());
-  net::feed_target(std::as_bytes(std::span(data, size)), **ring, *arena);
-  return 0;
+  require(ring.ok() && arena.ok());
+  net::feed_target(input, **ring, *arena);
 }
+
+}  // namespace rdcp::fuzz

@@ -1,25 +1,20 @@
 // ArchiveReader over arbitrary bytes: no memory error, and whatever it hands out keeps the promises of
 // archive.h.
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <span>
 #include <vector>
 
+#include "tests/fuzz/tar_checksums.h"
+#include "tests/fuzz/targets.h"
 #include "tree/archive/archive.h"
 
+namespace rdcp::fuzz {
 namespace {
 
 using rdcp::tree::AdmittedNames;
 using rdcp::tree::ArchiveReader;
 using rdcp::tree::Entry;
 using rdcp::tree::EntryType;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check(const Entry& entry, std::size_t chunk_bytes) {
   require(rdcp::tree::is_safe_path(entry.path));
@@ -50,22 +45,12 @@ void read_everything(std::span<const std::byte> chunk) {
   }
 }
 
-// The bytes with an end and with right header checksums: chance finds neither, and behind them is all the
-// rest.
+// The bytes with an end, right header checksums and a table of times.
 std::vector<std::byte> mended(std::span<const std::byte> bytes) {
-  constexpr std::size_t kBlock = 512, kMagicAt = 257, kChecksumAt = 148, kChecksumBytes = 8, kTypeAt = 156;
+  constexpr std::size_t kBlock = 512;
   std::vector<std::byte> chunk(bytes.begin(), bytes.end());
   chunk.resize((chunk.size() + kBlock - 1) / kBlock * kBlock + 2 * kBlock);
-  unsigned entries = 0;
-  for (std::size_t at = 0; at < chunk.size(); at += kBlock) {
-    char* header = reinterpret_cast<char*>(chunk.data()) + at;
-    if (std::memcmp(header + kMagicAt, "ustar", 5) != 0) continue;
-    std::fill_n(header + kChecksumAt, kChecksumBytes, ' ');
-    unsigned sum = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) sum += static_cast<unsigned char>(header[i]);
-    std::snprintf(header + kChecksumAt, kChecksumBytes, "%06o", sum);
-    if (header[kTypeAt] != 'x' && header[kTypeAt] != 'g') ++entries;
-  }
+  const unsigned entries = mend_checksums(chunk);
   chunk.resize(chunk.size() + 4 * entries);  // the table of times, and its length
   for (int i = 0; i < 4; ++i) chunk.push_back(static_cast<std::byte>(entries >> (8 * i)));
   return chunk;
@@ -73,9 +58,9 @@ std::vector<std::byte> mended(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto bytes = std::as_bytes(std::span(data, size));
-  read_everything(bytes);
-  read_everything(mended(bytes));
-  return 0;
+void fuzz_archive(Bytes input) {
+  read_everything(input);
+  read_everything(mended(input));
 }
+
+}  // namespace rdcp::fuzz

@@ -1,0 +1,31 @@
+#include "tests/fuzz/targets.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rdcp::fuzz {
+namespace {
+
+constexpr std::array kTargets = {
+    FuzzTarget{"archive", fuzz_archive}, FuzzTarget{"compare", fuzz_compare},
+    FuzzTarget{"control", fuzz_control}, FuzzTarget{"filter", fuzz_filter},
+    FuzzTarget{"frame", fuzz_frame},     FuzzTarget{"handshake", fuzz_handshake},
+    FuzzTarget{"journal", fuzz_journal}, FuzzTarget{"location", fuzz_location},
+    FuzzTarget{"marker", fuzz_marker},   FuzzTarget{"messages", fuzz_messages},
+    FuzzTarget{"names", fuzz_names},     FuzzTarget{"paths", fuzz_paths},
+    FuzzTarget{"probe", fuzz_probe},     FuzzTarget{"record", fuzz_record},
+    FuzzTarget{"sums", fuzz_sums},
+};
+
+}  // namespace
+
+std::span<const FuzzTarget> all_targets() {
+  return kTargets;
+}
+
+const FuzzTarget* find_target(std::string_view name) {
+  const auto found = std::ranges::find(kTargets, name, &FuzzTarget::name);
+  return found == kTargets.end() ? nullptr : &*found;
+}
+
+}  // namespace rdcp::fuzz

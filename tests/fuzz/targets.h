@@ -1,0 +1,24 @@
+// The fuzz targets, each in the file of its name. targets.cpp has them as a list.
+#pragma once
+
+#include "tests/fuzz/fuzz.h"
+
+namespace rdcp::fuzz {
+
+void fuzz_archive(Bytes input);
+void fuzz_compare(Bytes input);
+void fuzz_control(Bytes input);
+void fuzz_filter(Bytes input);
+void fuzz_frame(Bytes input);
+void fuzz_handshake(Bytes input);
+void fuzz_journal(Bytes input);
+void fuzz_location(Bytes input);
+void fuzz_marker(Bytes input);
+void fuzz_messages(Bytes input);
+void fuzz_names(Bytes input);
+void fuzz_paths(Bytes input);
+void fuzz_probe(Bytes input);
+void fuzz_record(Bytes input);
+void fuzz_sums(Bytes input);
+
+}  // namespace rdcp::fuzz
