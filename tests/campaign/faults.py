@@ -1,0 +1,117 @@
+"""What may go wrong, and what rdcp may say then. Drawn by a seed from what a dry run counted."""
+
+import errno
+import random
+import signal
+from dataclasses import dataclass
+
+OK, FILES, USAGE, HOST, DATA, DIGEST = range(6)
+FOR_EVER = -1
+
+# What each call may plausibly say.
+ERRORS = {
+    "fstat": "EIO ESTALE ENOMEM", "fstatat": "EIO ESTALE EACCES ENOMEM", "stat": "EIO EACCES", "statx": "EIO ENOSYS EPERM",
+    "read": "EIO EINTR ESTALE", "pread": "EIO EINTR ESTALE", "pwrite": "EIO ENOSPC EDQUOT EFBIG EINTR",
+    "write": "EIO ENOSPC EDQUOT EINTR", "pwritev2": "EIO ENOSPC EDQUOT EOPNOTSUPP", "ftruncate": "EIO ENOSPC EDQUOT EFBIG EINTR",
+    "unlinkat": "EIO EACCES EPERM EROFS EBUSY", "mkdirat": "ENOSPC EDQUOT EACCES EROFS EIO EMLINK ENOMEM",
+    "symlinkat": "ENOSPC EDQUOT EACCES EROFS EIO", "mknodat": "ENOSPC EDQUOT EPERM EROFS EIO",
+    "linkat": "ENOSPC EDQUOT EPERM EMLINK EROFS EIO EACCES", "renameat": "ENOSPC EDQUOT EACCES EPERM EROFS ESTALE EIO",
+    "renameat2": "ENOSPC EDQUOT EACCES EPERM EROFS ESTALE EIO", "fchmod": "EIO EPERM EROFS ENOSPC", "fchmodat": "EIO EPERM EROFS",
+    "fchownat": "EPERM EIO EDQUOT EROFS", "futimens": "EIO EPERM EROFS", "utimensat": "EIO EPERM EROFS",
+    "fsetxattr": "ENOSPC EDQUOT EOPNOTSUPP EPERM EIO", "fremovexattr": "EIO ENOSPC EPERM", "flistxattr": "EIO EOPNOTSUPP ESTALE",
+    "fgetxattr": "EIO ESTALE", "fsync": "EIO ENOSPC EDQUOT", "fdatasync": "EIO ENOSPC EDQUOT", "syncfs": "EIO ENOSPC EDQUOT",
+    "flock": "ENOLCK EWOULDBLOCK EINTR", "fallocate": "ENOSPC EDQUOT EOPNOTSUPP EIO EFBIG EINTR",
+    "close": "EIO ENOSPC EDQUOT EINTR", "open": "EMFILE ENFILE ENOMEM EACCES EIO EINTR",
+    "openat": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR",
+    "openat2": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR EAGAIN",
+    "readdir": "EIO ESTALE ENOMEM", "getdents64": "EIO ESTALE ENOMEM", "readlinkat": "EIO ESTALE EACCES",
+    "ficlonerange": "EOPNOTSUPP EXDEV EIO ENOSPC EDQUOT EINVAL", "copy_file_range": "EOPNOTSUPP EXDEV EIO ENOSPC EDQUOT EINVAL EINTR",
+    "thread": "EAGAIN ENOMEM", "pipe2": "EMFILE ENFILE", "eventfd": "EMFILE ENFILE ENOMEM", "epoll_create1": "EMFILE ENOMEM",
+    "signalfd": "EMFILE ENFILE", "socket": "EMFILE ENFILE ENOBUFS EACCES", "socketpair": "EMFILE ENFILE ENOBUFS", "mmap": "ENOMEM",
+    "sendmsg": "ECONNRESET EPIPE ENOBUFS ENOMEM EINTR EAGAIN ETIMEDOUT EHOSTUNREACH",
+    "send": "ECONNRESET EPIPE ENOBUFS EINTR EAGAIN", "recvmsg": "ECONNRESET ENOMEM EINTR EAGAIN ETIMEDOUT EHOSTUNREACH",
+    "accept4": "EMFILE ENFILE ECONNABORTED EINTR EAGAIN", "connect": "ECONNREFUSED ETIMEDOUT ENETUNREACH EADDRNOTAVAIL",
+    "bind": "EADDRINUSE EACCES", "listen": "EADDRINUSE", "setsockopt": "ENOPROTOOPT ENOMEM", "getsockopt": "ENOBUFS",
+    "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "fork": "EAGAIN ENOMEM",
+    "completion": "EIO ENOSPC EDQUOT ECANCELED EINTR EAGAIN ESTALE", "uring_init": "ENOMEM EPERM ENOSYS EMFILE",
+    "uring_buffers": "ENOMEM EOPNOTSUPP", "uring_files": "ENOMEM EMFILE", "uring_submit": "EINTR EAGAIN EBUSY",
+    "lseek": "EIO EINVAL", "fstatfs": "EIO ENOSYS", "getrandom": "EINTR ENOSYS", "sync_file_range": "EIO ENOSPC",
+}
+PASSING = ("EINTR", "EAGAIN", "EBUSY", "EWOULDBLOCK")  # nobody may be told so for ever
+TRANSFERS = ("read", "pread", "pwrite", "write", "copy_file_range", "completion")
+SIGNALS = {signal.SIGKILL: 5, signal.SIGTERM: 3, signal.SIGINT: 2, signal.SIGHUP: 1, signal.SIGSTOP: 2}
+# These may cost metadata, which a warning says then; other errors are failures of the file.
+LOSING_CALLS = ("fchownat", "fsetxattr", "fremovexattr", "flistxattr", "fgetxattr", "futimens", "utimensat", "mknodat", "fchmod")
+
+FAMILIES = {"signal": 22, "error": 55, "short": 7, "cut": 6, "flip": 4}
+
+
+@dataclass
+class Fault:
+    family: str
+    role: str
+    call: str
+    action: str
+    nth: int
+    times: int = 1
+    error: int = 0    # or the signal, or which byte
+
+    @property
+    def kind(self) -> str:
+        """For the table at the end."""
+        if self.action == "signal":
+            return f"{signal.Signals(self.error).name} to {self.role}"
+        return f"{self.action} in {self.call}"
+
+    @property
+    def loses_metadata(self) -> bool:
+        return self.action == "error" and self.call in LOSING_CALLS
+
+    def __str__(self):
+        what = {"error": errno.errorcode.get(self.error, ""), "signal": signal.Signals(self.error).name
+                if self.action == "signal" else ""}.get(self.action, "")
+        often = "" if self.times == 1 else " and ever after" if self.times == FOR_EVER else f" and {self.times - 1} more"
+        return f"{self.action} {what} at call {self.nth} of {self.call}{often} in {self.role}".replace("  ", " ")
+
+    def statuses(self, usual: int, signalled_early: bool) -> set[int]:
+        """What the program that the user started may end with. usual: what it ends with if nothing goes wrong."""
+        if self.action == "signal" and self.role == "near":
+            number = self.error
+            ended = {-number, 128 + number} if number != signal.SIGSTOP else set()
+            return {usual} | ended if number != signal.SIGKILL else {-number}
+        if self.action == "flip":
+            return {usual, FILES, HOST, DATA, DIGEST}
+        return {usual, FILES, HOST, DATA}
+
+
+def draw_fault(chance: random.Random, counts: dict, has_pipes: bool) -> Fault:
+    roles = sorted({role for role, _ in counts})
+    while True:
+        family = chance.choices(list(FAMILIES), list(FAMILIES.values()))[0]
+        role, place = chance.choice(roles), chance.random()
+        calls = sorted(call for of, call in counts if of == role)
+        fault = None
+        if family == "signal":
+            number = chance.choices(list(SIGNALS), list(SIGNALS.values()))[0]
+            fault = Fault(family, role, "any", "signal", 0, 1, int(number))
+        elif family == "error":
+            if calls := [call for call in calls if call in ERRORS]:
+                fault = draw_error(chance, role, chance.choice(calls))
+        elif family == "short":
+            # What a pipe took cannot be taken back, so a completion that says less than is true would be a lie.
+            usable = [call for call in calls if call in TRANSFERS and not (has_pipes and call == "completion")]
+            if usable:
+                fault = Fault(family, role, chance.choice(usable), "short", 0, chance.choice((1, 1, 5)))
+        elif usable := [call for call in calls if call in ("sendmsg", "recvmsg")]:
+            call = "sendmsg" if family == "flip" else chance.choice(usable)
+            if (role, call) in counts:
+                fault = Fault(family, role, call, family, 0, 1, chance.randrange(1 << 20))
+        if fault:
+            fault.nth = 1 + int(place * counts[role, fault.call])
+            return fault
+
+
+def draw_error(chance: random.Random, role: str, call: str) -> Fault:
+    name = chance.choice(ERRORS[call].split())
+    times = chance.choice((1, 1, 3)) if name in PASSING else chance.choice((1, 1, FOR_EVER))
+    return Fault("error", role, call, "error", 0, times, getattr(errno, name))
