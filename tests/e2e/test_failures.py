@@ -202,6 +202,21 @@ class FailingCalls(CopyTest):
             self.assertNotIn("large", listed.read_text() if listed.exists() else "")
 
 
+class LeftJournal(CopyTest):
+    """A journal that could not be removed at the end of its file."""
+
+    def test_a_mirror_that_removes_it_keeps_the_time_of_its_directory(self):
+        (self.source / "sub").mkdir()
+        self.make_file(self.source / "sub" / "big", 17 * MIB)
+        os.utime(self.source / "sub", (1_600_000_000, 1_600_000_000))
+        to = self.target / "to"
+        self.fails(EXIT_FILES, "--sync", f"{self.source}/", to, says=(".journal", os.strerror(errno.EBUSY)),
+                   env=self.failing("unlinkat", ".journal", errno.EBUSY))
+        self.assertEqual(len(list(to.rglob(".rdcp-*.journal"))), 1)
+        self.copy("--sync", f"{self.source}/", to)
+        self.assert_same_tree(self.source, to)
+
+
 class HeardClose(CopyTest):
     """Where close(2) may tell that bytes were lost (NFS, quotas), it is heard before the file is taken for whole."""
 
