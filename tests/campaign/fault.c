@@ -27,7 +27,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { kRoles = 4, kCalls = 96, kNameBytes = 24 };
@@ -53,8 +56,9 @@ static const char kNames[kCalls][kNameBytes] = {
     "uring_buffers", "uring_files",  "uring_submit",    "fgetxattr",
     "fchmodat",      "lseek",        "readlinkat",      "fstatfs",
     "getrandom",     "fremovexattr", "pwritev2",        "sync_file_range",
-    "stat",          "epoll_ctl",    "getsockopt",      "execvp",
-    "fcntl",
+    "stat",          "epoll_ctl",    "getsockopt",      "chmod",
+    "llistxattr",    "getxattr",     "setxattr",        "removexattr",
+    "timerfd",
 };
 
 struct Page {
@@ -62,7 +66,7 @@ struct Page {
     char call[kNameBytes];
     int32_t role, action;
     int64_t nth, times;
-    int32_t error, spare;
+    int32_t error, haste; /* so many times faster does the clock go that limits are measured by */
   } order;
   atomic_uint fired, fired_pid, crash_signal, crash_role; /* at 56 */
   char names[kCalls][kNameBytes];
@@ -237,13 +241,21 @@ FAILING(int, setsockopt, "setsockopt", fd, NULL,
 FAILING(int, getsockopt, "getsockopt", fd, NULL,
         (int fd, int level, int name, void* restrict value, socklen_t* restrict size),
         (fd, level, name, value, size))
-FAILING(int, poll, "poll", -1, NULL, (struct pollfd * on, nfds_t count, int timeout), (on, count, timeout))
-FAILING(int, ppoll, "ppoll", -1, NULL,
-        (struct pollfd * on, nfds_t count, const struct timespec* timeout, const sigset_t* signals),
-        (on, count, timeout, signals))
 FAILING(pid_t, fork, "fork", -1, NULL, (void), ())
 FAILING(ssize_t, getrandom, "getrandom", -1, NULL, (void* to, size_t count, unsigned flags),
         (to, count, flags))
+FAILING(int, chmod, "chmod", -1, path, (const char* path, mode_t mode), (path, mode))
+FAILING(ssize_t, listxattr, "llistxattr", -1, path, (const char* path, char* names, size_t size),
+        (path, names, size))
+FAILING(ssize_t, llistxattr, "llistxattr", -1, path, (const char* path, char* names, size_t size),
+        (path, names, size))
+FAILING(ssize_t, getxattr, "getxattr", -1, path,
+        (const char* path, const char* name, void* value, size_t size), (path, name, value, size))
+FAILING(int, setxattr, "setxattr", -1, path,
+        (const char* path, const char* name, const void* value, size_t size, int flags),
+        (path, name, value, size, flags))
+FAILING(int, removexattr, "removexattr", -1, path, (const char* path, const char* name), (path, name))
+FAILING(int, timerfd_create, "timerfd", -1, NULL, (int clock, int flags), (clock, flags))
 FAILING(int, sync_file_range, "sync_file_range", fd, NULL,
         (int fd, off64_t at, off64_t count, unsigned flags), (fd, at, count, flags))
 
@@ -344,10 +356,7 @@ FAILING_URING(io_uring_register_files_update, "uring_files",
               (struct io_uring * ring, unsigned at, const int* files, unsigned count),
               (ring, at, files, count))
 FAILING_URING(io_uring_submit, "uring_submit", (struct io_uring * ring), (ring))
-FAILING_URING(io_uring_submit_and_wait_timeout, "uring_submit",
-              (struct io_uring * ring, struct io_uring_cqe** first, unsigned count,
-               struct __kernel_timespec* timeout, sigset_t* signals),
-              (ring, first, count, timeout, signals))
+#include "haste.h"
 
 /* The kernel's results that say how many bytes were moved; those of polls and of cancelled operations are
  * small. */

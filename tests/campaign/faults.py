@@ -35,15 +35,21 @@ ERRORS = {
     "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "fork": "EAGAIN ENOMEM",
     "completion": "EIO ENOSPC EDQUOT ECANCELED EINTR EAGAIN ESTALE", "uring_init": "ENOMEM EPERM ENOSYS EMFILE",
     "uring_buffers": "ENOMEM EOPNOTSUPP", "uring_files": "ENOMEM EMFILE", "uring_submit": "EINTR EAGAIN EBUSY",
-    "lseek": "EIO EINVAL", "fstatfs": "EIO ENOSYS", "getrandom": "EINTR ENOSYS", "sync_file_range": "EIO ENOSPC",
+    "lseek": "EIO EINVAL ESTALE", "llistxattr": "EIO ESTALE EOPNOTSUPP", "getxattr": "EIO ESTALE", "setxattr": "EIO ENOSPC EPERM",
+    "removexattr": "EIO EPERM", "chmod": "EIO EPERM", "timerfd": "EMFILE ENFILE", "fstatfs": "EIO ENOSYS", "getrandom": "EINTR ENOSYS", "sync_file_range": "EIO ENOSPC",
 }
 PASSING = ("EINTR", "EAGAIN", "EBUSY", "EWOULDBLOCK")  # nobody may be told so for ever
 TRANSFERS = ("read", "pread", "pwrite", "write", "copy_file_range", "completion")
 SIGNALS = {signal.SIGKILL: 5, signal.SIGTERM: 3, signal.SIGINT: 2, signal.SIGHUP: 1, signal.SIGSTOP: 2}
 # These may cost metadata, which a warning says then; other errors are failures of the file.
-LOSING_CALLS = ("fchownat", "fsetxattr", "fremovexattr", "flistxattr", "fgetxattr", "futimens", "utimensat", "mknodat", "fchmod")
+LOSING_CALLS = ("fchownat", "fsetxattr", "fremovexattr", "flistxattr", "fgetxattr", "futimens", "utimensat", "mknodat", "fchmod",
+                "llistxattr", "getxattr", "setxattr", "removexattr", "chmod", "fchmodat")
 
-FAMILIES = {"signal": 22, "error": 55, "short": 7, "cut": 6, "flip": 4}
+FAMILIES = {"signal": 22, "error": 55, "short": 7, "cut": 6, "flip": 4, "stall": 1, "stop": 1, "limit": 5, "full": 4}
+HASTE = 20  # the clock's, where somebody must wait for a limit: the longest (25 s) is over in little more than a second
+# Of prlimit(1), and what is drawn from.
+LIMITS = {"nofile": (6, 80), "fsize": (0, 700_000), "as": (40_000_000, 1_500_000_000), "memlock": (0, 1_000_000),
+          "stack": (100_000, 4_000_000)}
 
 
 @dataclass
@@ -55,43 +61,75 @@ class Fault:
     nth: int
     times: int = 1
     error: int = 0    # or the signal, or which byte
+    # "limit": call is the resource, nth its limit. "full": call is "size" or "nr_inodes", nth what is free at first.
 
     @property
     def kind(self) -> str:
         """For the table at the end."""
+        if self.family == "stop":
+            return f"{self.role} stopped for good"
+        if self.family in ("limit", "full"):
+            return f"{self.family}: {self.call}"
         if self.action == "signal":
             return f"{signal.Signals(self.error).name} to {self.role}"
         return f"{self.action} in {self.call}"
+
+    @property
+    def haste(self) -> int:
+        return HASTE if self.family in ("stall", "stop") else 1
+
+    @property
+    def is_in_calls(self) -> bool:
+        """The preloaded library does it."""
+        return self.family not in ("limit", "full")
+
+    @property
+    def hides_holes(self) -> bool:
+        return self.call == "lseek"
 
     @property
     def loses_metadata(self) -> bool:
         return self.action == "error" and self.call in LOSING_CALLS
 
     def __str__(self):
+        if not self.is_in_calls:
+            return f"{self.family}: {self.call} {self.nth} in {self.role}"
         what = {"error": errno.errorcode.get(self.error, ""), "signal": signal.Signals(self.error).name
                 if self.action == "signal" else ""}.get(self.action, "")
         often = "" if self.times == 1 else " and ever after" if self.times == FOR_EVER else f" and {self.times - 1} more"
+        what += " for good" if self.family == "stop" else ""
         return f"{self.action} {what} at call {self.nth} of {self.call}{often} in {self.role}".replace("  ", " ")
 
     def statuses(self, usual: int, signalled_early: bool) -> set[int]:
         """What the program that the user started may end with. usual: what it ends with if nothing goes wrong."""
         if self.action == "signal" and self.role == "near":
             number = self.error
-            ended = {-number, 128 + number} if number != signal.SIGSTOP else set()
+            ended = {-number, 128 + number} if number != signal.SIGSTOP else {DATA} if self.family == "stop" else set()
             return {usual} | ended if number != signal.SIGKILL else {-number}
+        if self.family == "limit" and self.role == "near":
+            return {usual, FILES, HOST, DATA, 127, -signal.SIGKILL, -signal.SIGSEGV}
         if self.action == "flip":
             return {usual, FILES, HOST, DATA, DIGEST}
         return {usual, FILES, HOST, DATA}
 
 
-def draw_fault(chance: random.Random, counts: dict, has_pipes: bool) -> Fault:
+def draw_fault(chance: random.Random, counts: dict, has_pipes: bool, families: tuple = tuple(FAMILIES)) -> Fault:
     roles = sorted({role for role, _ in counts})
     while True:
-        family = chance.choices(list(FAMILIES), list(FAMILIES.values()))[0]
+        family = chance.choices(families, [FAMILIES[name] for name in families])[0]
         role, place = chance.choice(roles), chance.random()
         calls = sorted(call for of, call in counts if of == role)
         fault = None
-        if family == "signal":
+        if family == "limit":
+            call = chance.choice(sorted(LIMITS))
+            return Fault(family, role, call, "nothing", chance.randrange(*LIMITS[call]))
+        if family == "full":
+            call = chance.choice(("size", "size", "nr_inodes"))
+            free = int(chance.choice((2 << 20, 200_000)) * place) if call == "size" else int(60 * place)
+            return Fault(family, "target", call, "nothing", free)
+        if family == "stop":
+            fault = Fault(family, role, "any", "signal", 0, 1, int(signal.SIGSTOP))
+        elif family == "signal":
             number = chance.choices(list(SIGNALS), list(SIGNALS.values()))[0]
             fault = Fault(family, role, "any", "signal", 0, 1, int(number))
         elif family == "error":

@@ -26,6 +26,7 @@ class Rules:
     """What kind of command it was."""
     deletes: bool = False   # --delete
     in_place: bool = False  # --inplace: a file that was there may be a mixture
+    holes_hidden: bool = False  # SRC could not say where its holes are, so that they were read as zeros
     content_only: bool = False  # a stream to a file: its mode and times are those of any new file
 
 
@@ -140,11 +141,12 @@ def judge_success(final: dict, found: dict, err: str, rules: Rules, loss_allowed
             ignore |= {name for kind, names in LOSSES.items() if kind in loss for name in names}
     if rules.content_only:
         ignore |= {"mode", "mtime_ns", "holes"}
-    if rules.in_place:  # what are zeros already is left alone
+    if rules.in_place or rules.holes_hidden:  # in place, what are zeros already is left alone
         ignore.add("holes")
         found = {path: replace(facts, blocks=0) for path, facts in found.items()}
     if without_devices:
-        final = {path: facts for path, facts in final.items() if path in found or "device" not in facts.type}
+        nodes = {path for path, facts in final.items() if "device" in facts.type}  # what is in the way of one stays
+        final, found = ({path: facts for path, facts in tree.items() if path not in nodes} for tree in (final, found))
     return differences(final, found, tuple(ignore))
 
 

@@ -1,40 +1,21 @@
 """One point: a scenario, a fault in it, and what the model says to what came of it."""
 
-import contextlib
 import json
 import os
 import random
-import shutil
 import signal
-import socket
-import subprocess
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import model
-import processes
-from faults import Fault, draw_fault
-from harness import make_file, preloaded
-from page import Page
-from scenario import (ONE_FILE, SOURCE, STREAMS, TARGET, Scenario, build_big, build_old, build_source, draw_scenario,
-                      final_tree)
+from faults import FAMILIES, Fault, draw_fault
+from scenario import draw_scenario, final_tree
 from snapshot import differences, snapshot
+from workplace import Ended, Workplace
 
-LONGEST = 60  # seconds for one command; the longest limit of its own is 25
-GRACE = 10  # and for all that it started
 SCENARIOS = 400
+# What else a message may name than a path, where something did not suffice.
 RESOURCES = ("standard", "a pipe", "thread", "memory", "socket", "io_uring", "eventfd", "descriptor", "session key", "signalfd")
-COMMON = ("--chunk-size=64K", "--retry-time=3")
-
-
-@dataclass
-class Ended:
-    status: int | None  # none: it did not end
-    err: str
-    out: str
-    seconds: float
-    complaints: list = field(default_factory=list)
 
 
 @dataclass
@@ -47,165 +28,14 @@ class Verdict:
     nth: int = 0
     complaints: list = field(default_factory=list)
     notes: str = ""    # what it printed
-
-
-class Workplace:
-    """A folder in memory where one worker makes its points, one after the other."""
-
-    def __init__(self, folder: Path, shared: Path, builds: list[Path]):
-        self.folder, self.shared, self.builds = folder, shared, builds
-        folder.mkdir()
-        self.page = Page(folder / "page")
-        self.parent = folder / "point"
-        self.dst = self.parent / "dst"
-        self.sources, self.facts = {}, {}
-        self.shell = folder / "shell"
-        self.shell.write_text("#!/bin/sh\nRDCP_CAMPAIGN_ROLE=${1%%@*}\nexport RDCP_CAMPAIGN_ROLE\nshift\nexec \"$@\"\n")
-        self.shell.chmod(0o755)
-
-    # -- trees -----------------------------------------------------------------------------------------------------
-
-    def source(self, scenario: Scenario) -> Path:
-        key = "big" if scenario.kind == "part" else scenario.tree
-        if key not in self.sources:
-            root, old = self.folder / f"source-{key}", self.folder / f"old-{key}"
-            if key == "big":
-                root.mkdir()
-                build_big(root / "big")
-                old.mkdir()
-                make_file(old / "big", 17 << 20, seed=77)
-                with open(old / "big", "r+b") as file:
-                    file.seek(5 << 20)
-                    file.write(b"other")
-                make_file(old / "extra", 1000)
-            else:
-                build_source(root, key)
-                build_old(root, old, key)
-            self.sources[key] = (root, old)
-            self.facts[root] = snapshot(root)
-        return self.sources[key][0]
-
-    def prepare(self, scenario: Scenario):
-        """Makes what is there before the run."""
-        if self.parent.exists():
-            shutil.rmtree(self.parent)
-        (self.parent / "outside").mkdir(parents=True)
-        make_file(self.parent / "outside" / "file", 1000)
-        os.symlink("../dst", self.parent / "outside" / "link")
-        source = self.source(scenario)
-        if scenario.before == "empty":
-            self.dst.mkdir()
-        elif scenario.before == "old":
-            subprocess.run(["cp", "-a", self.sources["big" if scenario.kind == "part" else scenario.tree][1], self.dst],
-                           check=True)
-        if scenario.kind in ONE_FILE:
-            os.chmod(source, 0o755)
-
-    def look(self, scenario: Scenario) -> tuple[dict, dict]:
-        """DST as a tree of its own, and all else that is beside it."""
-        inside, beside = {}, {}
-        for path, facts in snapshot(self.parent).items():
-            if path == b"dst" or path.startswith(b"dst/"):
-                inside[path[4:]] = facts
-            elif path:
-                beside[path] = facts
-        if scenario.kind in ONE_FILE and b"" in inside:
-            inside[b""].mtime_ns = 0  # as any folder's in which a name is made
-        for facts in inside.values():
-            facts.linked_with = tuple(name[4:] for name in facts.linked_with)
-        return inside, beside
-
-    # -- commands --------------------------------------------------------------------------------------------------
-
-    def environment(self, role: str) -> dict:
-        return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh",
-                **preloaded("fault", RDCP_CAMPAIGN_PAGE=self.page.path, RDCP_CAMPAIGN_ROLE=role)}
-
-    def commands(self, scenario: Scenario, builds: tuple[Path, Path]) -> list[list]:
-        """What the user starts. Of rdsend and rdrecv: the receiver first."""
-        near, far = builds
-        source, options = self.source(scenario), list(scenario.options)
-        from_, to = SOURCE if scenario.source_is_far else "", TARGET if scenario.target_is_far else ""
-        name = scenario.file_name
-        reach = ["--rsh", self.shell, "--rdcp-path", far / "rdcp"]
-        if scenario.kind == "pipe":
-            port = free_port()
-            receiving = [word for word in options if word not in ("--compress=1", "--streams=1")]
-            return [[far / "rdrecv", *receiving, port, "key", self.dst / name],
-                    [near / "rdsend", "--chunk-size=64K", *options, "--wait=3", "127.0.0.1", port, "key", source / name]]
-        if scenario.kind == "rdpipe":
-            return [[near / "rdpipe", *reach, "--chunk-size=64K", *options, f"{from_ or ':'}< {source / name}",
-                     f"{to or ':'}> {self.dst / name}"]]
-        words = [near / "rdcp", *reach, *COMMON, *options]
-        if scenario.kind == "stdin":
-            return [[*words, "-", f"{to}{self.dst / name}"]]
-        if scenario.kind in ONE_FILE:
-            return [[*words, f"{from_}{source / name}", f"{to}{self.dst / name}"]]
-        if scenario.kind == "check":
-            words = [near / "rdcp", "--check", *reach, *options]
-        how = {"tree": ["-r"], "sync": ["--sync"], "mirror": ["--sync", "--delete"], "inplace": ["--sync", "--inplace"],
-               "check": []}[scenario.kind]
-        return [[*words, *how, f"{from_}{source}/", f"{to}{self.dst}{'/' if scenario.kind == 'check' else ''}"]]
-
-    def run(self, scenario: Scenario, builds: tuple[Path, Path], fault: Fault | None = None) -> Ended:
-        for name in ("near", "far"):
-            for kind in ("err", "out"):
-                (self.folder / f"{name}.{kind}").write_bytes(b"")
-        *receiver, command = self.commands(scenario, builds)
-        began = time.monotonic()
-        other = processes.start(receiver[0], self.environment("target"), self.folder, "far") if receiver else None
-        with contextlib.ExitStack() as stack:
-            stdin = subprocess.DEVNULL
-            if scenario.kind == "stdin":
-                stdin = stack.enter_context(open(self.source(scenario) / scenario.file_name, "rb"))
-            process = processes.start(command, self.environment("near"), self.folder, "near", stdin)
-        wakes = self.wake if fault and fault.error == signal.SIGSTOP and fault.action == "signal" else None
-        complaints = []
-        if not processes.wait_for_end(process, LONGEST, wakes):
-            complaints.append(f"still running after {LONGEST} s: {processes.children()}")
-        elif other and process.returncode != 0 and not self.ends_soon(other, wakes):
-            os.kill(other.pid, signal.SIGTERM)  # it has not met its sender, and would wait for ever, as it should
-        complaints += processes.await_all(GRACE)
-        ended = Ended(process.returncode, self.said("err"), self.said("out"), time.monotonic() - began, complaints)
-        if other and process.returncode == 0 and self.status_of(other) != 0:
-            complaints.append(f"rdsend ends with 0, rdrecv with {other.returncode}")
-        return ended
-
-    def ends_soon(self, other, wakes) -> bool:
-        return processes.wait_for_end(other, 3, wakes)
-
-    @staticmethod
-    def status_of(process) -> int | None:
-        with contextlib.suppress(ChildProcessError):
-            process.wait(0)
-        return process.returncode
-
-    def said(self, kind: str) -> str:
-        return "".join((self.folder / f"{name}.{kind}").read_text(errors="replace") for name in ("near", "far"))
-
-    def wake(self):
-        """What a fault has stopped goes on a moment later."""
-        fired, pid, _, _ = self.page.outcome()
-        if fired and pid:
-            time.sleep(0.05)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-
-    def clean(self) -> str:
-        """What rdcp --clean says when it fails."""
-        done = subprocess.run([self.builds[0] / "rdcp", "--clean", self.parent], capture_output=True, text=True, check=False,
-                              timeout=LONGEST, errors="replace")
-        return "" if done.returncode == 0 else f"--clean ends with {done.returncode}: {done.stderr}"
-
-
-def free_port() -> str:
-    with socket.create_server(("", 0)) as listening:
-        return str(listening.getsockname()[1])
+    excuse: str = ""   # why complaints count for nothing
 
 
 class Point:
-    def __init__(self, place: Workplace, seed: int, nth: int | None):
+    def __init__(self, place: Workplace, seed: int, nth: int | None = None, families: tuple = ()):
+        """nth: at which call the fault comes, if it is not to be drawn. families: of faults.FAMILIES (all)."""
         self.place, self.seed, self.nth = place, seed, nth
+        self.families = families or tuple(name for name in FAMILIES if name != "full" or os.geteuid() == 0)
         self.chance = random.Random(f"point {seed}")
         self.number = self.chance.randrange(SCENARIOS)
         self.scenario = draw_scenario(self.number)
@@ -220,18 +50,20 @@ class Point:
         counts = self.dry_run(facts)
         if counts is None:
             return self.verdict
-        has_pipes = scenario.kind in STREAMS
-        fault = draw_fault(self.chance, {tuple(key.split("/")): count for key, count in counts.items()}, has_pipes)
+        by_call = {tuple(key.split("/")): count for key, count in counts.items()}
+        fault = draw_fault(self.chance, by_call, scenario.has_pipes, self.families)
         if self.nth:
             fault.nth = self.nth
         self.verdict.fault, self.verdict.kind, self.verdict.nth = str(fault), fault.kind, fault.nth
-        place.prepare(scenario)
+        place.prepare(scenario, fault)
         old, beside = place.look(scenario)
         final = final_tree(scenario, facts, old)
-        place.page.order(fault.role, fault.call, fault.action, fault.nth, fault.times, fault.error)
+        place.page.order(fault.role, fault.call, fault.action, fault.nth, fault.times, fault.error, fault.haste)
         ended = place.run(scenario, self.builds, fault)
         fired, _, crashed, crashed_role = place.page.outcome()
+        fired = fired or not fault.is_in_calls
         place.page.no_order()
+        place.make_room()
         self.verdict.outcome = f"exit {ended.status}" if fired else "not reached"
         self.verdict.notes = f"{ended.seconds:.2f} s; {ended.err}"
         complain = self.verdict.complaints.extend
@@ -243,10 +75,22 @@ class Point:
         usual = scenario.usual_status
         self.judge(ended, fault, fired, usual, old, final)
         self.judge_outside(facts, source, beside)
-        self.rerun(old, final, beside, facts, usual)
+        self.rerun(old, final, beside, usual, fault.hides_holes)
         if self.verdict.complaints:
             self.verdict.notes += "\n" + self.command_line()
         return self.verdict
+
+    def excuse(self) -> str:
+        """Why what failed between two builds counts for nothing: the other one does so even with itself. It has been mended
+        since. Empty: it is a finding."""
+        ours, *others = self.place.builds
+        if not self.verdict.complaints or set(self.builds) == {ours}:
+            return ""
+        def failed_with(build: Path) -> bool:
+            alone = Point(self.place, self.seed, self.verdict.nth or None, self.families)
+            alone.builds = (build, build)
+            return bool(alone.run().complaints)
+        return "the other build fails alone" if failed_with(others[0]) and not failed_with(ours) else ""
 
     def command_line(self) -> str:
         return "\n".join(" ".join(map(str, words)) for words in self.place.commands(self.scenario, self.builds))
@@ -291,7 +135,8 @@ class Point:
             complain([f"exit {ended.status}, allowed: {sorted(allowed)}"])
         found, _ = self.place.look(self.scenario)
         if ended.status == 0:
-            lines = model.judge_success(final, found, ended.err, self.rules, fault.loses_metadata)
+            rules = replace(self.rules, holes_hidden=fault.hides_holes)
+            lines = model.judge_success(final, found, ended.err, rules, fault.loses_metadata)
             complain([f"exit 0, but {line}" for line in lines])
         else:
             complain(model.judge_unfinished(old, final, found, self.rules, ended.err))
@@ -305,7 +150,7 @@ class Point:
         complain([f"outside DST: {line}" for line in differences(beside, now)])
         complain([f"the source: {line}" for line in differences(facts, snapshot(source))])
 
-    def rerun(self, old: dict, final: dict, beside: dict, facts: dict, usual: int):
+    def rerun(self, old: dict, final: dict, beside: dict, usual: int, holes_hidden: bool):
         """The same command again, or --clean before it; nothing of the fault may be left."""
         place, scenario, complain = self.place, self.scenario, self.verdict.complaints.extend
         before, _ = place.look(scenario)
@@ -325,7 +170,8 @@ class Point:
         else:
             own = model.litter_in(old, final, found)
             there = {path: what for path, what in found.items() if path not in own}
-            lines = model.judge_success(final, there, again.err, self.rules, False)
+            rules = replace(self.rules, holes_hidden=holes_hidden)
+            lines = model.judge_success(final, there, again.err, rules, False)
             complain([f"when run again: {line}" for line in lines])
         if problem := place.clean():
             complain([problem])

@@ -69,9 +69,14 @@ def reap() -> bool:
 
 def children() -> list[tuple[int, str]]:
     """Of this process; their own become ours when they end."""
+    return children_of(os.getpid())
+
+
+def children_of(parent: int) -> list[tuple[int, str]]:
+    """Those that live, with their command lines."""
     found = []
-    for task in os.listdir("/proc/self/task"):
-        for pid in Path(f"/proc/self/task/{task}/children").read_text().split():
+    for task in os.listdir(f"/proc/{parent}/task"):
+        for pid in Path(f"/proc/{parent}/task/{task}/children").read_text().split():
             try:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:

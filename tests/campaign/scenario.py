@@ -42,6 +42,10 @@ class Scenario:
         return Rules(deletes=self.kind == "mirror", in_place=self.kind == "inplace", content_only=self.kind in STREAMS)
 
     @property
+    def has_pipes(self) -> bool:
+        return self.kind in STREAMS
+
+    @property
     def usual_status(self) -> int:
         return 1 if self.kind == "check" else 0  # there are differences
 
@@ -97,6 +101,8 @@ def build_source(root: Path, variant: int):
         make_file(chance.choice(folders) / f"file-{number}", size, seed=variant * 100 + number)
     for part in chance.sample(PARTS, 2):
         every_kind.PARTS[part](root / part)
+        if part == "sparse":  # it is read as zeros where a fault hides its holes
+            os.truncate(root / part / "only-a-hole", 20 * MIB)
     for number, name in enumerate(chance.sample(every_kind.NAMES[:-1], 3)):  # not the one that looks like rdcp's own
         Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_bytes(b"content of %d" % number)
     os.symlink("medium", root / "to-medium")
