@@ -20,7 +20,7 @@ ERRORS = {
     "fchownat": "EPERM EIO EDQUOT EROFS", "futimens": "EIO EPERM EROFS", "utimensat": "EIO EPERM EROFS",
     "fsetxattr": "ENOSPC EDQUOT EOPNOTSUPP EPERM EIO", "fremovexattr": "EIO ENOSPC EPERM", "flistxattr": "EIO EOPNOTSUPP ESTALE",
     "fgetxattr": "EIO ESTALE", "fsync": "EIO ENOSPC EDQUOT", "fdatasync": "EIO ENOSPC EDQUOT", "syncfs": "EIO ENOSPC EDQUOT",
-    "flock": "ENOLCK EWOULDBLOCK EINTR", "fallocate": "ENOSPC EDQUOT EOPNOTSUPP EIO EFBIG EINTR",
+    "flock": "ENOLCK EINTR", "fallocate": "ENOSPC EDQUOT EOPNOTSUPP EIO EFBIG EINTR",
     "close": "EIO ENOSPC EDQUOT EINTR", "open": "EMFILE ENFILE ENOMEM EACCES EIO EINTR",
     "openat": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR",
     "openat2": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR EAGAIN",
@@ -40,6 +40,21 @@ ERRORS = {
 }
 PASSING = ("EINTR", "EAGAIN", "EBUSY", "EWOULDBLOCK")  # nobody may be told so for ever
 TRANSFERS = ("read", "pread", "pwrite", "write", "copy_file_range", "completion")
+# What nobody may notice: calls that are made again, and what a kernel or a file system need not have.
+HARMLESS = {
+    **{call: "EINTR EAGAIN" for call in ("read", "pread", "pwrite", "write", "sendmsg", "recvmsg", "completion", "poll",
+                                         "ppoll", "accept4", "uring_submit")},
+    "send": "EINTR",  # for EAGAIN is what a blocking socket says when its time is over
+    "ficlonerange": "EOPNOTSUPP EXDEV EINVAL", "copy_file_range": "EOPNOTSUPP EXDEV EINVAL EINTR",
+    "fallocate": "EOPNOTSUPP EINTR", "ftruncate": "EINTR", "flock": "ENOLCK EINTR", "statx": "ENOSYS EPERM", "openat2": "EAGAIN",
+    "uring_init": ERRORS["uring_init"], "uring_buffers": ERRORS["uring_buffers"], "uring_files": ERRORS["uring_files"],
+    "uring_submit": ERRORS["uring_submit"],
+}
+# These are made on what is copied and on where it goes to: a failure is one of a file, and ends no connection.
+ON_FILES = ("pread", "pwrite", "pwritev2", "ftruncate", "unlinkat", "mkdirat", "symlinkat", "mknodat", "linkat", "renameat",
+            "renameat2", "fchmod", "fchmodat", "fchownat", "futimens", "utimensat", "fsetxattr", "fremovexattr", "flistxattr",
+            "fgetxattr", "fsync", "fdatasync", "syncfs", "flock", "fallocate", "openat2", "readdir", "getdents64", "readlinkat",
+            "ficlonerange", "copy_file_range", "completion", "lseek", "llistxattr", "getxattr", "setxattr", "removexattr")
 SIGNALS = {signal.SIGKILL: 5, signal.SIGTERM: 3, signal.SIGINT: 2, signal.SIGHUP: 1, signal.SIGSTOP: 2}
 # These may cost metadata, which a warning says then; other errors are failures of the file.
 LOSING_CALLS = ("fchownat", "fsetxattr", "fremovexattr", "flistxattr", "fgetxattr", "futimens", "utimensat", "mknodat", "fchmod",
@@ -100,8 +115,18 @@ class Fault:
         what += " for good" if self.family == "stop" else ""
         return f"{self.action} {what} at call {self.nth} of {self.call}{often} in {self.role}".replace("  ", " ")
 
-    def statuses(self, usual: int, signalled_early: bool) -> set[int]:
-        """What the program that the user started may end with. usual: what it ends with if nothing goes wrong."""
+    @property
+    def is_harmless(self) -> bool:
+        is_named = self.action == "error" and errno.errorcode[self.error] in harmless_errors(self.call)
+        return is_named or self.action == "short"
+
+    def statuses(self, usual: int, is_stream: bool) -> set[int]:
+        """What the program that the user started may end with. usual: what it ends with if nothing goes wrong. is_stream:
+        what goes wrong at one end is a stream that was cut short at the other."""
+        if self.is_harmless:
+            return {usual}
+        if not is_stream and (self.family == "full" or (self.action == "error" and self.call in ON_FILES)):
+            return {usual, FILES}
         if self.action == "signal" and self.role == "near":
             number = self.error
             ended = {-number, 128 + number} if number != signal.SIGSTOP else {DATA} if self.family == "stop" else set()
@@ -111,6 +136,11 @@ class Fault:
         if self.action == "flip":
             return {usual, FILES, HOST, DATA, DIGEST}
         return {usual, FILES, HOST, DATA}
+
+
+def harmless_errors(call: str) -> set[str]:
+    """As errno.errorcode has them; some have two names."""
+    return {errno.errorcode[getattr(errno, name)] for name in HARMLESS.get(call, "").split()}
 
 
 def draw_fault(chance: random.Random, counts: dict, has_pipes: bool, families: tuple = tuple(FAMILIES)) -> Fault:

@@ -13,11 +13,11 @@ METADATA = ("mode", "uid", "gid", "mtime_ns", "xattrs")
 # A number of names for one inode is right only when all of them are there.
 NOT_YET = ("linked_with",)
 # What a warning "not kept: ..." says, and which facts may then differ (a lost owner costs the set-id bits, too).
-LOSSES = {"owner or group": ("uid", "gid", "mode"), "setuid and setgid bits": ("mode",), "extended attributes": ("xattrs",),
-          "access control lists": ("xattrs", "mode"), "modification times": ("mtime_ns",)}
+LOSSES = {"owner or group": ("uid", "gid", "mode"), "setuid and setgid bits": ("mode",), "extended attribute": ("xattrs",),
+          "access control list": ("xattrs", "mode"), "ACL": ("xattrs", "mode"), "modification times": ("mtime_ns",)}
 LOST_DEVICES = "device nodes"
 # A failure of a file that is there: all of it that could be kept is. Names with odd bytes are printed in another way.
-FAILED_TO_KEEP = re.compile(r"keep the ([a-z ]+) of (.+?)(?:: [^:]+)?$", re.MULTILINE)
+FAILED_TO_KEEP = re.compile(r"(?:keep the|list|get|read the) (.+?) of (/.+?)(?:: [^:]+)?$", re.MULTILINE)
 NOT_KEPT = re.compile(r"warning: not kept: (.*) \(\d+ entr")
 
 
@@ -65,7 +65,7 @@ def judge_unfinished(old: dict, final: dict, found: dict, rules: Rules, err: str
 
 
 def with_what_was_told(final: dict, found: dict, err: str) -> dict:
-    """The tree as it would be if what stderr says about metadata were not so."""
+    """The tree as it would be if what stderr says about metadata, at either side, were not so."""
     mended = dict(found)
     for what, subject in FAILED_TO_KEEP.findall(err):
         lost = [name for kind, names in LOSSES.items() if kind in what for name in names]

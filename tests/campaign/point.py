@@ -15,7 +15,7 @@ from workplace import Ended, Workplace
 
 SCENARIOS = 400
 # What else a message may name than a path, where something did not suffice.
-RESOURCES = ("standard", "a pipe", "thread", "memory", "socket", "io_uring", "eventfd", "descriptor", "session key", "signalfd")
+RESOURCES = ("standard", "a pipe", "thread", "memory", "socket", "io_uring", "eventfd", "descriptor", "session key", "signalfd", "sandbox")
 
 
 @dataclass
@@ -128,7 +128,7 @@ class Point:
 
     def judge(self, ended: Ended, fault: Fault, fired: int, usual: int, old: dict, final: dict):
         complain = self.verdict.complaints.extend
-        allowed = fault.statuses(usual, False) if fired else {usual}
+        allowed = fault.statuses(usual, self.scenario.has_pipes) if fired else {usual}
         if not fired and self.scenario.kind == "pipe":
             allowed = {0}
         if ended.status not in allowed:

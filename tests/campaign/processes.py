@@ -1,5 +1,6 @@
 """Runs the processes of a point, and knows when all of them are gone, orphans too."""
 
+import contextlib
 import ctypes
 import os
 import select
@@ -75,12 +76,17 @@ def children() -> list[tuple[int, str]]:
 def children_of(parent: int) -> list[tuple[int, str]]:
     """Those that live, with their command lines."""
     found = []
-    for task in os.listdir(f"/proc/{parent}/task"):
-        for pid in Path(f"/proc/{parent}/task/{task}/children").read_text().split():
-            try:
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if words:
-                found.append((int(pid), words.strip()))
+    with contextlib.suppress(OSError):  # the parent has ended meanwhile
+        for task in os.listdir(f"/proc/{parent}/task"):
+            with contextlib.suppress(OSError):
+                for pid in Path(f"/proc/{parent}/task/{task}/children").read_text().split():
+                    words = command_line(int(pid))
+                    found += [(int(pid), words)] if words else []
     return found
+
+
+def command_line(pid: int) -> str:
+    """Empty: it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    return ""
