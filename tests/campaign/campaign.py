@@ -44,7 +44,7 @@ def main() -> int:
         options.other_build, why = make_other_build(BUILD, options.jobs)
         print(f"campaign: another build for either side: {why}", flush=True)
     builds = [BUILD, *([options.other_build.resolve()] if options.other_build else [])]
-    folder = Path(tempfile.mkdtemp(prefix="rdcp-campaign-", dir=MEMORY if os.access(MEMORY, os.W_OK) else "/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="rdcp-campaign-", dir=options.folder.resolve()))
     try:
         verdicts = run_all(points, options, folder, builds)
     finally:
@@ -61,6 +61,8 @@ def read_options():
     parser.add_argument("--thorough", action="store_true", help=f"{THOROUGH_POINTS} points")
     parser.add_argument("--other-build", type=Path, metavar="DIR",
                         help="take each side from this build or from our own, by lot")
+    parser.add_argument("--folder", type=Path, default=MEMORY if os.access(MEMORY, os.W_OK) else Path("/var/tmp"),
+                        help="where the copies are made (in memory)")
     parser.add_argument("--families", help=f"which kinds of faults, by commas, of: {','.join(FAMILIES)}")
     parser.add_argument("--verbose", action="store_true", help="a line for each point")
     return parser.parse_args()
@@ -140,6 +142,7 @@ def report(verdicts: list[Verdict], options) -> int:
           + (f", {excused} failed in which the other build fails alone" if excused else ""))
     other = f" --other-build {options.other_build}" if options.other_build else ""
     other += f" --families {options.families}" if options.families else ""
+    other += f" --folder {options.folder}" if options.folder != MEMORY else ""
     for verdict in failed:
         print(f"  RDCP_BUILD_DIR={BUILD} {sys.executable} {HERE / 'campaign.py'} --only {verdict.seed}:{verdict.nth}{other}")
     return 1 if failed else 0

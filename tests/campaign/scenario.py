@@ -13,7 +13,7 @@ from model import Rules
 
 TREES = 8  # different sources
 BIG = 17 * MIB  # from 16 MiB on a file has a part and a journal
-PARTS = ["links", "sparse", "specials", "modes", "xattrs", "acls", "times"] + (["owners"] if is_root else [])
+PARTS = ["links", "sparse", "specials", "xattrs", "acls", "times", *(["modes", "owners"] if is_root else [])]
 FIRST_TIME = 1_600_000_000_000_000_000
 SOURCE, TARGET = "source@127.0.0.1:", "target@127.0.0.1:"
 ONE_FILE = ("file", "delta", "part", "stdin", "pipe", "rdpipe")

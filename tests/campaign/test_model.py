@@ -252,7 +252,8 @@ exit 0
         self.assertIn("'medium' is missing", self.verdict('rm "$target/medium"'))
 
     def test_a_byte_is_wrong(self):
-        wrong = 'printf x | dd of="$target/medium" bs=1 seek=7 conv=notrunc 2>/dev/null; touch -r "$source/medium" "$target/medium"'
+        wrong = ('printf x | dd of="$target/medium" bs=1 seek=7 conv=notrunc 2>/dev/null; '
+                 'touch -r "$source/medium" "$target/medium"')
         self.assertIn("content", self.verdict(wrong))
 
     def test_something_outside(self):
