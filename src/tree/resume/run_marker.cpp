@@ -14,6 +14,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
+#include "tree/resume/kept_times.h"
 #include "tree/resume/mount_stamp.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -85,13 +86,11 @@ io::Result<void> RunMarker::flush(int directory) const {
 }
 
 io::Result<void> RunMarker::remove(int directory) {
-  struct stat before {};
-  const bool known = ::fstat(directory, &before) == 0;
+  const KeptTimes times(directory);
   if (remove_own(directory, name_) != 0) {
     return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
   }
-  const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  if (known) (void)::futimens(directory, times.data());
+  times.give_back();
   return {};
 }
 
