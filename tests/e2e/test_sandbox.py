@@ -1,5 +1,6 @@
 """When every guard in rdcp has failed, the kernel still refuses what an agent's job does not need."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -9,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_OK, MIB, CopyTest, Running, local_agent, remote_agents, session_of, wait_for
+from harness import BUILD, EXIT_OK, MIB, RDCP, CopyTest, Running, local_agent, remote_agents, session_of, wait_for
 from pipes import PipeTest
 
 HOSTILE = BUILD / "hostile_agent"
@@ -175,6 +176,35 @@ class Told(CopyTest):
             environment = self.failing("landlock_create_ruleset", "", error)
             told = self.copy("-v", "-r", f"{self.source}/", self.target / "copy", env=environment).err
             self.assertEqual(told.count(f"may do what its user may: {why}"), 2, told)
+
+
+@needs_landlock
+class Segments(CopyTest):
+    def commands_of(self, agent: int) -> list[int]:
+        """The shells that it has started."""
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                parent = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+                if parent == agent and b"-c" in Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0"):
+                    found.append(int(entry))
+        return found
+
+    def test_a_segment_is_within_and_its_command_is_not(self):
+        command = [BUILD / "rdpipe", "-F", self.sshd.config, "--rdcp-path", RDCP, f"dest:cat > {self.disk}/copy; exit"]
+        running = Running(command, cwd=self.disk, stdin=subprocess.PIPE)
+        self.addCleanup(running.process.wait)
+        self.addCleanup(running.kill)
+        running.process.stdin.write(b"stream")
+        running.process.stdin.flush()
+        self.assertTrue(wait_for(lambda: (self.disk / "copy").exists() and (self.disk / "copy").stat().st_size == 6, 20))
+        agent, = remote_agents()
+        self.assertTrue(all(threads_without_new_privileges(agent)))
+        shell, = self.commands_of(agent)
+        self.assertEqual(threads_without_new_privileges(shell), [False])
+        running.process.stdin.close()
+        running.process.stdin = None
+        self.assertEqual(running.finish(20).status, EXIT_OK)
 
 
 @needs_landlock
