@@ -34,6 +34,19 @@ std::string content_of(int fd) {
   return length > 0 ? std::string(bytes.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
+// Calls change(), which makes or removes a name in the directory, and gives the directory its times back.
+template <class Change>
+auto with_times_kept(int directory, Change change) {
+  struct stat before {};
+  const bool known = ::fstat(directory, &before) == 0;
+  auto changed = change();
+  const int cause = errno;
+  const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
+  if (known) (void)::futimens(directory, times.data());
+  errno = cause;
+  return changed;
+}
+
 }  // namespace
 
 RunMarker::Found RunMarker::look(int directory, const std::string& name) {
@@ -60,11 +73,12 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
     errno = EINVAL;
     return std::nullopt;
   }
-  io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  io::Fd file = with_times_kept(
+      directory, [&] { return open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600); });
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
-    if (lacks_locks(cause)) (void)remove_own(directory, name);
+    if (lacks_locks(cause)) (void)with_times_kept(directory, [&] { return remove_own(directory, name); });
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
   }
@@ -85,14 +99,8 @@ io::Result<void> RunMarker::flush(int directory) const {
 }
 
 io::Result<void> RunMarker::remove(int directory) {
-  struct stat before {};
-  const bool known = ::fstat(directory, &before) == 0;
-  if (remove_own(directory, name_) != 0) {
-    return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
-  }
-  const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  if (known) (void)::futimens(directory, times.data());
-  return {};
+  const int removed = with_times_kept(directory, [&] { return remove_own(directory, name_); });
+  return removed == 0 || errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
 }
 
 }  // namespace rdcp::tree
