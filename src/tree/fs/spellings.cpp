@@ -8,7 +8,6 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <clocale>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
 #include "tree/meta/entry.h"
+#include "tree/meta/kept_times.h"
 
 namespace rdcp::tree {
 namespace {
@@ -31,21 +31,19 @@ bool is_found_in_upper_case(int root, const std::string& name) {
   return ::fstatat(root, fold_case(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Tries it with a file that is there only for that. The directory's times stay as they are.
+// Tries it with a file that is there only for that.
 bool new_name_is_found_in_upper_case(int root) {
-  struct stat before {};
-  const bool known = ::fstat(root, &before) == 0;
-  io::Fd file;
-  const std::string name = take_temporary_name("case", [&](const char* free) {
-    file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    return file.get();
+  return with_times_kept(root, [&] {
+    io::Fd file;
+    const std::string name = take_temporary_name("case", [&](const char* free) {
+      file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      return file.get();
+    });
+    if (name.empty()) return false;
+    const bool found = is_found_in_upper_case(root, name);
+    (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
+    return found;
   });
-  if (name.empty()) return false;
-  const bool found = is_found_in_upper_case(root, name);
-  (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
-  const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  if (known) (void)::futimens(root, times.data());
-  return found;
 }
 
 // True for filesystems that never tell upper from lower case, and for directories that were set not to

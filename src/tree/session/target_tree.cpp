@@ -14,7 +14,6 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/heard_close.h"
 #include "tree/fs/special.h"
-#include "tree/fs/syncfs_reach.h"
 #include "tree/mirror/make_way.h"
 #include "tree/resume/own_lock.h"
 

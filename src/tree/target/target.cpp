@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/heard_close.h"
 #include "tree/fs/local_path.h"
-#include "tree/fs/syncfs_reach.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/streams/stream_supervisor.h"
