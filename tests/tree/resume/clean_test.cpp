@@ -101,7 +101,8 @@ TEST_F(CleanTest, FindsAPartWithoutAJournalAndAJournalWithoutAPart) {
   EXPECT_EQ(names(), 0u);
 }
 
-// They cannot be locked, so a run may just be about to rename them; e2e.failures waits until they count as left.
+// They cannot be locked, so a run may just be about to rename them; e2e.failures waits until they count as
+// left.
 TEST_F(CleanTest, LeavesLinksAndNodesWithTemporaryNamesAMoment) {
   const std::string sub = scratch_.path() + "/sub";
   std::ofstream(sub + "/file") << "x";
