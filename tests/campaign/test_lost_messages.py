@@ -18,24 +18,33 @@ from workplace import Workplace  # noqa: E402
 
 
 class LostMessages(unittest.TestCase):
-    def test_each_write_of_each_side(self):
+    COPY = Scenario("file", False, True, "empty", 0, ())
+
+    def setUp(self):
         processes.adopt_orphans()
         folder = Path(tempfile.mkdtemp(prefix="rdcp-campaign-test-", dir=MEMORY))
         self.addCleanup(shutil.rmtree, folder)
-        place = Workplace(folder / "job", folder, [BUILD])
-        copy = Scenario("file", False, True, "empty", 0, ())
+        self.place = Workplace(folder / "job", folder, [BUILD])
+
+    def run_with_each_failing(self, call: str, error: int, statuses: tuple):
+        """Each call of this kind of each side fails, one in each run."""
         for role in ("near", "target"):
-            place.prepare(copy)
-            place.page.no_order()
-            self.assertEqual(place.run(copy, (BUILD, BUILD)).status, EXIT_OK)
-            writes = place.page.counts()[role, "write"]
-            for nth in range(1, writes + 1):
+            self.place.prepare(self.COPY)
+            self.place.page.no_order()
+            self.assertEqual(self.place.run(self.COPY, (BUILD, BUILD)).status, EXIT_OK)
+            for nth in range(1, self.place.page.counts()[role, call] + 1):
                 with self.subTest(role=role, nth=nth):
-                    place.prepare(copy)
-                    place.page.order(role, "write", "error", nth, 1, errno.ENOBUFS)
-                    ended = place.run(copy, (BUILD, BUILD))
+                    self.place.prepare(self.COPY)
+                    self.place.page.order(role, call, "error", nth, 1, error)
+                    ended = self.place.run(self.COPY, (BUILD, BUILD))
                     self.assertEqual(ended.complaints, [])
-                    self.assertIn(ended.status, (EXIT_OK, EXIT_FILES, EXIT_HOST, EXIT_DATA))
+                    self.assertIn(ended.status, statuses)
+
+    def test_each_write_of_each_side(self):
+        self.run_with_each_failing("write", errno.ENOBUFS, (EXIT_OK, EXIT_FILES, EXIT_HOST, EXIT_DATA))
+
+    def test_an_interrupted_send_is_made_again(self):
+        self.run_with_each_failing("send", errno.EINTR, (EXIT_OK,))
 
 
 if __name__ == "__main__":
