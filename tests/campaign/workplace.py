@@ -178,7 +178,7 @@ class Workplace:
         if not processes.wait_for_end(process, LONGEST, wakes):
             complaints.append(f"still running after {LONGEST} s: {processes.children()}")
         elif other and process.returncode != 0 and not self.ends_soon(other, wakes):
-            os.kill(other.pid, signal.SIGTERM)  # it has not met its sender, and would wait for ever, as it should
+            other.terminate()  # it has not met its sender, and would wait for ever, as it should
         complaints += processes.await_all(GRACE)
         ended = Ended(process.returncode, self.said("err"), self.said("out"), time.monotonic() - began, complaints)
         if other and process.returncode == 0 and self.status_of(other) != 0:
