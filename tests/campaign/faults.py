@@ -23,7 +23,7 @@ ERRORS = {
     "fsetxattr": "ENOSPC EDQUOT EOPNOTSUPP EPERM EIO", "fremovexattr": "EIO ENOSPC EPERM",
     "flistxattr": "EIO EOPNOTSUPP ESTALE",
     "fgetxattr": "EIO ESTALE", "fsync": "EIO ENOSPC EDQUOT", "fdatasync": "EIO ENOSPC EDQUOT", "syncfs": "EIO ENOSPC EDQUOT",
-    "flock": "ENOLCK EINTR", "fallocate": "ENOSPC EDQUOT EOPNOTSUPP EIO EFBIG EINTR",
+    "flock": "ENOLCK", "fallocate": "ENOSPC EDQUOT EOPNOTSUPP EIO EFBIG EINTR",
     "close": "EIO ENOSPC EDQUOT EINTR", "open": "EMFILE ENFILE ENOMEM EACCES EIO EINTR",
     "openat": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR",
     "openat2": "EMFILE ENFILE ENOMEM EACCES EPERM EIO ESTALE ENOSPC EDQUOT EROFS EINTR EAGAIN",
@@ -52,7 +52,7 @@ HARMLESS = {
                                          "ppoll", "accept4", "uring_submit")},
     "send": "EINTR",  # for EAGAIN is what a blocking socket says when its time is over
     "ficlonerange": "EOPNOTSUPP EXDEV EINVAL", "copy_file_range": "EOPNOTSUPP EXDEV EINVAL EINTR",
-    "fallocate": "EOPNOTSUPP EINTR", "ftruncate": "EINTR", "flock": "ENOLCK EINTR", "statx": "ENOSYS EPERM",
+    "fallocate": "EOPNOTSUPP EINTR", "ftruncate": "EINTR", "flock": "ENOLCK", "statx": "ENOSYS EPERM",
     "openat2": "EAGAIN",
     "uring_init": ERRORS["uring_init"], "uring_buffers": ERRORS["uring_buffers"], "uring_files": ERRORS["uring_files"],
     "uring_submit": ERRORS["uring_submit"],

@@ -68,11 +68,12 @@ def with_what_was_told(final: dict, found: dict, err: str) -> dict:
     """The tree as it would be if what stderr says about metadata, at either side, were not so."""
     mended = dict(found)
     for what, subject in FAILED_TO_KEEP.findall(err):
-        lost = [name for kind, names in LOSSES.items() if kind in what for name in names]
+        lost = [fact for kind, facts in LOSSES.items() if kind in what for fact in facts]
         for path, facts in found.items():
             printed = path.decode(errors="replace")
-            if path in final and (subject.endswith("/" + printed) or not printed.isprintable()):
-                mended[path] = replace(mended[path], **{name: getattr(final[path], name) for name in lost})
+            if subject.endswith("/" + printed) or not printed.isprintable():
+                for name in {path, *facts.linked_with} & final.keys() & found.keys():  # all names of that inode
+                    mended[name] = replace(mended[name], **{fact: getattr(final[name], fact) for fact in lost})
     return mended
 
 

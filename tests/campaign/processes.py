@@ -27,6 +27,8 @@ def start(command: list, environment: dict, folder: Path, name: str, stdin=subpr
 
 def wait_for_end(process: subprocess.Popen, seconds: float, now_and_then=None) -> bool:
     """False: it still runs. now_and_then is called every few milliseconds."""
+    if process.poll() is not None:
+        return True
     end = time.monotonic() + seconds
     fd = os.pidfd_open(process.pid)
     try:
@@ -53,7 +55,8 @@ def await_all(seconds: float) -> list[str]:
     left = [f"process {pid} ({words}) lives on" for pid, words in children()]
     while reap():
         for pid, _ in children():
-            os.kill(pid, signal.SIGKILL)  # a child of ours, so its number is not another's
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)  # a child of ours, so its number is not another's
         time.sleep(0.002)
     return left
 

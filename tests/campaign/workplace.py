@@ -178,7 +178,7 @@ class Workplace:
         if not processes.wait_for_end(process, LONGEST, wakes):
             complaints.append(f"still running after {LONGEST} s: {processes.children()}")
         elif other and process.returncode != 0 and not self.ends_soon(other, wakes):
-            os.kill(other.pid, signal.SIGTERM)  # it has not met its sender, and would wait for ever, as it should
+            other.terminate()  # it has not met its sender, and would wait for ever, as it should
         complaints += processes.await_all(GRACE)
         ended = Ended(process.returncode, self.said("err"), self.said("out"), time.monotonic() - began, complaints)
         if other and process.returncode == 0 and self.status_of(other) != 0:
@@ -232,10 +232,13 @@ class Workplace:
         below = processes.children_of(stopped)
         return [f"an agent ({words}) waits for a coordinator that does nothing" for _, words in below]
 
-    def clean(self) -> str:
-        """What rdcp --clean says when it fails."""
+    def clean(self, again: bool = False) -> str:
+        """What rdcp --clean says when it fails. What it cannot lock it takes for nobody's only after a moment."""
         done = subprocess.run([self.builds[0] / "rdcp", "--clean", self.parent], capture_output=True, text=True, check=False,
                               timeout=LONGEST, errors="replace")
+        if "in use" in done.stdout and not again:
+            time.sleep(2.1)
+            return self.clean(again=True)
         return "" if done.returncode == 0 else f"--clean ends with {done.returncode}: {done.stderr}"
 
 

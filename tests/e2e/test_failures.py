@@ -12,8 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, local_agent, needs_root,
-                     preloaded, remote_agents, wait_for)
+from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, is_root, local_agent,
+                     needs_root, preloaded, remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -215,6 +215,21 @@ class LeftJournal(CopyTest):
         self.assertEqual(len(list(to.rglob(".rdcp-*.journal"))), 1)
         self.copy("--sync", f"{self.source}/", to)
         self.assert_same_tree(self.source, to)
+
+
+class LeftNames(CopyTest):
+    """What a killed run had made under a temporary name, to be renamed over what was there."""
+
+    def test_links_and_nodes_are_removed(self):
+        file = self.make_file(self.target / "file", 100)
+        os.symlink("file", self.target / ".link.rdcp-0123abcd")
+        os.mkfifo(self.target / ".fifo.rdcp-0123abcd")
+        os.link(file, self.target / ".name.rdcp-0123abcd")
+        if is_root:  # it had its final owner already
+            os.chown(self.make_file(self.target / ".owned.rdcp-0123abcd", 10), 1, 1)
+        # Whoever is just about to rename them is given a moment.
+        self.assertTrue(wait_for(lambda: not self.in_use_after_cleaning(self.target)), "something is still in use")
+        self.assertEqual(os.listdir(self.target), ["file"])
 
 
 class HeardClose(CopyTest):
