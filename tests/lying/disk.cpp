@@ -229,13 +229,14 @@ void Disk::set_name(Inumber directory, const std::string& name, Inumber target, 
 
 void Disk::touch(Inode& inode, bool modified) {
   inode.now.attributes.ctime = when_;
+  inode.attributes_moment = moment_;
   if (modified) inode.now.attributes.mtime = when_;
 }
 
 void Disk::set_size(Inode& inode, std::uint64_t size) {
   if (size == inode.now.content.size) return;
   inode.now.content.size = size;
-  inode.pending_sizes.push_back(size);
+  inode.pending_sizes.emplace_back(moment_, size);
 }
 
 void Disk::set_block(Inode& inode, std::uint64_t index, Block block) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdcp::lying {
@@ -64,7 +65,8 @@ struct Inode {
   unsigned links = 0;
   // Changes since `durable`, the oldest first.
   std::vector<NameChange> pending_names;
-  std::vector<std::uint64_t> pending_sizes;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> pending_sizes;  // moment and size
+  std::uint64_t attributes_moment = 0;                                 // of their last change
   std::set<std::uint64_t> dirty_blocks;
 };
 

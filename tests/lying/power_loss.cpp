@@ -69,9 +69,13 @@ PowerLoss::PowerLoss(std::uint64_t seed) : chance_(seed) {
 Content PowerLoss::content_of(const Inode& inode) {
   Content content = inode.durable.content;
   if (!inode.pending_sizes.empty() && survival_ != Survival::nothing && survival_ != Survival::data_only) {
-    const std::uint64_t which = survival_ == Survival::names_only ? inode.pending_sizes.size()
-                                                                  : below(inode.pending_sizes.size() + 1);
-    if (which > 0) content.size = inode.pending_sizes[which - 1];
+    const auto& sizes = inode.pending_sizes;
+    std::uint64_t which = survival_ == Survival::unordered ? below(sizes.size() + 1) : sizes.size();
+    if (survival_ == Survival::ordered) {
+      which = static_cast<std::uint64_t>(
+          std::ranges::count_if(sizes, [&](const auto& size) { return size.first <= until_; }));
+    }
+    if (which > 0) content.size = sizes[which - 1].second;
   }
   if (keeps_data()) {
     constexpr std::array kLikely{0.0, 0.1, 0.5, 0.9, 1.0};
@@ -98,7 +102,8 @@ Content PowerLoss::content_of(const Inode& inode) {
 }
 
 void PowerLoss::keep_attributes(const Inode& inode, State& state) {
-  const double likely = survival_ == Survival::names_only ? 1 : keeps_names() ? 0.5 : 0;
+  double likely = survival_ == Survival::names_only ? 1 : survival_ == Survival::unordered ? 0.5 : 0;
+  if (survival_ == Survival::ordered && inode.attributes_moment <= until_) likely = 1;
   const Attributes& now = inode.now.attributes;
   if (coin(likely)) {
     state.attributes.mode = now.mode;
@@ -112,20 +117,23 @@ void PowerLoss::keep_attributes(const Inode& inode, State& state) {
   if (coin(likely)) state.xattrs = inode.now.xattrs;
 }
 
+// One between the first change that is not durable and the last.
+void PowerLoss::choose_moment(const Disk& before) {
+  std::uint64_t first = before.moment_;
+  for (const auto& [number, inode] : before.inodes()) {
+    for (const NameChange& change : inode.pending_names) first = std::min(first, change.moment);
+  }
+  until_ = before.moment_ - below(before.moment_ - first + 2);
+}
+
 std::map<Inumber, Names> PowerLoss::names_of(const Disk& before) {
   std::map<Inumber, Counts> counts;
-  // The order of changes is that of their moments, whatever their directory.
-  std::uint64_t last = 0;
-  for (const auto& [number, inode] : before.inodes()) {
-    for (const NameChange& change : inode.pending_names) last = std::max(last, change.moment);
-  }
-  const std::uint64_t until = last == 0 ? 0 : below(last + 1);
   for (const auto& [number, inode] : before.inodes()) {
     Counts& mine = counts[number];
     Counts all;
     for (const NameChange& change : inode.pending_names) {
       ++all[change.name];
-      mine[change.name] += survival_ == Survival::ordered && change.moment <= until;
+      mine[change.name] += survival_ == Survival::ordered && change.moment <= until_;
     }
     if (survival_ == Survival::names_only) mine = all;
     if (survival_ == Survival::unordered) {
@@ -143,6 +151,7 @@ std::map<Inumber, Names> PowerLoss::names_of(const Disk& before) {
 }
 
 Disk PowerLoss::after(const Disk& before) {
+  choose_moment(before);
   const auto names = names_of(before);
   Disk after;
   after.inodes_.clear();

@@ -13,7 +13,7 @@ enum class Survival : std::uint8_t {
   nothing,     // what was not flushed is gone
   names_only,  // names, sizes and attributes are there, and no data: a rename before the data that it names
   data_only,   // the opposite
-  ordered,     // names changed up to some moment, as a journal keeps their order; any part of the rest
+  ordered,     // names, sizes and attributes up to some moment, as a journal keeps them; any part of the data
   unordered,   // any part of everything; only changes of the same name keep their order
 };
 
@@ -34,14 +34,15 @@ class PowerLoss {
   std::uint64_t below(std::uint64_t end) {
     return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(chance_);
   }
-  bool keeps_names() const { return survival_ != Survival::nothing && survival_ != Survival::data_only; }
   bool keeps_data() const { return survival_ != Survival::nothing && survival_ != Survival::names_only; }
+  void choose_moment(const Disk& before);
   Content content_of(const Inode& inode);
   void keep_attributes(const Inode& inode, State& state);
   std::map<Inumber, Names> names_of(const Disk& before);
 
   std::mt19937_64 chance_;
   Survival survival_ = Survival::nothing;
+  std::uint64_t until_ = 0;  // the moment, if `ordered`
 };
 
 }  // namespace rdcp::lying

@@ -54,6 +54,11 @@ void Target::look_for_marker(TargetReady& ready) {
     ready.doubtful |= found == RunMarker::Found::doubtful;
     return found != RunMarker::Found::none;
   };
+  if (ready.kind == PathKind::file) {
+    // It stays the file that it is, whole or half overwritten (--inplace).
+    ready.interrupted = is_in(split_local_path(path).directory);
+    return;
+  }
   if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
   if (is_in(split_local_path(path).directory)) {
     ready.interrupted = true;
