@@ -134,6 +134,18 @@ class Agents(CopyTest):
         self.assertEqual(running.finish(60).status, EXIT_OK)
         self.assert_same_file(self.source / "file", self.target / "file")
 
+    # What the coordinator opens first gets the numbers of those that are closed.
+    def test_where_standard_descriptors_are_closed(self):
+        file = self.make_file(self.source / "file", MIB)
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            for words in ((file, f"dest:{self.target}/there"), (f"dest:{file}", self.target / "here")):
+                with self.subTest(closed=closed, words=words):
+                    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *self.command(*words)]
+                    self.assertEqual(Running(command, cwd=self.disk).finish(40).status, EXIT_OK)
+                    for copy in self.target.iterdir():
+                        self.assert_same_file(file, copy)
+                        copy.unlink()
+
     def test_an_agent_that_dies_is_named(self):
         running = self.begun("{file}", "dest:{target}")
         os.kill(local_agent(running.pid), signal.SIGKILL)
@@ -198,7 +210,7 @@ class Segments(CopyTest):
         running.process.stdin.write(b"stream")
         running.process.stdin.flush()
         self.assertTrue(wait_for(lambda: (self.disk / "copy").exists() and (self.disk / "copy").stat().st_size == 6, 20))
-        agent, = remote_agents()
+        agent, = [pid for pid in remote_agents() if self.commands_of(pid)]  # the other one guards the command
         self.assertTrue(all(threads_without_new_privileges(agent)))
         shell, = self.commands_of(agent)
         self.assertEqual(threads_without_new_privileges(shell), [False])

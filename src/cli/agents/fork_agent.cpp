@@ -32,6 +32,13 @@ void close_all_but(std::vector<int> kept) {
   (void)::close_range(next, UINT_MAX, 0);
 }
 
+// Moves a descriptor above the standard ones: if we were started with one of these closed, it may be that
+// one.
+bool move_up(io::Fd& fd) {
+  fd.reset(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return bool(fd);
+}
+
 // Opens /dev/null in place of standard descriptors that are closed, so that nothing else gets their numbers.
 void fill_standard_descriptors() {
   int fd = 0;
@@ -46,7 +53,8 @@ void fill_standard_descriptors() {
   if (::getppid() != parent) ::_exit(kExitConnection);  // it ended before we could ask for the signal
   ::prctl(PR_SET_NAME, "rdcp-agent");
   ::setsid();
-  if (::dup2(agent.standard_error, STDERR_FILENO) < 0) ::_exit(kExitFiles);
+  const bool moved = move_up(agent.control_in) && move_up(agent.control_out);
+  if (!moved || ::dup2(agent.standard_error, STDERR_FILENO) < 0) ::_exit(kExitFiles);
   close_all_but({agent.control_in.get(), agent.control_out.get(), agent.config.standard.input,
                  agent.config.standard.output, STDERR_FILENO});
   fill_standard_descriptors();
