@@ -163,9 +163,8 @@ Result<void> Target::open_root(const Begin& begin) {
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
   if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
-  if (marker_ && job.settings.fsync) {
-    if (auto flushed = marker_->flush(place.root.get()); !flushed) return flushed;
-  }
+  // A disk that refuses this says so again for each file, which is then named.
+  if (marker_ && job.settings.fsync) (void)marker_->flush(place.root.get());
   const bool several = job.tree || begin.landings.size() > 1;
   session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
                                   several && !job.settings.sync.dry_run);
