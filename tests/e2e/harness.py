@@ -161,7 +161,7 @@ def local_agent(coordinator: int) -> int:
     """The process that has the data on this host: the agent that rdcp or rdsend has forked, else that process itself."""
     for pid in session_of(coordinator):
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/comm").read_text() == "rdcp-agent\n":
+            if pid != coordinator and os.getsid(pid) == pid:
                 return pid
     return coordinator
 

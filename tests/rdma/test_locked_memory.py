@@ -83,7 +83,7 @@ class LockedMemory(VmCopyTest):
         def agents_of(running: Running) -> list[int]:
             """Both agents of this copy: the one of an earlier test may not have gone yet."""
             pids = [running.pid, *children_of(running.pid)]
-            return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() in ("rdcp\n", "rdcp-agent\n")]
+            return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "rdcp\n"]
 
         def pinned_kib(pid: int) -> int:
             pinned = re.search(r"^VmPin:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)

@@ -51,7 +51,6 @@ void fill_standard_descriptors() {
 [[noreturn]] void serve(ForkedAgent agent, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitConnection);  // it ended before we could ask for the signal
-  ::prctl(PR_SET_NAME, "rdcp-agent");
   ::setsid();
   const bool moved = move_up(agent.control_in) && move_up(agent.control_out);
   if (!moved || ::dup2(agent.standard_error, STDERR_FILENO) < 0) ::_exit(kExitFiles);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 
@@ -42,7 +43,9 @@ Parties parties_of(const Options& options) {
     if (is_remote(location)) {
       return [shell = options.shell, location] { return AgentSession::start_remote(shell, location); };
     }
-    tree::AgentConfig config{.umask = options.umask, .landlock = options.shell.landlock};
+    using tree::Confinement;
+    const Confinement wanted = none_remote ? Confinement::of_thread : Confinement::of_process;
+    tree::AgentConfig config{.umask = options.umask, .confinement = confinement(options.shell, wanted)};
     // Where both sides are here they share memory, and nobody else sends them anything.
     if (none_remote) {
       config.streams.local = streams.get();

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "cli/agents/confinement.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
@@ -95,19 +96,19 @@ tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {
   return only;
 }
 
-// Gives up all but writing to where FILE lands, and all TCP but the sender's connections to the socket that
-// listens.
-Result<void> confine(tree::Sandbox& sandbox, const std::string& file) {
+// Gives up all but writing to where FILE lands, and all TCP but a socket that listens. What Agent would do
+// comes too late: a stranger's handshake is read before it.
+Result<void> confine(tree::Sandbox& sandbox, const PipeOptions& options) {
   tree::SandboxTerms terms;
+  terms.listens = options.port;
   tree::HeldPlace place;
-  if (!file.empty()) {
-    auto held = tree::place_of_stream(file);
+  if (!options.file.empty()) {
+    auto held = tree::place_of_stream(options.file);
     if (!held) return held.error();
     place = std::move(*held);
     terms.writes.push_back({place.fd.get(), place.name});
   }
-  if (auto entered = sandbox.enter(terms); !entered) return entered;
-  return sandbox.keep_connections_to({});
+  return sandbox.enter(terms);
 }
 
 int ended_by_signal(int signal) {
@@ -132,7 +133,7 @@ int judge(const tree::AgentEnd& end) {
   return kExitConnection;
 }
 
-void print_summary(const tree::AgentEnd& end) {
+void print_summary(const tree::AgentEnd& end, const tree::Sandbox& sandbox) {
   Summary summary;
   summary.program = "rdrecv";
   summary.files = 1;
@@ -142,6 +143,7 @@ void print_summary(const tree::AgentEnd& end) {
   summary.ways = end.done->streams;
   summary.ring = end.done->ring;
   summary.notes = end.done->notes;
+  summary.notes.emplace_back(sandbox.description("this process"));
   for (const std::string& lost : end.done->lost_streams) summary.warnings.push_back(lost);
   write_to_stderr(warning_lines(summary) + summary_lines(summary));
 }
@@ -161,16 +163,16 @@ int run_receive(PipeOptions options) {
   if (!keys) return receive_failed(keys.error());
   net::HandshakeTerms terms(keys->control, options.copy.encrypt);
   terms.salt = *salt;
+  tree::Sandbox sandbox(options.copy.shell.landlock);
+  if (auto confined = confine(sandbox, options); !confined) return receive_failed(confined.error());
   auto listener = listen(options);
   if (!listener) return receive_failed(listener.error());
-  tree::Sandbox sandbox(options.copy.shell.landlock);
-  if (auto confined = confine(sandbox, options.file); !confined) return receive_failed(confined.error());
   // Until a sender is there a signal just ends the process.
   auto socket = wait_for_sender(*listener, terms, options.copy.congestion);
   if (!socket) return receive_failed(socket.error());
 
   std::atomic<int> worst{kExitOk};
-  tree::AgentConfig place{.landlock = options.copy.shell.landlock};
+  tree::AgentConfig place{.confinement = confinement(options.copy.shell, tree::Confinement::by_caller)};
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.streams.key = keys->data;
@@ -187,7 +189,7 @@ int run_receive(PipeOptions options) {
   const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(*out), place);
   int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
-  if (options.copy.verbose && end.done) print_summary(end);
+  if (options.copy.verbose && end.done) print_summary(end, sandbox);
   // Closing may report what writing could not yet, such as the full disk of a network filesystem.
   if (::close(STDOUT_FILENO) != 0 && options.file.empty() && status == kExitOk) {
     status = receive_failed(io::errno_error("write", "standard output"));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/agents/confinement.h"
 #include "cli/copy/coordinator.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
@@ -127,7 +128,7 @@ int run_send(PipeOptions options) {
   parties.have_key = true;
   parties.reached = net::peer_address(socket->get());
   parties.start_source = [&] {
-    tree::AgentConfig place{.landlock = options.copy.shell.landlock};
+    tree::AgentConfig place{.confinement = confinement(options.copy.shell, tree::Confinement::of_process)};
     place.streams.key = keys.data();
     place.standard.input = input->get();
     place.standard.output = -1;

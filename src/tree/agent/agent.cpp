@@ -165,7 +165,7 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::segment_job:
       return with<SegmentJob>(raw, [this](const SegmentJob& job) { return run_segment(job); });
     case MessageType::examine:
-      return confine({}) && (tell(Findings{.findings = examine(host_facts())}), true);
+      return confine({.any_tcp = true}) && (tell(Findings{.findings = examine(host_facts())}), true);
     case MessageType::clean_job:
       return with<CleanJob>(raw, [this](const CleanJob& job) { return start_clean(job), true; });
     case MessageType::abort:

@@ -36,7 +36,7 @@ class Agent {
           tell(problem);
           if (config_.tell) config_.tell(problem);
         }),
-        sandbox_(config_.landlock),
+        sandbox_(config_.confinement != Confinement::none),
         setup_(std::make_unique<StreamSetup>(config_.streams)) {}
 
   AgentEnd run();
@@ -66,9 +66,9 @@ class Agent {
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
   void start_clean(const CleanJob& job);
-  bool confine(const SandboxTerms& terms);
+  bool confine(SandboxTerms terms, const StreamWish* wish = nullptr);
+  bool confine_target(const TargetJob& job, PathKind kind);
   bool confine_connections(const Begin& begin);
-  bool begin_target(const Begin& begin);
   bool set_up(const StreamWish& wish, Reach& reach);
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);

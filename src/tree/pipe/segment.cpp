@@ -103,7 +103,7 @@ class Segment {
       : job_(job),
         control_(control),
         config_(config),
-        sandbox_(config.landlock),
+        sandbox_(config.confinement != Confinement::none),
         input_(control, RelayChannel::input),
         output_(control, RelayChannel::output) {}
   bool run();
@@ -178,7 +178,7 @@ Result<void> Segment::start_command() {
   if (!command) return command.error();
   command_ = std::move(*command);
   // The command may do what its user may. Both agents, and this process, cannot from here on.
-  if (auto confined = sandbox_.enter({.signals_others = true}); !confined) return confined;
+  if (auto confined = sandbox_.enter({.signals_others = true, .any_tcp = true}); !confined) return confined;
   if (auto watched = command_->watch(); !watched) return watched;
   to_command_ = std::move(in.write);
   from_command_ = std::move(out.read);
@@ -207,7 +207,7 @@ Result<void> Segment::start_file() {
     only.mode = mode;
     const auto place = place_of_stream(only.path);
     if (!place) return place.error();
-    const SandboxTerms terms{.writes = {{place->fd.get(), place->name}}};
+    const SandboxTerms terms{.writes = {{place->fd.get(), place->name}}, .any_tcp = true};
     if (auto confined = sandbox_.enter(terms); !confined) return confined;
     return start_input(std::move(only), STDOUT_FILENO);
   }
@@ -218,7 +218,7 @@ Result<void> Segment::start_file() {
   struct stat status {};
   if (!file_ || ::fstat(file_.get(), &status) != 0) return io::errno_error("open", path);
   if (S_ISDIR(status.st_mode)) return io::errno_error("read", path, EISDIR);
-  if (auto confined = sandbox_.enter({}); !confined) return confined;
+  if (auto confined = sandbox_.enter({.any_tcp = true}); !confined) return confined;
   if (job_.kind == SegmentKind::read_file) {
     if (job_.has_output) return start_output(file_.get(), true, path);
   } else if (job_.has_input) {
@@ -231,7 +231,7 @@ Result<void> Segment::start_file() {
 }
 
 Result<void> Segment::start_input(ReceiveOnlyPolicy only, int output) {
-  AgentConfig config{.program_version = config_.program_version, .landlock = config_.landlock};
+  AgentConfig config{.program_version = config_.program_version, .confinement = Confinement::by_caller};
   only.streams_as_told = true;
   config.only = std::move(only);
   config.standard.output = output;
@@ -240,7 +240,7 @@ Result<void> Segment::start_input(ReceiveOnlyPolicy only, int output) {
 }
 
 Result<void> Segment::start_output(int input, bool by_extents, const std::string& name) {
-  AgentConfig config{.program_version = config_.program_version, .landlock = config_.landlock};
+  AgentConfig config{.program_version = config_.program_version, .confinement = Confinement::by_caller};
   config.standard.input = input;
   config.standard.input_by_extents = by_extents;
   config.standard.input_name = name;

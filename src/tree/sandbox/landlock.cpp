@@ -82,6 +82,7 @@ LandlockRights LandlockRights::of(int abi) {
     rights.of_content |= kTruncate;
   }
   if (abi >= 4) {
+    rights.bind = kTcpBind;
     rights.connect = kTcpConnect;
     rights.tcp = kTcpBind | kTcpConnect;
   }

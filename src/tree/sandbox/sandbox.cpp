@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -40,6 +41,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
+bool has_rdma_devices() {
+  return ::access(kRdmaDevices, F_OK) == 0;
+}
+
 io::Result<HeldPlace> place_of_stream(const std::string& file) {
   struct stat status {};
   const bool in_place = ::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -58,6 +63,10 @@ io::Result<void> Sandbox::enforce(LandlockRuleset::Refused refused, const Sandbo
     const std::uint64_t kept = is_directory(place.fd) ? rights.changes : rights.of_content;
     if (auto done = rules->keep_beneath(place.fd, kept, place.name); !done) return done;
   }
+  const bool binds = terms.listens && (refused.tcp & rights.bind) != 0;
+  if (binds) {
+    if (auto kept = rules->keep_port(*terms.listens, rights.bind); !kept) return kept;
+  }
   return rules->enforce();
 }
 
@@ -66,14 +75,17 @@ io::Result<void> Sandbox::enter(const SandboxTerms& terms) {
   if (!wanted_ || entered_ || support_.abi == 0) return {};
   constexpr int kLinksFrom = 2;
   if (terms.links_directories && support_.abi < kLinksFrom) {
-    cannot_link_ = true;
-    return {};
+    stay_out("with Landlock, Linux 5.13 to 5.18 refuses hard links between directories");
   }
+  if (!out_because_.empty()) return {};
   const std::uint64_t outward = terms.signals_others ? rights.outward & ~rights.signals : rights.outward;
-  const auto done =
-      enforce({.filesystem = rights.changes | rights.execute, .tcp = 0, .outward = outward}, terms);
+  const std::uint64_t tcp = terms.connects ? rights.tcp & ~rights.connect : rights.tcp;
+  const auto done = enforce(
+      {.filesystem = rights.changes | rights.execute, .tcp = terms.any_tcp ? 0 : tcp, .outward = outward},
+      terms);
   if (!done) return with_advice(done.error());
   entered_ = true;
+  tcp_kept_ = rights.tcp == 0 || terms.any_tcp || terms.connects;
   for (const SandboxTerms::Place& place : terms.writes) writes_.push_back(place.name);
   return {};
 }
@@ -102,11 +114,7 @@ io::Result<void> Sandbox::keep_connections_to(const std::vector<std::uint16_t>& 
 
 std::string Sandbox::description(const std::string& who) const {
   if (!wanted_) return who + " may do what its user may (--no-landlock)";
-  if (cannot_link_) {
-    return who +
-           " may do what its user may: with Landlock, Linux 5.13 to 5.18 refuses hard links between "
-           "directories";
-  }
+  if (!out_because_.empty()) return who + " may do what its user may: " + out_because_;
   if (!entered_) return who + " may do what its user may: " + support_.none_because;
   std::string text =
       who + (writes_.empty() ? " may write nothing" : " may write only beneath " + joined(writes_));

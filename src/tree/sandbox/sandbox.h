@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/result.h"
@@ -35,7 +37,18 @@ struct SandboxTerms {
   // this (Linux 5.13 to 5.18), there is no sandbox.
   bool links_directories = false;
   bool signals_others = false;  // it must end a process that it has started before
+  // It makes TCP sockets that listen on this port (0: on one that the kernel chooses), makes TCP connections
+  // to any port, or does what it likes with TCP. From Linux 6.7 on it can do nothing else by TCP.
+  std::optional<std::uint16_t> listens = {};
+  bool connects = false;
+  bool any_tcp = false;
 };
+
+// True if this host has devices for RDMA. What was opened of them can be used only by threads with the rights
+// of the one that opened it (ib_safe_file_access() in the kernel), and libibverbs and librdmacm share what
+// they have open among all threads; so who may use RDMA enters before any of it is opened, and its process
+// has no other agent with other rights.
+bool has_rdma_devices();
 
 // One agent's sandbox. Each call holds for the thread that makes it and for all that this thread starts from
 // then on, and can be followed only by narrower ones (landlock(7)); so the control thread enters before it
@@ -50,8 +63,11 @@ class Sandbox {
   // Gives up all but `terms`. Only the first call counts, because an agent has one job. Error: the kernel has
   // Landlock and refuses to confine this thread, so the agent must not go on.
   io::Result<void> enter(const SandboxTerms& terms);
-  // Gives up TCP, but for connections to these ports. Sockets that listen already go on.
+  // Gives up TCP, but for connections to these ports. Sockets that listen already go on. RDMA devices that
+  // are open cannot be used any more.
   io::Result<void> keep_connections_to(const std::vector<std::uint16_t>& ports);
+  // There is to be no sandbox. why: a sentence's end for description().
+  void stay_out(std::string why) { out_because_ = std::move(why); }
 
   bool entered() const { return entered_; }
   // Returns one sentence for -v, for example "the target may write beneath /data only, ...". who: its
@@ -65,7 +81,7 @@ class Sandbox {
   const bool wanted_;
   const LandlockSupport support_;
   bool entered_ = false;
-  bool cannot_link_ = false;  // there is no sandbox, because the kernel would refuse links
+  std::string out_because_;  // why there is no sandbox, though the kernel has one
   std::vector<std::string> writes_;
   bool tcp_kept_ = true;  // any connection is allowed
   std::vector<std::uint16_t> ports_;

@@ -40,10 +40,6 @@ class Target {
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
-  // After begin(): where the target writes.
-  const TargetPlace& place() const { return session_.place; }
-  // Whether directories, symlinks and hard links may come.
-  bool takes_tree() const { return session_.job.tree; }
   // Takes chunks, with one worker thread for each stream, until every stream has ended or is lost. further:
   // where streams come from that take the place of lost ones; null: none do.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,

@@ -230,7 +230,8 @@ TEST_F(SandboxTest, ConnectsOnlyToThePortsOfItsJob) {
   const auto outcome = [&](const std::function<int()>& work) {
     return in_child([&] {
       Sandbox sandbox(true);
-      const bool confined = sandbox.enter({}).ok() && sandbox.keep_connections_to({allowed.port()}).ok();
+      const bool confined =
+          sandbox.enter({.connects = true}).ok() && sandbox.keep_connections_to({allowed.port()}).ok();
       return confined ? work() : 255;
     });
   };
