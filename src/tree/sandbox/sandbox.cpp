@@ -60,6 +60,8 @@ io::Result<void> Sandbox::enforce(LandlockRuleset::Refused refused, const Sandbo
   if (!rules) return std::move(rules).error();
   if (auto kept = keep_rdma_devices(*rules, rights.of_content); !kept) return kept;
   for (const SandboxTerms::Place& place : terms.writes) {
+    held_.emplace_back(::fcntl(place.fd, F_DUPFD_CLOEXEC, 0));
+    if (!held_.back()) return io::errno_error("hold", place.name);
     const std::uint64_t kept = is_directory(place.fd) ? rights.changes : rights.of_content;
     if (auto done = rules->keep_beneath(place.fd, kept, place.name); !done) return done;
   }

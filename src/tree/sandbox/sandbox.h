@@ -83,6 +83,9 @@ class Sandbox {
   bool entered_ = false;
   std::string out_because_;  // why there is no sandbox, though the kernel has one
   std::vector<std::string> writes_;
+  // The places stay open: a rule is for an inode in memory, and some filesystems (9p) make another one of the
+  // same file once nobody has it open.
+  std::vector<io::Fd> held_;
   bool tcp_kept_ = true;  // any connection is allowed
   std::vector<std::uint16_t> ports_;
 };
