@@ -27,6 +27,13 @@ def catches(pid: int, number: int) -> bool:
     return bool(masks >> (number - 1) & 1)
 
 
+def has_written(pid: int) -> bool:
+    """True for a process that has ended, too."""
+    with contextlib.suppress(OSError):
+        return "wchar: 0\n" not in Path(f"/proc/{pid}/io").read_text()
+    return True
+
+
 class KillTest(CopyTest):
     """A tree of small and large files over an older copy of some of them; slowed down to take a second or two."""
 
@@ -56,6 +63,8 @@ class KillTest(CopyTest):
     def await_agents(self, running: Running, count: int) -> list[int]:
         agents = wait_for(lambda: len(remote_agents()) >= count and remote_agents(), 20)
         self.assertTrue(agents, "the agents do not come up")
+        # One that is killed before its hello has never been reached (exit 3).
+        self.assertTrue(wait_for(lambda: all(map(has_written, agents)), 20), "the agents do not say hello")
         return agents
 
     def pause(self, most: float = 1.0):

@@ -1,4 +1,4 @@
-// What --no-landlock makes of an agent's confinement.
+// The confinement of an agent, as --no-landlock leaves it.
 #pragma once
 
 #include "cli/options/remote_shell.h"

@@ -27,7 +27,8 @@ bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
   return entered.ok();
 }
 
-// What Target::begin() will take for its root: DST where that is a directory, else its parent.
+// Lets it write beneath what Target::begin() will take for its root: DST where that is a directory, else its
+// parent.
 bool Agent::confine_target(const TargetJob& job, PathKind kind) {
   SandboxTerms terms;
   terms.links_directories = job.tree;
