@@ -48,4 +48,10 @@ class Scratch {
   io::Fd fd_;
 };
 
+// The number that the next descriptor gets. If it is the same before and after a run, none stayed open.
+inline int next_descriptor() {
+  const io::Fd probe(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return probe.get();
+}
+
 }  // namespace rdcp::fuzz

@@ -7,14 +7,17 @@ namespace rdcp::fuzz {
 namespace {
 
 constexpr std::array kTargets = {
-    FuzzTarget{"archive", fuzz_archive}, FuzzTarget{"compare", fuzz_compare},
-    FuzzTarget{"control", fuzz_control}, FuzzTarget{"filter", fuzz_filter},
+    FuzzTarget{"acl", fuzz_acl},         FuzzTarget{"archive", fuzz_archive},
+    FuzzTarget{"compare", fuzz_compare}, FuzzTarget{"control", fuzz_control},
+    FuzzTarget{"credits", fuzz_credits}, FuzzTarget{"filter", fuzz_filter},
     FuzzTarget{"frame", fuzz_frame},     FuzzTarget{"handshake", fuzz_handshake},
     FuzzTarget{"journal", fuzz_journal}, FuzzTarget{"location", fuzz_location},
     FuzzTarget{"marker", fuzz_marker},   FuzzTarget{"messages", fuzz_messages},
     FuzzTarget{"names", fuzz_names},     FuzzTarget{"paths", fuzz_paths},
     FuzzTarget{"probe", fuzz_probe},     FuzzTarget{"record", fuzz_record},
-    FuzzTarget{"sums", fuzz_sums},
+    FuzzTarget{"source", fuzz_source, true},
+    FuzzTarget{"sums", fuzz_sums},       FuzzTarget{"target", fuzz_target, true},
+    FuzzTarget{"text", fuzz_text},
 };
 
 }  // namespace

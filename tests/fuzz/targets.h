@@ -5,9 +5,11 @@
 
 namespace rdcp::fuzz {
 
+void fuzz_acl(Bytes input);
 void fuzz_archive(Bytes input);
 void fuzz_compare(Bytes input);
 void fuzz_control(Bytes input);
+void fuzz_credits(Bytes input);
 void fuzz_filter(Bytes input);
 void fuzz_frame(Bytes input);
 void fuzz_handshake(Bytes input);
@@ -19,6 +21,9 @@ void fuzz_names(Bytes input);
 void fuzz_paths(Bytes input);
 void fuzz_probe(Bytes input);
 void fuzz_record(Bytes input);
+void fuzz_source(Bytes input);
 void fuzz_sums(Bytes input);
+void fuzz_target(Bytes input);
+void fuzz_text(Bytes input);
 
 }  // namespace rdcp::fuzz

@@ -9,6 +9,7 @@
 #include <climits>
 #include <map>
 
+#include "io/file.h"
 #include "io/write_all.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/targets.h"
