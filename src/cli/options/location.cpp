@@ -41,6 +41,7 @@ std::optional<std::string_view> fault_of_name(std::string_view name) {
   if (name.front() == '-') return "begins with a dash";
   if (std::any_of(name.begin(), name.end(), is_blank_or_control)) return "holds a blank or control character";
   if (std::any_of(name.begin(), name.end(), is_shell_character)) return "holds a shell character";
+  if (name.find_first_of("[]") != name.npos) return "holds a bracket";
   return std::nullopt;
 }
 
@@ -55,7 +56,8 @@ io::Result<std::string> remote_path(std::string_view word, std::string_view path
   }
   const std::size_t rest = path.find_first_not_of('/', 1);
   if (rest == path.npos) return std::string("./");
-  return std::string(path.substr(rest));
+  const std::string below(path.substr(rest));
+  return below.starts_with('~') ? "./" + below : below;  // a name, and not another home
 }
 
 // Splits USER@HOST at the last '@': ssh does so, for users whose names are mail addresses.

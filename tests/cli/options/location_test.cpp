@@ -86,6 +86,11 @@ TEST(Location, TildeNeverYieldsAnAbsolutePath) {
   EXPECT_EQ(parsed("host:~//etc").path, "etc");
 }
 
+TEST(Location, ANameInTheHomeDirectoryMayBeginWithATilde) {
+  EXPECT_EQ(parsed("host:~/~x"), remote("", "host", "./~x"));
+  EXPECT_EQ(parsed(parsed("host:~/~x").text()), parsed("host:~/~x"));
+}
+
 TEST(Location, AnotherUsersHomeIsRefusedButAFileOfThatNameIsNot) {
   expect_refused("host:~bob/a", "full path");
   EXPECT_EQ(parsed("host:./~bob").path, "./~bob");
@@ -118,6 +123,13 @@ TEST(Location, ControlAndShellCharactersInHostAndUserAreRefused) {
   for (const char* host : {"a;b", "$(id)", "`id`", "a|b", "a&b", "a'b", "a\"b", "a\\b"}) {
     expect_refused(std::string(host) + ":x", "shell character");
     expect_refused(std::string(host) + "@host:x", "shell character");
+  }
+}
+
+// They enclose an IPv6 address, and nothing within it.
+TEST(Location, BracketsInHostAndUserAreRefused) {
+  for (const char* word : {"bob@[fe80::b@[fe81]:x", "a[b:x", "a]b:x", "a[@host:x"}) {
+    expect_refused(word, "holds a bracket");
   }
 }
 
