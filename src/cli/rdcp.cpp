@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "cli/copy/coordinator.h"
 #include "cli/copy/copy_sums.h"
 #include "cli/inspect/check.h"
@@ -71,12 +72,13 @@ int main(int argc, char** argv) {
   parsed.options.umask = umask;
   rdcp::cli::raise_limits();
   if (parsed.options.agent) {
-    const rdcp::tree::AgentEnd end =
-        rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-                              {.program_version = rdcp::cli::kVersion,
-                               .signal_fd = signal_fd,
-                               .umask = umask,
-                               .run_segment = rdcp::tree::run_segment});
+    const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(
+        rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+        {.program_version = rdcp::cli::kVersion,
+         .signal_fd = signal_fd,
+         .umask = umask,
+         .confinement = rdcp::cli::confinement(parsed.options.shell, rdcp::tree::Confinement::of_process),
+         .run_segment = rdcp::tree::run_segment});
     if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
     return rdcp::cli::kExitOk;
   }

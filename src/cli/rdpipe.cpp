@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/agents/confinement.h"
 #include "cli/pipes/pipe_coordinator.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
@@ -15,15 +16,16 @@
 namespace {
 
 // Runs one segment on this host, for the rdpipe that started this process.
-int run_agent() {
+int run_agent(const rdcp::cli::RemoteShell& shell) {
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_default);
   const mode_t umask = ::umask(0);
-  const rdcp::tree::AgentEnd end =
-      rdcp::tree::run_agent(rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-                            {.program_version = rdcp::cli::kVersion,
-                             .signal_fd = signal_fd,
-                             .umask = umask,
-                             .run_segment = rdcp::tree::run_segment});
+  const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(
+      rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
+      {.program_version = rdcp::cli::kVersion,
+       .signal_fd = signal_fd,
+       .umask = umask,
+       .confinement = rdcp::cli::confinement(shell, rdcp::tree::Confinement::of_process),
+       .run_segment = rdcp::tree::run_segment});
   if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
   return rdcp::cli::kExitOk;
 }
@@ -45,7 +47,7 @@ int main(int argc, char** argv) {
     return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
   rdcp::cli::raise_limits();
-  if (parsed.options.agent) return run_agent();
+  if (parsed.options.agent) return run_agent(parsed.options.copy.shell);
 
   // A terminal counts as no input.
   const bool have_input = ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;

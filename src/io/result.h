@@ -47,6 +47,12 @@ Error errno_error(std::string_view operation, std::string_view subject, int code
 Error plain_error(ErrorKind kind, std::string_view operation, std::string_view subject,
                   std::string_view detail);
 
+// Returns the same error about another subject: who called knows the path as the user knows it.
+inline Error about(std::string subject, Error error) {
+  error.subject = std::move(subject);
+  return error;
+}
+
 // True for characters that a terminal obeys instead of showing, and for those that make text look different
 // from what it is: C0, C1 and DEL, line and paragraph separators, and marks, overrides and isolates of
 // bidirectional text (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069). `character` must be one

@@ -89,6 +89,22 @@ static struct sockaddr_in6 detour_of(int family, unsigned short port) {
   return to;
 }
 
+struct call {
+  int fd;
+  const void *to;
+  socklen_t length;
+  int result;
+  int error;
+};
+
+static void connect_outside(void *with) {
+  int (*next)(int, const struct sockaddr *, socklen_t) =
+      (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
+  struct call *call = with;
+  call->result = next(call->fd, call->to, call->length);
+  call->error = errno;
+}
+
 int connect(int fd, const struct sockaddr *address, socklen_t length) {
   int (*next)(int, const struct sockaddr *, socklen_t) =
       (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
@@ -100,5 +116,8 @@ int connect(int fd, const struct sockaddr *address, socklen_t length) {
   snprintf(port, sizeof port, "%d\n", ntohs(((const struct sockaddr_in *)address)->sin_port));
   write_log("RDCP_DETOUR_LOG", port);
   const struct sockaddr_in6 there = detour_of(address->sa_family, (unsigned short)detour);
-  return next(fd, (const struct sockaddr *)&there, length);
+  struct call call = {fd, &there, length, 0, 0};
+  do_outside(connect_outside, &call);
+  errno = call.error;
+  return call.result;
 }

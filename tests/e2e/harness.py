@@ -72,14 +72,27 @@ class Finished:
 
 
 class Running:
-    """A process in a group of its own."""
+    """A process in a group of its own. What it starts here is known by a word in the environment: the agent on this
+    host has a session of its own."""
+
+    MARK = "RDCP_TEST_RUN"
+    _marks: dict[int, bytes] = {}  # by process
+    _count = 0
 
     def __init__(self, command, **options):
         self.started = time.monotonic()
+        Running._count += 1
+        mark = f"{os.getpid()}-{Running._count}"
+        options["env"] = {**options.get("env", os.environ), self.MARK: mark}
         self.process = subprocess.Popen([os.fspath(word) for word in command], start_new_session=True,
                                         **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
                                            "stderr": subprocess.PIPE, **options})
         self.pid = self.process.pid
+        self._marks[self.pid] = f"{self.MARK}={mark}".encode()
+
+    @classmethod
+    def mark_of(cls, pid: int) -> bytes | None:
+        return cls._marks.get(pid)
 
     def finish(self, timeout: float, stdin: bytes | None = None) -> Finished:
         try:
@@ -133,14 +146,24 @@ def shared_sshd() -> LocalSshd | FarSshd:
 
 
 def session_of(leader: int) -> list[int]:
-    """Living processes of a session, orphans too."""
-    found = []
+    """Living processes of a session, orphans too, and the agents that were forked in it."""
+    found, mark = [], Running.mark_of(leader)
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{entry}/stat").read_text(errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) == leader and fields[0] != "Z":
+            forked = mark is not None and fields[3] == entry and mark in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
+            if (int(fields[3]) == leader or forked) and fields[0] != "Z":
                 found.append(int(entry))
     return found
+
+
+def local_agent(coordinator: int) -> int:
+    """The process that has the data on this host: the agent that rdcp or rdsend has forked, else that process itself."""
+    for pid in session_of(coordinator):
+        with contextlib.suppress(OSError):
+            if pid != coordinator and os.getsid(pid) == pid:
+                return pid
+    return coordinator
 
 
 def agents_of(sshd: LocalSshd | FarSshd) -> list:

@@ -31,7 +31,14 @@ static off_t place_on_disk(int fd, off_t at) {
   return (off_t)(map->fm_extents[0].fe_physical + ((__u64)at - map->fm_extents[0].fe_logical));
 }
 
-static void flip(int fd, off_t at) {
+struct spot {
+  int fd;
+  off_t at;
+};
+
+static void flip(void* with) {
+  const int fd = ((const struct spot*)with)->fd;
+  const off_t at = ((const struct spot*)with)->at;
   ssize_t (*next)(int, const void*, size_t, off_t) =
       (ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
   if (fdatasync(fd) != 0) abort();
@@ -42,7 +49,6 @@ static void flip(int fd, off_t at) {
   byte ^= 1;
   if (next(image, &byte, 1, place) != 1) abort();
   close(image);
-  write_log("RDCP_ROT_LOG", "rotten\n");
 }
 
 static ssize_t write_and_rot(const char* name, int fd, const void* bytes, size_t count, off_t offset) {
@@ -51,7 +57,9 @@ static ssize_t write_and_rot(const char* name, int fd, const void* bytes, size_t
   ssize_t written = next(fd, bytes, count, offset);
   struct stat status;
   if (written > (ssize_t)kFlipAt && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && take_turn("RDCP_ROT_TIMES")) {
-    flip(fd, offset + kFlipAt);
+    struct spot spot = {fd, offset + kFlipAt};
+    do_outside(flip, &spot);
+    write_log("RDCP_ROT_LOG", "rotten\n");
   }
   return written;
 }

@@ -9,7 +9,8 @@
 
 #include "turns.h"
 
-static void stir(const char* path) {
+static void stir(void* with) {
+  const char* path = with;
   ssize_t (*next)(int, void*, size_t, off_t) = (ssize_t(*)(int, void*, size_t, off_t))dlsym(RTLD_NEXT, "pread");
   int fd = open(path, O_RDWR);
   struct stat before;
@@ -19,7 +20,6 @@ static void stir(const char* path) {
   if (pwrite(fd, &byte, 1, 0) != 1) abort();
   if (getenv("RDCP_STIR_BACK") != NULL && futimens(fd, (struct timespec[]){before.st_atim, before.st_mtim}) != 0) abort();
   close(fd);
-  write_log("RDCP_STIR_LOG", "stirred\n");
 }
 
 static ssize_t read_and_stir(const char* name, int fd, void* to, size_t count, off_t offset) {
@@ -32,7 +32,8 @@ static ssize_t read_and_stir(const char* name, int fd, void* to, size_t count, o
   if (got <= 0 || length < 0 || end == NULL) return got;
   path[length] = '\0';
   if ((size_t)length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0 && take_turn("RDCP_STIR_TIMES")) {
-    stir(path);
+    do_outside(stir, path);
+    write_log("RDCP_STIR_LOG", "stirred\n");
   }
   return got;
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, remote_agents, wait_for
 
-SUBJECTS = {"RDMA", "locked memory", "huge pages", "io_uring", "disk"}
+SUBJECTS = {"RDMA", "locked memory", "huge pages", "io_uring", "disk", "sandbox"}
 has_rdma = os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
 

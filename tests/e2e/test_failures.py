@@ -12,8 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root, preloaded,
-                     remote_agents, wait_for)
+from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, is_root, local_agent,
+                     needs_root, preloaded, remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -159,6 +159,25 @@ class FailingCalls(CopyTest):
                 self.assertTrue((self.to / "extra").exists())
                 self.assert_same_file(self.source / "one", self.to / "one")
 
+    def test_attributes_that_cannot_be_read_are_named_with_their_file(self):
+        self.make_file(self.source / "large", 3 * MIB)
+        for path in (self.source, self.source / "sub", self.source / "one", self.source / "large"):
+            with self.subTest(path):
+                self.fails_at("flistxattr", path, errno.EIO, "-r", says=(f"extended attributes of {path}:",))
+                self.assert_same_file(self.source / "one", self.to / "one")
+
+    def test_a_link_that_cannot_be_opened_has_lost_its_attributes(self):
+        link = self.source / "link"
+        os.symlink("one", link)
+        for call in ("openat2", "openat"):
+            with self.subTest(call):
+                environment = self.failing(call, link, errno.EIO)
+                done = self.rdcp("-r", f"{self.source}/", self.to, env=environment)
+                if self.failed_calls.exists():  # each kernel has it opened by one of them
+                    self.assertEqual(done.status, EXIT_FILES, done)
+                    self.assertIn(f"open {link}: {os.strerror(errno.EIO)}", done.err)
+                self.assertTrue((self.to / "link").is_symlink())
+
     def test_a_walk_for_names_that_breaks_off(self):
         """What is to be deleted is found by listing each directory twice: first for its names, then for what is in it."""
         for i in range(10):
@@ -181,6 +200,36 @@ class FailingCalls(CopyTest):
             self.fails_at("pread", large, errno.EIO, "-r", "--ring", "threads", "--verify", "--manifest", listed,
                           says=(str(large),), after=after)
             self.assertNotIn("large", listed.read_text() if listed.exists() else "")
+
+
+class LeftJournal(CopyTest):
+    """A journal that could not be removed at the end of its file."""
+
+    def test_a_mirror_that_removes_it_keeps_the_time_of_its_directory(self):
+        (self.source / "sub").mkdir()
+        self.make_file(self.source / "sub" / "big", 17 * MIB)
+        os.utime(self.source / "sub", (1_600_000_000, 1_600_000_000))
+        to = self.target / "to"
+        self.fails(EXIT_FILES, "--sync", f"{self.source}/", to, says=(".journal", os.strerror(errno.EBUSY)),
+                   env=self.failing("unlinkat", ".journal", errno.EBUSY))
+        self.assertEqual(len(list(to.rglob(".rdcp-*.journal"))), 1)
+        self.copy("--sync", f"{self.source}/", to)
+        self.assert_same_tree(self.source, to)
+
+
+class LeftNames(CopyTest):
+    """What a killed run had made under a temporary name, to be renamed over what was there."""
+
+    def test_links_and_nodes_are_removed(self):
+        file = self.make_file(self.target / "file", 100)
+        os.symlink("file", self.target / ".link.rdcp-0123abcd")
+        os.mkfifo(self.target / ".fifo.rdcp-0123abcd")
+        os.link(file, self.target / ".name.rdcp-0123abcd")
+        if is_root:  # it had its final owner already
+            os.chown(self.make_file(self.target / ".owned.rdcp-0123abcd", 10), 1, 1)
+        # Whoever is just about to rename them is given a moment.
+        self.assertTrue(wait_for(lambda: not self.in_use_after_cleaning(self.target)), "something is still in use")
+        self.assertEqual(os.listdir(self.target), ["file"])
 
 
 class HeardClose(CopyTest):
@@ -340,7 +389,7 @@ class Waiting(CopyTest):
         """A run that has opened this FIFO."""
         running = self.start(*words, **options)
         def is_open():
-            agents = [pid for pid in [running.pid, *remote_agents()] if isinstance(pid, int)]
+            agents = [pid for pid in [local_agent(running.pid), *remote_agents()] if isinstance(pid, int)]
             with contextlib.suppress(FileNotFoundError):  # one that has been closed meanwhile
                 return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
             return False
@@ -380,7 +429,7 @@ class Waiting(CopyTest):
         self.addCleanup(os.close, writer)
         with os.fdopen(reader) as silent:
             running = self.start("--progress", "-", self.target / "copy", stdin=silent)
-            self.assertTrue(wait_for(lambda: self.is_reading(running.pid), 20))
+            self.assertTrue(wait_for(lambda: self.is_reading(local_agent(running.pid)), 20))
             self.check_ends(running, signal.SIGTERM)
 
     def is_reading(self, pid: int) -> bool:

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, needs_root, remote_agents, session_of, wait_for
+from harness import CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, local_agent, needs_root, remote_agents, session_of, wait_for
 
 ROUNDS = int(os.environ.get("RDCP_KILL_ROUNDS", "4"))
 SEED = int(os.environ.get("RDCP_KILL_SEED", str(time.time_ns() % 10**6)))
@@ -25,6 +25,13 @@ def catches(pid: int, number: int) -> bool:
             if line.startswith(("SigCgt:", "SigBlk:")):
                 masks |= int(line.split()[1], 16)
     return bool(masks >> (number - 1) & 1)
+
+
+def has_written(pid: int) -> bool:
+    """True for a process that has ended, too."""
+    with contextlib.suppress(OSError):
+        return "wchar: 0\n" not in Path(f"/proc/{pid}/io").read_text()
+    return True
 
 
 class KillTest(CopyTest):
@@ -56,6 +63,8 @@ class KillTest(CopyTest):
     def await_agents(self, running: Running, count: int) -> list[int]:
         agents = wait_for(lambda: len(remote_agents()) >= count and remote_agents(), 20)
         self.assertTrue(agents, "the agents do not come up")
+        # One that is killed before its hello has never been reached (exit 3).
+        self.assertTrue(wait_for(lambda: all(map(has_written, agents)), 20), "the agents do not say hello")
         return agents
 
     def pause(self, most: float = 1.0):
@@ -117,7 +126,7 @@ class CutConnections(KillTest):
             self.await_agents(running, 1)
             self.pause()
             for pid in session_of(running.pid):
-                if pid != running.pid:
+                if pid not in (running.pid, local_agent(running.pid)):
                     os.kill(pid, signal.SIGKILL)
             self.check(running, (EXIT_DATA, 3), 30)
 
@@ -127,9 +136,9 @@ class CutConnections(KillTest):
         for round_number in range(ROUNDS):
             running = self.begin(round_number, "", "dest:")
             self.await_agents(running, 1)
-            self.assertTrue(wait_for(lambda: self.sockets(running.pid), 20), "no data connections")
+            self.assertTrue(wait_for(lambda: self.sockets(local_agent(running.pid)), 20), "no data connections")
             self.pause()
-            for local, peer in self.sockets(running.pid):
+            for local, peer in self.sockets(local_agent(running.pid)):
                 done = subprocess.run(["ss", "-H", "-K", "-t", "-n", "src", local, "dst", peer], capture_output=True,
                                       check=False)
                 cut += bool(done.stdout)

@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, KIB, MIB, OPTIONS, Running, wait_for
+from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, KIB, MIB, OPTIONS, Running, local_agent, wait_for
 from pipes import KEY, RDRECV, RDSEND, PipeTest
 
 SMALL = ("--chunk-size", "64K")  # so that "several chunks" stays small
@@ -546,7 +546,7 @@ class Ends(PipeTest):
         self.assertTrue(last)
         self.assertLess(last, 100 * MIB)
         self.assertLess(peak(receiver.pid), 100 * MIB)
-        self.assertLess(peak(sender.pid), 100 * MIB)
+        self.assertLess(peak(local_agent(sender.pid)), 100 * MIB)
         self.take_all(receiver)
         self.end(sender, 0)
         self.end(receiver, 0)

@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DATA, MIB, RDCP, CopyTest, Finished, Running, needs_root, remote_agents, session_of, wait_for
+from harness import CHUNK, EXIT_DATA, MIB, RDCP, CopyTest, Finished, Running, local_agent, needs_root, remote_agents, session_of, wait_for
 
 BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "16"))  # to copies, and as many to mirrors
 SEED = int(os.environ.get("RDCP_RESUME_SEED", str(time.time_ns() % 10**6)))
@@ -100,7 +100,7 @@ class Resuming(CopyTest):
             running.process.kill()
         else:
             for pid in session_of(running.pid):
-                if pid != running.pid:
+                if pid not in (running.pid, local_agent(running.pid)):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
         running.process.wait(40)

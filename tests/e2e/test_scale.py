@@ -9,7 +9,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import MIB, CopyTest, remote_agents, wait_for
+from harness import MIB, CopyTest, local_agent, remote_agents, wait_for
 
 FILES = int(os.environ.get("RDCP_SCALE_FILES", "100000"))
 FEW = 10_000
@@ -20,7 +20,7 @@ GROWTH_MOST = 1.10
 
 
 class PeakMemory(threading.Thread):
-    """Watches the memory of the coordinator and of the far agent until they end."""
+    """Watches the memory of the agents on both hosts until they end."""
 
     def __init__(self, coordinator: int):
         super().__init__(daemon=True)
@@ -32,7 +32,7 @@ class PeakMemory(threading.Thread):
         agents: list[int] = []
         while not self.over.wait(0.01):
             agents = agents or remote_agents()
-            self.look("here", self.coordinator)
+            self.look("here", local_agent(self.coordinator))
             for agent in agents:
                 self.look("there", agent)
 
@@ -81,7 +81,7 @@ class Scale(CopyTest):
 
         def idle() -> bool:
             nonlocal ticks
-            before, ticks = ticks, cpu_ticks(running.pid)
+            before, ticks = ticks, cpu_ticks(local_agent(running.pid))
             return before == ticks
 
         self.assertTrue(wait_for(idle, 60, 0.3), "the queues have no end")

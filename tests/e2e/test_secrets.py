@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from harness import MIB, RDCP, CopyTest, remote_agents, session_of, wait_for
+from harness import MIB, RDCP, CopyTest, Running, remote_agents, session_of, wait_for
 
 # What a shell, sshd or ssh puts into the environment of a remote command.
 USUAL = {"USER", "LOGNAME", "HOME", "PATH", "SHELL", "MAIL", "PWD", "OLDPWD", "SHLVL", "_", "SSH_CLIENT",
@@ -33,6 +33,7 @@ class Secrets(CopyTest):
             # The login shell's own configuration may set more, but nothing that only this run knows.
             self.assertFalse({name for name in names - USUAL if "KEY" in name or "RDCP" in name})
         ours = {name.encode() + b"=" + value.encode(errors="surrogateescape") for name, value in os.environ.items()}
+        ours.add(Running.mark_of(running.pid))
         processes = session_of(running.pid)
         self.assertGreaterEqual(len(processes), 3, "two ssh and the coordinator")
         for pid in processes:

@@ -355,8 +355,12 @@ class Style(unittest.TestCase):
         for number, _, doors, named in rows:
             units = re.findall(r"`([^`]+)`", doors)
             findings += [f"{number}: no unit {unit}" for unit in units if not list((REPO / "src").glob(f"{unit}.*"))]
-            if units or doors != "not there yet":
-                findings += [f"{number}: no test {name}" for name in named.split(", ") if name not in tests]
+            findings += [f"{number}: no test {name}" for name in named.split(", ") if name not in tests]
+        # Whoever has taken over a part: what each cannot do is shown by tests.
+        parts = [[cell.strip() for cell in line.strip("|").split("|")]
+                 for line in lines_of(REPO / "SECURITY.md") if re.match(r"\| (a|an|our|the|another) ", line)]
+        self.assertGreater(len(parts), 5)
+        findings += [f"{part}: no test {name}" for part, _, _, named in parts for name in named.split(", ") if name not in tests]
         self.assert_none(findings, "named in SECURITY.md")
 
     @unittest.skipUnless(shutil.which("clang-format"), "no clang-format here")

@@ -47,9 +47,11 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   if (runs_ssh(shell)) {
     append_ssh_options(shell, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
-    command.insert(command.end(), {"--", location.ssh_destination(), program + " --agent"});
+    const std::string landlock = shell.landlock ? "" : std::string(" ") + kNoLandlock;
+    command.insert(command.end(), {"--", location.ssh_destination(), program + " --agent" + landlock});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
+    if (!shell.landlock) command.emplace_back(kNoLandlock);
   }
   return command;
 }

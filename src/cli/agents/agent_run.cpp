@@ -1,8 +1,11 @@
 #include "cli/agents/agent_run.h"
 
+#include <signal.h>
+
 #include <utility>
 
 #include "cli/agents/agent_command.h"
+#include "cli/agents/fork_agent.h"
 #include "cli/text/version.h"
 #include "io/descriptors.h"
 
@@ -15,6 +18,25 @@ namespace {
 // How long an agent may take to end after it was told to finish, or has lost us.
 constexpr std::chrono::milliseconds kFinishGrace{3000};
 
+constexpr const char* kLocalAgent = "the local agent";
+
+// Both ends of a control channel within this host.
+struct Channel {
+  AgentRun::Ends ours;
+  AgentRun::Ends its;
+};
+
+Result<Channel> make_channel() {
+  auto ends = io::make_socket_pair();
+  if (!ends) return ends.error();
+  auto our_out = io::duplicate(ends->first.get(), kLocalAgent);
+  if (!our_out) return our_out.error();
+  auto its_out = io::duplicate(ends->second.get(), kLocalAgent);
+  if (!its_out) return its_out.error();
+  return Channel{.ours = {std::move(ends->first), std::move(*our_out)},
+                 .its = {std::move(ends->second), std::move(*its_out)}};
+}
+
 }  // namespace
 
 Result<AgentRun::Ends> AgentRun::start_remote(const RemoteShell& shell, const Location& location,
@@ -24,9 +46,11 @@ Result<AgentRun::Ends> AgentRun::start_remote(const RemoteShell& shell, const Lo
   return launch(agent_command(shell, location), prefix.empty() ? by_default : prefix);
 }
 
-Result<AgentRun::Ends> AgentRun::start_beside(const std::string& prefix) {
+Result<AgentRun::Ends> AgentRun::start_beside(const std::string& prefix, bool landlock) {
   origin_ = {{}, {.kind = Location::Kind::local, .user = {}, .host = "this host", .path = {}}};
-  return launch({"/proc/self/exe", "--agent"}, prefix);
+  std::vector<std::string> command{"/proc/self/exe", "--agent"};
+  if (!landlock) command.emplace_back(kNoLandlock);
+  return launch(command, prefix);
 }
 
 Result<AgentRun::Ends> AgentRun::launch(const std::vector<std::string>& command, const std::string& prefix) {
@@ -42,21 +66,40 @@ Result<AgentRun::Ends> AgentRun::launch(const std::vector<std::string>& command,
   return Ends{std::move(process->from), std::move(process->to)};
 }
 
-Result<AgentRun::Ends> AgentRun::start_local(tree::AgentConfig place) {
-  auto ends = io::make_socket_pair();
-  if (!ends) return ends.error();
-  auto our_out = io::duplicate(ends->first.get(), "the local agent");
-  if (!our_out) return our_out.error();
-  auto its_out = io::duplicate(ends->second.get(), "the local agent");
-  if (!its_out) return its_out.error();
-  place.program_version = kVersion;
-  auto thread = io::Thread::start("the local agent", [in = std::move(ends->second), out = std::move(*its_out),
-                                                      place = std::move(place)]() mutable {
-    tree::run_agent(std::move(in), std::move(out), place);
-  });
+Result<AgentRun::Ends> AgentRun::start_local(tree::AgentConfig config) {
+  auto channel = make_channel();
+  if (!channel) return channel.error();
+  auto lines = LinePipe::prepare("this host: ");
+  if (!lines) return lines.error();
+  config.program_version = kVersion;
+  const auto pid = fork_agent({.control_in = std::move(channel->its.in),
+                               .control_out = std::move(channel->its.out),
+                               .standard_error = (*lines)->fd(),
+                               .config = std::move(config)});
+  if (!pid) return pid.error();
+  pid_ = *pid;
+  forked_ = true;
+  (*lines)->let_go();
+  if (auto begun = (*lines)->begin(); !begun) return begun.error();
+  lines_ = std::move(*lines);
+  return std::move(channel->ours);
+}
+
+Result<AgentRun::Ends> AgentRun::start_thread(tree::AgentConfig config) {
+  auto channel = make_channel();
+  if (!channel) return channel.error();
+  config.program_version = kVersion;
+  auto thread =
+      io::Thread::start(kLocalAgent, [its = std::move(channel->its), config = std::move(config)]() mutable {
+        tree::run_agent(std::move(its.in), std::move(its.out), config);
+      });
   if (!thread) return thread.error();
   thread_ = std::move(*thread);
-  return Ends{std::move(ends->first), std::move(*our_out)};
+  return std::move(channel->ours);
+}
+
+void AgentRun::signal_fork(int signal) {
+  if (forked_ && pid_ > 0) ::kill(pid_, signal);
 }
 
 bool AgentRun::has_ended() {

@@ -28,11 +28,17 @@ class AgentRun {
   // These are what the functions of the same names of AgentSession say.
   io::Result<Ends> start_remote(const RemoteShell& shell, const Location& location,
                                 const std::string& prefix);
-  io::Result<Ends> start_beside(const std::string& prefix);
-  io::Result<Ends> start_local(tree::AgentConfig place);
+  io::Result<Ends> start_beside(const std::string& prefix, bool landlock);
+  io::Result<Ends> start_local(tree::AgentConfig config);
+  io::Result<Ends> start_thread(tree::AgentConfig config);
 
+  // True if the agent is or was a process, and another program than this one, which may fail to start.
+  bool is_program() const { return origin_.has_value(); }
   // True if the agent is or was a process.
-  bool is_process() const { return origin_.has_value(); }
+  bool is_process() const { return is_program() || forked_; }
+  // Stops a process of start_local(), or lets it go on, together with this one: SIGSTOP or SIGCONT. Others
+  // are not stopped: what they are must be told.
+  void signal_fork(int signal);
   // True if the agent has no process, or its process has ended by itself.
   bool has_ended();
   // Explains why a process has sent no hello. Its exit status and output tell why; it is waited for, at most
@@ -56,6 +62,7 @@ class AgentRun {
   std::optional<Origin> origin_;
   pid_t pid_ = -1;                   // until it has been seen to end
   std::unique_ptr<LinePipe> lines_;  // prints the process's standard error
+  bool forked_ = false;              // by start_local()
   io::Thread thread_;
 };
 

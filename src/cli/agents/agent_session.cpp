@@ -36,17 +36,25 @@ AgentSession::Started AgentSession::start_remote(const RemoteShell& shell, const
   return session;
 }
 
-AgentSession::Started AgentSession::start_beside(const std::string& prefix) {
+AgentSession::Started AgentSession::start_beside(const std::string& prefix, bool landlock) {
   std::unique_ptr<AgentSession> session(new AgentSession(kThisHost));
-  auto ends = session->run_.start_beside(prefix);
+  auto ends = session->run_.start_beside(prefix, landlock);
   if (!ends) return ends.error();
   session->connect(std::move(*ends));
   return session;
 }
 
-AgentSession::Started AgentSession::start_local(tree::AgentConfig place) {
+AgentSession::Started AgentSession::start_local(tree::AgentConfig config) {
   std::unique_ptr<AgentSession> session(new AgentSession(kThisHost));
-  auto ends = session->run_.start_local(std::move(place));
+  auto ends = session->run_.start_local(std::move(config));
+  if (!ends) return ends.error();
+  session->connect(std::move(*ends));
+  return session;
+}
+
+AgentSession::Started AgentSession::start_thread(tree::AgentConfig config) {
+  std::unique_ptr<AgentSession> session(new AgentSession(kThisHost));
+  auto ends = session->run_.start_thread(std::move(config));
   if (!ends) return ends.error();
   session->connect(std::move(*ends));
   return session;
@@ -141,7 +149,7 @@ io::Error AgentSession::explain(const io::Error& error) {
   if (gone_because_ && error.kind == ErrorKind::connection) {
     return io::plain_error(ErrorKind::connection, "send to", name_, *gone_because_);
   }
-  if (!run_.is_process() || control_->greeted()) return error;
+  if (!run_.is_program() || control_->greeted()) return error;
   const std::string noise = control_->received_noise();
   control_->close_out();
   return run_.explain(noise);

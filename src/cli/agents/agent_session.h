@@ -23,26 +23,26 @@
 
 namespace rdcp::cli {
 
-// Made by one of the four functions below, ended by end(). What the agent says goes to handlers, which
-// receive() calls. A message is a protocol error if the agent was not asked for it, or if it has no handler;
-// only the hello and signs of life (progress, beats, Suspend) need none. Not thread-safe.
+// Made by a start function or of_connection(), ended by end(). What the agent says goes to handlers. A
+// message is a protocol error if the agent was not asked for it, or if it has no handler; only the hello and
+// signs of life (progress, beats, Suspend) need none. Not thread-safe.
 class AgentSession {
  public:
   using Clock = std::chrono::steady_clock;
   using Started = io::Result<std::unique_ptr<AgentSession>>;
 
-  // Starts an agent on another host by `ssh HOST rdcp --agent` or the like. prefix is put before each line
-  // that ssh, or something on that host, writes to standard error; if empty, it is "HOST: ssh: ", or "HOST: "
-  // where --rsh is not ssh.
+  // Starts an agent on another host by `ssh HOST rdcp --agent` or the like. prefix is put before each line of
+  // its standard error; if empty, it is "HOST: ssh: ", or "HOST: " where --rsh is not ssh.
   static Started start_remote(const RemoteShell& shell, const Location& location,
                               const std::string& prefix = {});
   // Starts an agent as another process of this program on this host. prefix: as above; if empty, the agent
-  // has our standard error.
-  static Started start_beside(const std::string& prefix = {});
+  // has our standard error. landlock: see AgentConfig.
+  static Started start_beside(const std::string& prefix, bool landlock);
+  // Starts an agent as a copy of this process (fork_agent.h). To be called before other agents are started.
+  static Started start_local(tree::AgentConfig config);
   // Starts an agent as a thread of this process.
-  static Started start_local(tree::AgentConfig place);
-  // Takes over a connection to an agent that somebody else has started. gone: the cause that errors give when
-  // the connection is lost.
+  static Started start_thread(tree::AgentConfig config);
+  // Takes over a connection to an agent that somebody else has started. gone: why, when it is lost.
   static Started of_connection(io::Fd socket, const std::string& host, const std::string& gone,
                                const std::optional<net::SealKeys>& seal = {});
   ~AgentSession() { end(true); }
@@ -89,8 +89,7 @@ class AgentSession {
   int fd() const { return control_->fd(); }
   // Reads what has arrived, and calls the handlers. Error: the agent is gone, or what it says makes no sense.
   io::Result<void> receive();
-  // Reads what has arrived, and drops it.
-  void drop_arrived();
+  void drop_arrived();  // reads what has arrived, and drops it
   // Explains the error of receive(). If the agent is gone before its hello, its exit status and output tell
   // why; its process is waited for then, at most 3 s.
   io::Error explain(const io::Error& error);
@@ -103,7 +102,7 @@ class AgentSession {
   // Returns the prefix of the agent's problems. An agent that somebody else has started needs one, because
   // its "standard output" is not ours.
   std::string problem_prefix() const { return gone_because_ ? name_ + ": " : std::string(); }
-  // True if the conversation is over: receive() has failed, or a message could not be sent.
+  // True if receive() has failed, or a message could not be sent.
   bool gone() const { return gone_; }
   // True if its user has stopped it, so that it neither says nor hears anything.
   bool suspended() const { return suspended_; }
@@ -117,8 +116,9 @@ class AgentSession {
 
   // True if the agent has no process, or its process has ended by itself.
   bool has_ended() { return run_.has_ended(); }
-  // Ends the agent; its process by SIGTERM and SIGKILL if by_force or if it does not end by itself in time.
-  // Idempotent.
+  // Sends SIGSTOP or SIGCONT to an agent that is a copy of this process.
+  void signal_copy(int signal) { run_.signal_fork(signal); }
+  // Ends the agent; by SIGTERM and SIGKILL if by_force or if it does not end in time. Idempotent.
   void end(bool by_force);
 
  private:

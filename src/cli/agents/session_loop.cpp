@@ -89,8 +89,12 @@ void SessionLoop::take_signal() {
 void SessionLoop::stop_until_continued() {
   tell_all(tree::Suspend());
   user_.about_to_stop();
+  for (AgentSession* session : sessions_) session->signal_copy(SIGSTOP);
   ::kill(::getpid(), SIGSTOP);
-  for (AgentSession* session : sessions_) session->excuse_silence();
+  for (AgentSession* session : sessions_) {
+    session->signal_copy(SIGCONT);
+    session->excuse_silence();
+  }
 }
 
 void SessionLoop::receive(AgentSession& session) {

@@ -45,7 +45,7 @@ _rdpipe() {
     if [[ -z $words && $cur == -* ]]; then
         words="-n --dryrun -p --port -H --hostname -v --verbose -q --quiet -h --help -V --version
             -e --rsh -i --identity -F --ssh-config -o --ssh-option --rdcp-path
-            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -27,3 +27,4 @@ complete -c rdpipe -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'ad
 complete -c rdpipe -l cache -x -a 'auto keep bypass' -d 'use of the page cache'
 complete -c rdpipe -l congestion -x -d 'TCP congestion control for the data'
 complete -c rdpipe -l ring -x -a 'auto io_uring threads' -d 'file I/O, to find faults'
+complete -c rdpipe -l no-landlock -d 'let agents do what their user may'

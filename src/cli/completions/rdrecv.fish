@@ -14,3 +14,4 @@ complete -c rdrecv -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'ad
 complete -c rdrecv -l cache -x -a 'auto keep bypass' -d 'use of the page cache'
 complete -c rdrecv -l congestion -x -d 'TCP congestion control for the data'
 complete -c rdrecv -l ring -x -a 'auto io_uring threads' -d 'file I/O, to find faults'
+complete -c rdrecv -l no-landlock -d 'let agents do what their user may'

@@ -25,7 +25,7 @@ _rdsend() {
     esac
     if [[ -z $words && $cur == -* ]]; then
         words="-v --verbose -q --quiet --progress -h --help --version --key-file --key-fd --wait
-            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring"
+            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

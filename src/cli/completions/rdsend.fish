@@ -22,3 +22,4 @@ complete -c rdsend -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'ad
 complete -c rdsend -l cache -x -a 'auto keep bypass' -d 'use of the page cache'
 complete -c rdsend -l congestion -x -d 'TCP congestion control for the data'
 complete -c rdsend -l ring -x -a 'auto io_uring threads' -d 'file I/O, to find faults'
+complete -c rdsend -l no-landlock -d 'let agents do what their user may'

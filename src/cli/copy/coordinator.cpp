@@ -40,12 +40,21 @@ int Coordinator::run() {
   return console_.status();
 }
 
+// An agent on this host comes first: it is a copy of this process, which has no other threads yet.
 bool Coordinator::start_agents() {
+  return request_.parties.target_is_far ? start_source() && start_target() : start_target() && start_source();
+}
+
+bool Coordinator::start_target() {
   auto target = request_.parties.start_target();
   if (!target) return fail(target.error()), false;
   AgentSession& to = *sides_.add_target(std::move(*target)).session;
   to.on<tree::Changes>([this](const tree::Changes& changes) { console_.print_changes(changes); });
   loop_.add(to);
+  return true;
+}
+
+bool Coordinator::start_source() {
   auto source = request_.parties.start_source();
   if (!source) return fail(source.error()), false;
   AgentSession& from = *sides_.set_source(std::move(*source)).session;
@@ -69,10 +78,11 @@ bool Coordinator::send_jobs() {
   if (!send_jobs(EarlierRun::none)) return false;
   const auto interrupted = [](const auto& target) { return bool{target->ready->interrupted}; };
   const auto doubtful = [](const auto& target) { return bool{target->ready->doubtful}; };
-  if (request_.settings.sync.enabled || std::ranges::none_of(sides_.targets(), interrupted)) return true;
-  // Entries that an earlier run has copied are skipped as by --sync, so all agents get their jobs again with
-  // that setting.
   const bool doubts = std::ranges::any_of(sides_.targets(), doubtful);
+  if (std::ranges::none_of(sides_.targets(), interrupted)) return true;
+  if (request_.settings.sync.enabled && !doubts) return true;
+  // Entries that an earlier run has copied are skipped as by --sync, or by --checksum where size and time
+  // prove nothing, so all agents get their jobs again with that setting.
   sides_.begin_anew();
   return send_jobs(doubts ? EarlierRun::doubtful : EarlierRun::sound);
 }

@@ -37,6 +37,8 @@ class Coordinator final : public SessionUser {
   using Clock = std::chrono::steady_clock;
 
   bool start_agents();
+  bool start_source();
+  bool start_target();
   bool send_jobs();
   bool send_jobs(EarlierRun earlier);
   bool begin();

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 
@@ -37,14 +38,21 @@ bool is_stream(const Location& location) {
 // The side that ssh has reached listens; between two remote hosts it is the target.
 Parties parties_of(const Options& options) {
   const auto streams = std::make_shared<tree::LocalStreams>();
+  const bool none_remote = !is_remote(options.sources.front()) && !is_remote(options.destination);
   const auto start_at = [&](const Location& location) -> Parties::Start {
     if (is_remote(location)) {
       return [shell = options.shell, location] { return AgentSession::start_remote(shell, location); };
     }
-    return [streams, umask = options.umask] {
-      return AgentSession::start_local(
-          {.program_version = {}, .umask = umask, .streams = {.local = streams.get()}});
-    };
+    using tree::Confinement;
+    const Confinement wanted = none_remote ? Confinement::of_thread : Confinement::of_process;
+    tree::AgentConfig config{.umask = options.umask, .confinement = confinement(options.shell, wanted)};
+    // Where both sides are here they share memory, and nobody else sends them anything.
+    if (none_remote) {
+      config.streams.local = streams.get();
+      return [streams, config] { return AgentSession::start_thread(config); };
+    }
+    if (!is_stream(location)) config.standard.input = config.standard.output = -1;
+    return [config] { return AgentSession::start_local(config); };
   };
   const bool source_remote = is_remote(options.sources.front());
   Parties parties;
@@ -112,7 +120,7 @@ CopyRequest request_of(const Options& options) {
   request.copy_devices = options.copy_devices;
   request.selection = options.selection;
   request.named_paths = options.named_paths;
-  const bool leaves_marker = options.recursive && options.resume && !options.sync.enabled;
+  const bool leaves_marker = options.recursive && options.resume && !options.sync.dry_run;
   if (leaves_marker) request.run_marker = run_marker_of(options);
   return request;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/report.h"
 
@@ -42,8 +43,10 @@ bool CheckParty::start(const std::vector<Location>& places) {
 }
 
 bool CheckParty::add(const Location& place) {
-  auto session =
-      is_remote(place) ? AgentSession::start_remote(options_.shell, place) : AgentSession::start_local({});
+  auto session = is_remote(place)
+                     ? AgentSession::start_remote(options_.shell, place)
+                     : AgentSession::start_thread(
+                           {.confinement = confinement(options_.shell, tree::Confinement::of_thread)});
   if (!session) return fail(session.error()), false;
   const std::size_t which = agents_.size();
   Agent& agent = agents_.emplace_back(Agent{.session = std::move(*session)});

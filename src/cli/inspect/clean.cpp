@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/human.h"
@@ -79,7 +80,8 @@ int Cleaning::run() {
 io::Result<void> Cleaning::ask() {
   auto started = is_remote(options_.clean_directory)
                      ? AgentSession::start_remote(options_.shell, options_.clean_directory)
-                     : AgentSession::start_local({});
+                     : AgentSession::start_thread(
+                           {.confinement = confinement(options_.shell, tree::Confinement::of_thread)});
   if (!started) return started.error();
   AgentSession& agent = inquiry_.add(std::move(*started));
   agent.on<tree::Leftovers>([this](const tree::Leftovers& leftovers) {

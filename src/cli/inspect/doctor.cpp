@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/agents/confinement.h"
 #include "cli/inspect/doctor_report.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/inspect/measure_paths.h"
@@ -66,7 +67,8 @@ io::Result<void> OtherHost::ask() {
 
 // Measures the paths to the host, from an agent in this process.
 io::Result<void> OtherHost::measure(AgentSession& there) {
-  auto started = AgentSession::start_local({});
+  auto started =
+      AgentSession::start_thread({.confinement = confinement(options_.shell, tree::Confinement::of_thread)});
   if (!started) return started.error();
   AgentSession& here = inquiry_.add(std::move(*started));
   auto greeted = inquiry_.wait_until([&] { return here.hello().has_value(); });

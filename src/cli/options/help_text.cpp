@@ -98,11 +98,11 @@ How to move the data
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
+      --no-landlock      let agents do what their user may
 
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
-Exit status: 0 everything copied; 1 some files not copied; 2 usage; 3 host or
-rdcp there not reached; 4 data connection failed; 5 digest mismatch; 130, 143
-signals. --check: 0 equal, 1 different. --doctor: 0 no problem, 1 a problem.
+Exit status: 0 all copied; 1 some files not; 2 usage; 3 no rdcp reached there;
+4 connection; 5 digest; 130, 143 signals. --check, --doctor: 1 if they find any.
 )";
 
 }  // namespace rdcp::cli

@@ -1,4 +1,4 @@
-// How rdcp is started on another host.
+// How agents are started, most of all on another host.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,10 @@ struct RemoteShell {
   std::string ssh_config;  // empty: ssh decides
   std::vector<std::string> ssh_options;
   std::string rdcp_path = "rdcp";
+  bool landlock = true;  // false with --no-landlock: agents, on this host too, may do what their user may
 };
+
+inline constexpr const char* kNoLandlock = "--no-landlock";
 
 // True if --rsh's program is called ssh (its basename), and so takes ssh's options.
 bool runs_ssh(const RemoteShell& shell);

@@ -150,6 +150,7 @@ void add_compress_option(CommandLine& line, Options& options) {
 void add_path_options(CommandLine& line, Options& options) {
   using io::CacheMode;
   using io::RingChoice;
+  line.flag(kNoLandlock, [&] { options.shell.landlock = false; });
   line.value("--transport",
              [&](const string& word) { return assign(options.transport, parse_transport(word)); });
   line.value("--via", keep(options.via));

@@ -42,7 +42,7 @@ void add_volume_options(CommandLine& line, Options& options);
 void add_encrypt_option(CommandLine& line, Options& options);
 // Adds --compress, which the source alone decides.
 void add_compress_option(CommandLine& line, Options& options);
-// Adds what each end may set for itself: --transport, --via, --congestion, --cache, --ring.
+// Adds what each end may set for itself: --transport, --via, --congestion, --cache, --ring, --no-landlock.
 void add_path_options(CommandLine& line, Options& options);
 
 }  // namespace rdcp::cli

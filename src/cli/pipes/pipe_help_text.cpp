@@ -33,6 +33,7 @@ How to move the data
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
+      --no-landlock      let agents do what their user may
 
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
 Exit status: 0 all received; 1 reading or writing failed; 2 usage; 3 rdrecv not
@@ -65,6 +66,7 @@ How to move the data
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
+      --no-landlock      let agents do what their user may
 
 Exit status: 0 all received; 1 reading or writing failed; 2 usage; 3 cannot
 listen on PORT; 4 the stream was cut short; 5 digest mismatch; 130, 143
@@ -109,6 +111,7 @@ How to move the data
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
+      --no-landlock      let agents do what their user may
 
 Exit status: that of the first command that failed, 127 if it was not found; 3 a
 host was not reached; 4 a data connection failed; 130, 143 signals.

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "cli/agents/confinement.h"
+
 namespace rdcp::cli {
 
 using io::Result;
@@ -10,17 +12,18 @@ using tree::Connect;
 
 namespace {
 
-// Returns a function that starts the agent at rdpipe's own standard input or output.
-Parties::Start start_own_agent(bool input) {
-  return [input] {
-    tree::AgentConfig place;
+// Returns a function that starts the agent at rdpipe's own standard input or output. It is a thread, because
+// other streams' threads run by then.
+Parties::Start start_own_agent(bool input, const RemoteShell& shell) {
+  return [input, confined = confinement(shell, tree::Confinement::of_thread)] {
+    tree::AgentConfig place{.confinement = confined};
     if (input) {
       place.standard.input_by_extents = true;
     } else {
       place.only.emplace();
       place.only->streams_as_told = true;
     }
-    return AgentSession::start_local(std::move(place));
+    return AgentSession::start_thread(std::move(place));
   };
 }
 
@@ -60,8 +63,8 @@ Result<CopyRequest> pipe_request(const Options& options, const PipeNeighbours& n
   parties.source_connects = target_listens ? Connect::connect : Connect::listen;
   parties.target_is_far = target_is_far || !source_is_far;
   if (!target_is_far && source_is_far) parties.reached = own_address;
-  parties.start_source = start_own_agent(true);
-  parties.start_target = start_own_agent(false);
+  parties.start_source = start_own_agent(true, options.shell);
+  parties.start_target = start_own_agent(false, options.shell);
   if (neighbours.from != nullptr) {
     auto start = start_far_agent(neighbours.from->output(), neighbours.from_name());
     if (!start) return start.error();

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "cli/agents/confinement.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
@@ -20,6 +21,7 @@
 #include "net/sockets/congestion.h"
 #include "net/sockets/sockets.h"
 #include "tree/agent/agent.h"
+#include "tree/sandbox/sandbox.h"
 
 namespace rdcp::cli {
 namespace {
@@ -94,6 +96,21 @@ tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {
   return only;
 }
 
+// Gives up all but writing to where FILE lands, and all TCP but a socket that listens. What Agent would do
+// comes too late: a stranger's handshake is read before it.
+Result<void> confine(tree::Sandbox& sandbox, const PipeOptions& options) {
+  tree::SandboxTerms terms;
+  terms.listens = options.port;
+  tree::HeldPlace place;
+  if (!options.file.empty()) {
+    auto held = tree::place_of_stream(options.file);
+    if (!held) return held.error();
+    place = std::move(*held);
+    terms.writes.push_back({place.fd.get(), place.name});
+  }
+  return sandbox.enter(terms);
+}
+
 int ended_by_signal(int signal) {
   say(std::string("ended by SIG") + ::sigabbrev_np(signal) + "; the stream was cut short");
   return kExitSignalBase + signal;
@@ -116,7 +133,7 @@ int judge(const tree::AgentEnd& end) {
   return kExitConnection;
 }
 
-void print_summary(const tree::AgentEnd& end) {
+void print_summary(const tree::AgentEnd& end, const tree::Sandbox& sandbox) {
   Summary summary;
   summary.program = "rdrecv";
   summary.files = 1;
@@ -126,6 +143,7 @@ void print_summary(const tree::AgentEnd& end) {
   summary.ways = end.done->streams;
   summary.ring = end.done->ring;
   summary.notes = end.done->notes;
+  summary.notes.emplace_back(sandbox.description("this process"));
   for (const std::string& lost : end.done->lost_streams) summary.warnings.push_back(lost);
   write_to_stderr(warning_lines(summary) + summary_lines(summary));
 }
@@ -145,6 +163,8 @@ int run_receive(PipeOptions options) {
   if (!keys) return receive_failed(keys.error());
   net::HandshakeTerms terms(keys->control, options.copy.encrypt);
   terms.salt = *salt;
+  tree::Sandbox sandbox(options.copy.shell.landlock);
+  if (auto confined = confine(sandbox, options); !confined) return receive_failed(confined.error());
   auto listener = listen(options);
   if (!listener) return receive_failed(listener.error());
   // Until a sender is there a signal just ends the process.
@@ -152,7 +172,7 @@ int run_receive(PipeOptions options) {
   if (!socket) return receive_failed(socket.error());
 
   std::atomic<int> worst{kExitOk};
-  tree::AgentConfig place;
+  tree::AgentConfig place{.confinement = confinement(options.copy.shell, tree::Confinement::by_caller)};
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.streams.key = keys->data;
@@ -169,7 +189,7 @@ int run_receive(PipeOptions options) {
   const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(*out), place);
   int status = end.signal ? ended_by_signal(*end.signal) : worst.load();
   if (status == kExitOk) status = judge(end);
-  if (options.copy.verbose && end.done) print_summary(end);
+  if (options.copy.verbose && end.done) print_summary(end, sandbox);
   // Closing may report what writing could not yet, such as the full disk of a network filesystem.
   if (::close(STDOUT_FILENO) != 0 && options.file.empty() && status == kExitOk) {
     status = receive_failed(io::errno_error("write", "standard output"));

@@ -18,8 +18,9 @@ tree::Relay::Send to(AgentSession& session) {
 Result<std::unique_ptr<SegmentLink>> SegmentLink::start(const RemoteShell& shell, const PipeSegment& segment,
                                                         bool with_host) {
   const std::string prefix = segment.host_name() + ": ";
-  auto session = segment.host ? AgentSession::start_remote(shell, *segment.host, prefix)
-                              : AgentSession::start_beside(with_host ? prefix : std::string());
+  auto session = segment.host
+                     ? AgentSession::start_remote(shell, *segment.host, prefix)
+                     : AgentSession::start_beside(with_host ? prefix : std::string(), shell.landlock);
   if (!session) return session.error();
   return std::unique_ptr<SegmentLink>(new SegmentLink(segment, std::move(*session)));
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/agents/confinement.h"
 #include "cli/copy/coordinator.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
@@ -127,9 +128,10 @@ int run_send(PipeOptions options) {
   parties.have_key = true;
   parties.reached = net::peer_address(socket->get());
   parties.start_source = [&] {
-    tree::AgentConfig place;
+    tree::AgentConfig place{.confinement = confinement(options.copy.shell, tree::Confinement::of_process)};
     place.streams.key = keys.data();
     place.standard.input = input->get();
+    place.standard.output = -1;
     place.standard.input_by_extents = true;
     if (!options.file.empty()) place.standard.input_name = options.file;
     return AgentSession::start_local(std::move(place));

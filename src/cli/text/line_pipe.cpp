@@ -23,6 +23,13 @@ constexpr unsigned kReadsMax = 512;
 }  // namespace
 
 io::Result<std::unique_ptr<LinePipe>> LinePipe::start(const std::string& prefix) {
+  auto lines = prepare(prefix);
+  if (!lines) return lines;
+  if (auto begun = (*lines)->begin(); !begun) return begun.error();
+  return lines;
+}
+
+io::Result<std::unique_ptr<LinePipe>> LinePipe::prepare(const std::string& prefix) {
   std::unique_ptr<LinePipe> lines(new LinePipe(prefix));
   auto ends = io::make_pipe();
   if (!ends) return ends.error();
@@ -32,10 +39,14 @@ io::Result<std::unique_ptr<LinePipe>> LinePipe::start(const std::string& prefix)
   lines->to_ = std::move(ends->second);
   lines->over_ = std::move(*over);
   if (::fcntl(lines->from_.get(), F_SETFL, O_NONBLOCK) != 0) return io::errno_error("set up", "a pipe");
-  auto thread = io::Thread::start("a thread for a program's messages", [at = lines.get()] { at->run(); });
-  if (!thread) return thread.error();
-  lines->thread_ = std::move(*thread);
   return lines;
+}
+
+io::Result<void> LinePipe::begin() {
+  auto thread = io::Thread::start("a thread for a program's messages", [this] { run(); });
+  if (!thread) return thread.error();
+  thread_ = std::move(*thread);
+  return {};
 }
 
 void LinePipe::finish(bool hurried) {

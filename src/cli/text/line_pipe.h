@@ -19,6 +19,10 @@ namespace rdcp::cli {
 class LinePipe {
  public:
   static io::Result<std::unique_ptr<LinePipe>> start(const std::string& prefix);
+  // The two steps of start(), between which a process may be forked: prepare() makes the pipe, begin() starts
+  // the thread.
+  static io::Result<std::unique_ptr<LinePipe>> prepare(const std::string& prefix);
+  io::Result<void> begin();
   ~LinePipe() { finish(true); }
 
   // The write end of the pipe, for the program's standard error.

@@ -119,7 +119,8 @@ io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t
 }
 
 io::Result<void> send_whole(int socket, std::span<const std::byte> message) {
-  const ssize_t sent = ::send(socket, message.data(), message.size(), MSG_NOSIGNAL);
+  const ssize_t sent =
+      io::retry_eintr([&] { return ::send(socket, message.data(), message.size(), MSG_NOSIGNAL); });
   const int code = sent < 0 ? errno : ENOBUFS;
   if (sent == static_cast<ssize_t>(message.size())) return {};
   return io::errno_error("handshake with", peer_address(socket).text(), code, io::ErrorKind::connection);

@@ -13,7 +13,6 @@
 #include "io/retry.h"
 #include "tree/agent/agent_loop.h"
 #include "tree/doctor/examine.h"
-#include "tree/resume/clean.h"
 #include "tree/resume/mount_stamp.h"
 
 namespace rdcp::tree {
@@ -140,7 +139,7 @@ bool Agent::with(const RawMessage& raw, Do what) {
 bool Agent::handle(const RawMessage& raw) {
   const bool stranger = config_.only.has_value();
   if (!may_order(raw.type, state(), stranger)) return refuse(refusal_of(raw.type, state(), stranger));
-  if (is_check(raw.type)) return checks_.handle(raw);
+  if (is_check(raw.type)) return confine({}) && checks_.handle(raw);
   switch (raw.type) {
     case MessageType::ping:
       return tell(Pong()), true;
@@ -166,12 +165,9 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::segment_job:
       return with<SegmentJob>(raw, [this](const SegmentJob& job) { return run_segment(job); });
     case MessageType::examine:
-      return tell(Findings{.findings = examine(host_facts())}), true;
+      return confine({.any_tcp = true}) && (tell(Findings{.findings = examine(host_facts())}), true);
     case MessageType::clean_job:
-      return with<CleanJob>(raw, [this](const CleanJob& job) {
-        clean(job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
-        return true;
-      });
+      return with<CleanJob>(raw, [this](const CleanJob& job) { return start_clean(job), true; });
     case MessageType::abort:
       reporter_.silence();
       end_.aborted = true;

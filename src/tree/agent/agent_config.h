@@ -32,11 +32,20 @@ struct ReceiveOnlyPolicy {
   bool streams_as_told = false;  // the coordinator decides encryption, `via` and which side listens
 };
 
+// Who has the kernel hold an agent to its job (tree/sandbox).
+enum class Confinement : std::uint8_t {
+  of_process,  // the agent; it has a process of its own
+  of_thread,   // the agent, for its threads alone: others run in this process. Not where it may use RDMA
+  by_caller,   // whoever has started it, for the whole process
+  none,        // nobody (--no-landlock)
+};
+
 struct AgentConfig {
-  std::string program_version;
+  std::string program_version = {};
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
   std::uint32_t umask =
       022;  // the user's, for commands of a pipeline and for files that have no mode of their own
+  Confinement confinement = Confinement::of_process;
   StandardStreams standard = {};
   StreamPlace streams = {};
   std::optional<net::SealKeys> seal = {};  // keys of the control channel

@@ -1,12 +1,51 @@
 // The jobs of an agent: source, target or one end of a measurement.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "net/sockets/congestion.h"
 #include "tree/agent/agent_loop.h"
 #include "tree/agent/receive_only_policy.h"
+#include "tree/fs/local_path.h"
+#include "tree/resume/clean.h"
 
 namespace rdcp::tree {
+
+// Enters the sandbox. Threads that are there already would stay outside, and RDMA devices that are open could
+// not be used any more, so this comes before a job starts or opens any. wish: the streams that the job is to
+// have. Returns false after it has reported an error, which ends the run.
+bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
+  if (config_.confinement == Confinement::by_caller) return true;
+  const bool over_network = wish != nullptr && wish->connect != Connect::in_process;
+  if (over_network && wish->connect == Connect::listen) terms.listens = wish->port;
+  if (over_network && wish->connect == Connect::connect) terms.connects = true;
+  const bool shares_rdma = config_.confinement == Confinement::of_thread && over_network &&
+                           wish->transport != Transport::tcp && has_rdma_devices();
+  if (shares_rdma) sandbox_.stay_out("it shares RDMA devices with other threads");
+  const auto entered = sandbox_.enter(terms);
+  if (!entered) reporter_.fatal(entered.error());
+  return entered.ok();
+}
+
+// Lets it write beneath what Target::begin() will take for its root: DST where that is a directory, else its
+// parent.
+bool Agent::confine_target(const TargetJob& job, PathKind kind) {
+  SandboxTerms terms;
+  terms.links_directories = job.tree;
+  const bool in_place = kind == PathKind::byte_stream || kind == PathKind::special;
+  const std::string root = kind == PathKind::directory ? job.path : split_local_path(job.path).directory;
+  const io::Fd directory(in_place ? -1 : ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (directory) terms.writes.push_back({directory.get(), root});  // else begin() tells why
+  return confine(terms, &job.streams);
+}
+
+// A side that connects may connect to the other side's port. Where RDMA may be used this is left out.
+bool Agent::confine_connections(const Begin& begin) {
+  if (!setup_->connects() || begin.port == 0 || !begin.rails.empty()) return true;
+  const auto kept = sandbox_.keep_connections_to({begin.port});
+  if (!kept) reporter_.fatal(kept.error());
+  return kept.ok();
+}
 
 // Finds out how this host can be reached, and listens if this side is to. Returns false after it has reported
 // an error.
@@ -52,7 +91,7 @@ void Agent::start_source(const SourceJob& job) {
   }
   SourceReady ready;
   ready.sources = source_->open();
-  if (!set_up(job.streams, ready.reach)) return;
+  if (!confine({}, &job.streams) || !set_up(job.streams, ready.reach)) return;
   if (auto walks = source_->start_walk(); !walks) {
     reporter_.fatal(walks.error());
     return;
@@ -70,7 +109,7 @@ void Agent::start_target(const TargetJob& asked) {
   target_->use_umask(config_.umask);
   if (config_.only) target_->take_only_one_file(config_.only->mode);
   TargetReady ready = target_->open();
-  if (set_up(job.streams, ready.reach)) tell(ready);
+  if (confine_target(job, ready.kind) && set_up(job.streams, ready.reach)) tell(ready);
 }
 
 // Starts a measurement. It may follow another one, over another transport, which is ended first.
@@ -83,13 +122,30 @@ void Agent::start_measure(const MeasureJob& job) {
     copy_over_.drain();
     reporter_.begin_anew();
   }
+  if (!confine({.any_tcp = true}, &job.streams)) return;
   measure_ = std::make_unique<Measure>(job, reporter_);
   setup_ = std::make_unique<StreamSetup>(config_.streams);
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
 
+// Looks beside the directory, too, where runs that were to make it have left their markers.
+void Agent::start_clean(const CleanJob& job) {
+  SandboxTerms terms;
+  const std::string beside = split_real_path(job.path).directory;
+  const io::Fd directory(::open(beside.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (job.remove && directory) terms.writes.push_back({directory.get(), beside});
+  if (!confine(terms)) return;
+  clean(job, reporter_, [this](const Leftovers& found) { return tell(found), !stopping_; });
+}
+
 void Agent::start_copy(const Begin& begin) {
+  if (target_) {
+    const auto begun = target_->begin(begin);
+    if (!begun) reporter_.fatal(begun.error());
+    if (!begun) return;
+  }
+  if (!measure_ && !confine_connections(begin)) return;
   copying_ = true;
   begun_ = SteadyClock::now();
   auto thread = io::Thread::start("the thread that copies", [this, begin] {
@@ -111,13 +167,6 @@ void Agent::copy(const Begin& begin) {
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (source_) source_->set_new_mode(begin.new_mode);
-  if (target_) {
-    const auto begun = target_->begin(begin);
-    if (!begun) {
-      reporter_.fatal(begun.error());
-      return;
-    }
-  }
   const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
   const auto streams = setup_->make(begin, is_source, settings_.congestion);
   if (!streams) {
@@ -141,6 +190,8 @@ void Agent::tell_result() {
   Done done = source_ ? source_->result() : target_->result();
   const std::vector<io::Words> notes = setup_->notes();
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());
+  if (config_.confinement != Confinement::by_caller)
+    done.notes.emplace_back(sandbox_.description(source_ ? "the source" : "the target"));
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);

@@ -13,9 +13,11 @@
 #include "tree/check/checker.h"
 #include "tree/doctor/measure.h"
 #include "tree/guards/orders.h"
+#include "tree/messages/clean_job.h"
 #include "tree/messages/job.h"
 #include "tree/protocol/control.h"
 #include "tree/protocol/reporter.h"
+#include "tree/sandbox/sandbox.h"
 #include "tree/select/named_paths.h"
 #include "tree/source/source.h"
 #include "tree/streams/stream_setup.h"
@@ -34,6 +36,7 @@ class Agent {
           tell(problem);
           if (config_.tell) config_.tell(problem);
         }),
+        sandbox_(config_.confinement != Confinement::none),
         setup_(std::make_unique<StreamSetup>(config_.streams)) {}
 
   AgentEnd run();
@@ -62,6 +65,10 @@ class Agent {
   void start_source(const SourceJob& job);
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
+  void start_clean(const CleanJob& job);
+  bool confine(SandboxTerms terms, const StreamWish* wish = nullptr);
+  bool confine_target(const TargetJob& job, PathKind kind);
+  bool confine_connections(const Begin& begin);
   bool set_up(const StreamWish& wish, Reach& reach);
   void start_copy(const Begin& begin);
   void copy(const Begin& begin);
@@ -74,6 +81,7 @@ class Agent {
   const AgentConfig config_;
   ControlChannel control_;
   Reporter reporter_;
+  Sandbox sandbox_;
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;

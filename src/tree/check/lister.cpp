@@ -220,9 +220,8 @@ void Lister::fill_attributes(int directory, const std::string& name, const std::
                              ListedEntry& entry) {
   const io::Fd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   Entry found;
-  const auto read =
-      fd ? read_xattrs(fd.get(), true, policy_, names_, found) : io::errno_error("open", top_.subject(path));
-  if (!read) reporter_.problem(read.error());
+  const auto read = fd ? read_xattrs(fd.get(), true, policy_, names_, found) : io::errno_error("open", "");
+  if (!read) reporter_.problem(io::about(top_.subject(path), read.error()));
   entry.attributes = digest_of_attributes(found).bytes;
 }
 

@@ -103,12 +103,32 @@ void examine_nearness(const HostFacts& facts, std::vector<Finding>& findings) {
   if (facts.numa_nodes > 1) compare_nodes(facts, findings);
 }
 
+// Judges by the versions that tree/sandbox/landlock.h lists.
+void examine_sandbox(const HostFacts& facts, std::vector<Finding>& findings) {
+  constexpr int kLinksFrom = 2;
+  constexpr int kTcpFrom = 4;
+  const int abi = facts.landlock.abi;
+  Finding sandbox{Level::ok, "sandbox", fmt::format("Landlock ABI {}", abi), ""};
+  if (abi == 0) {
+    sandbox = {Level::warning, "sandbox", "none, so an agent may do what its user may",
+               facts.landlock.none_because};
+  } else if (abi < kLinksFrom) {
+    sandbox.level = Level::warning;
+    sandbox.text += ", which refuses hard links between directories, so who receives a tree has no sandbox";
+    sandbox.advice = "use Linux 5.19 or later";
+  } else if (abi < kTcpFrom) {
+    sandbox.text += ", which does not limit connections (Linux 6.7 does)";
+  }
+  findings.push_back(std::move(sandbox));
+}
+
 std::vector<Finding> examine(const HostFacts& facts) {
   std::vector<Finding> findings;
   examine_rdma(facts, findings);
   examine_memory(facts, findings);
   examine_io(facts, findings);
   examine_nearness(facts, findings);
+  examine_sandbox(facts, findings);
   return findings;
 }
 

@@ -181,6 +181,7 @@ HostFacts host_facts() {
   facts.huge_pages = huge_pages();
   facts.numa_nodes = numa_nodes();
   facts.disk = disk_of(".");
+  facts.landlock = landlock_support();
   return facts;
 }
 

@@ -1,4 +1,4 @@
-// The facts about this host on which rdcp's speed depends; examine.h judges them.
+// The facts about this host on which rdcp's speed and safety depend; examine.h judges them.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "net/rdma/rdma_facts.h"
+#include "tree/sandbox/landlock.h"
 
 namespace rdcp::tree {
 
@@ -27,6 +28,7 @@ struct HostFacts {
   std::string huge_pages;                  // transparent ones: "always", "madvise", "never"; empty if none
   int numa_nodes = 1;
   DiskFacts disk;  // of the current directory
+  LandlockSupport landlock;
 };
 
 // Asks the kernel, which takes milliseconds, on one thread. It never fails: what cannot be found out keeps

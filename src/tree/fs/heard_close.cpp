@@ -23,6 +23,11 @@ bool close_is_silent(int fd) {
   return std::ranges::find(kSilent, static_cast<std::uint32_t>(status.f_type)) != kSilent.end();
 }
 
+bool syncfs_reaches_disk(int fd) {
+  struct statfs status {};
+  return ::fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC;
+}
+
 io::Result<void> hear_close(int fd, std::string_view subject) {
   if (close_is_silent(fd)) return {};
   io::Fd other(::fcntl(fd, F_DUPFD_CLOEXEC, 0));

@@ -1,4 +1,5 @@
-// Gets the errors that close(2) reports for a file before they are too late.
+// Gets the errors that close(2) reports for a file before they are too late, and knows what syncfs(2) is
+// worth.
 #pragma once
 
 #include <string_view>
@@ -16,5 +17,10 @@ bool close_is_silent(int fd);
 // flushes a file whenever any of its descriptors is closed (filp_close() calls the filesystem's `flush`), so
 // this closes a duplicate. Where close is silent it costs one fstatfs(2).
 io::Result<void> hear_close(int fd, std::string_view subject);
+
+// False if syncfs(2) may return success and leave names and metadata in the memory of another program. FUSE
+// has a request for it, but the kernel sends it only to virtiofs and, since Linux 6.18, to fuseblk, and which
+// of these a filesystem is cannot be told by its descriptor. fsync(2) of a file or directory is always sent.
+bool syncfs_reaches_disk(int fd);
 
 }  // namespace rdcp::tree

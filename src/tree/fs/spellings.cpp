@@ -15,16 +15,40 @@
 #include <cwctype>
 #include <span>
 
+#include "io/fd.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 #include "tree/meta/entry.h"
+#include "tree/meta/kept_times.h"
 
 namespace rdcp::tree {
 namespace {
 
 constexpr decltype(statfs::f_type) kExfatMagic = 0x2011BAB0;
 
+bool is_found_in_upper_case(int root, const std::string& name) {
+  struct stat status {};
+  return ::fstatat(root, fold_case(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// Tries it with a file that is there only for that.
+bool new_name_is_found_in_upper_case(int root) {
+  return with_times_kept(root, [&] {
+    io::Fd file;
+    const std::string name = take_temporary_name("case", [&](const char* free) {
+      file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      return file.get();
+    });
+    if (name.empty()) return false;
+    const bool found = is_found_in_upper_case(root, name);
+    (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
+    return found;
+  });
+}
+
 // True for filesystems that never tell upper from lower case, and for directories that were set not to
 // (chattr(1), +F). On all others it is tried whether a name that surely exists is also found in upper case.
-bool takes_cases_for_one(int root, const std::string& own_name) {
+bool takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
   struct statfs filesystem {};
   if (::fstatfs(root, &filesystem) == 0 &&
       (filesystem.f_type == MSDOS_SUPER_MAGIC || filesystem.f_type == kExfatMagic)) {
@@ -32,8 +56,8 @@ bool takes_cases_for_one(int root, const std::string& own_name) {
   }
   int flags = 0;
   if (::ioctl(root, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL) != 0) return true;
-  struct stat status {};
-  return !own_name.empty() && ::fstatat(root, fold_case(own_name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (own_name.empty()) return may_make && new_name_is_found_in_upper_case(root);
+  return is_found_in_upper_case(root, own_name);
 }
 
 locale_t utf8() {
@@ -69,8 +93,8 @@ std::string fold_case(std::string_view name) {
   return folded;
 }
 
-void Spellings::begin(int root, const std::string& own_name) {
-  watches_ = takes_cases_for_one(root, own_name);
+void Spellings::begin(int root, const std::string& own_name, bool may_make) {
+  watches_ = takes_cases_for_one(root, own_name, may_make);
 }
 
 std::size_t Spellings::Hash::operator()(const io::Digest& digest) const {

@@ -320,11 +320,7 @@ Result<void> Comparer::compare_attributes(const Question& question, const Found&
   if (!fd) return io::errno_error("open", subject);
   const MetadataPolicy by_number{.owner = policy_.owner, .xattrs = true, .numeric_ids = true};
   auto read = read_xattrs(fd.get(), true, by_number, names_, own);
-  if (!read) {
-    io::Error error = std::move(read).error();
-    error.subject = subject;
-    return error;
-  }
+  if (!read) return io::about(subject, std::move(read).error());
   std::vector<AclLine> access = entry.access_acl;
   std::vector<AclLine> initial = entry.default_acl;
   if (!policy_.numeric_ids) {

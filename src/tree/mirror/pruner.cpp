@@ -122,7 +122,10 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
   }
   // It was right before, or is none of ours.
   const timespec times[2] = {{0, UTIME_OMIT}, before.st_mtim};
-  if (!sync_.dry_run) (void)::futimens(directory, times);
+  if (sync_.dry_run) return;
+  (void)::futimens(directory, times);
+  if (last_.empty()) return;
+  if (const auto flushed = flush(directory, subject); !flushed) reporter_.problem(flushed.error());
 }
 
 void Pruner::remove(int directory, const std::string& name, const std::string& path,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/result.h"
@@ -28,6 +29,10 @@ class Pruner {
   void remove_others(const ListedNames& names, std::vector<Change>& changes);
 
   std::function<bool()> going = [] { return true; };
+  // Is called with each directory, and its name for messages, from which something may have been removed.
+  std::function<io::Result<void>(int directory, std::string_view subject)> flush = [](int, std::string_view) {
+    return io::Result<void>();
+  };
 
  private:
   bool may_delete();

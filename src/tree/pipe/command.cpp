@@ -74,29 +74,33 @@ io::Result<std::unique_ptr<Command>> Command::start(const std::string& text, int
   if (command->pid_ < 0) return io::errno_error("start", text);
   ::setpgid(command->pid_, command->pid_);  // the child does the same; either may come first
   auto guard = CommandGuard::start(command->pid_, feed);
-  // WNOWAIT does not reap the child, and until it is reaped the number of its process group is surely ours.
-  auto waiter = io::Thread::start("a thread that waits for a command", [raw = command.get()] {
-    siginfo_t info{};
-    (void)io::retry_eintr(
-        [&] { return ::waitid(P_PID, static_cast<id_t>(raw->pid_), &info, WEXITED | WNOWAIT); });
-    raw->status_ = status_of(info);
-    raw->ended_.signal();
-  });
-  if (!waiter) {
-    command->kill_unwatched();
-    return waiter.error();
-  }
-  command->waiter_ = std::move(*waiter);
   if (!guard) return guard.error();
   command->guard_.emplace(std::move(*guard));
   return command;
 }
 
+// WNOWAIT does not reap the child, and until it is reaped the number of its process group is surely ours.
+io::Result<void> Command::watch() {
+  auto waiter = io::Thread::start("a thread that waits for a command", [this] {
+    siginfo_t info{};
+    (void)io::retry_eintr([&] { return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT); });
+    status_ = status_of(info);
+    ended_.signal();
+  });
+  if (!waiter) return waiter.error();
+  waiter_ = std::move(*waiter);
+  return {};
+}
+
 Command::~Command() {
   if (pid_ <= 0) return;
-  if (ours_ || !status()) end();
-  if (waiter_.joinable()) waiter_.join();
-  reap();
+  if (waiter_.joinable()) {
+    if (ours_ || !status()) end();
+    waiter_.join();
+    reap();
+  } else {
+    kill_unwatched();
+  }
 }
 
 std::optional<int> Command::status() const {

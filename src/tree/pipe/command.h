@@ -26,6 +26,9 @@ class Command {
   // its input.
   static io::Result<std::unique_ptr<Command>> start(const std::string& text, int input, int output,
                                                     mode_t umask, int feed = -1);
+  // Starts the thread that waits for the command's end, so that ended_fd() and status() tell of it. To be
+  // called once. A command that is not watched is killed when this is destroyed.
+  io::Result<void> watch();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();

@@ -18,6 +18,7 @@
 #include "tree/pipe/file_word.h"
 #include "tree/pipe/relay.h"
 #include "tree/protocol/control.h"
+#include "tree/sandbox/sandbox.h"
 
 namespace rdcp::tree {
 
@@ -102,6 +103,7 @@ class Segment {
       : job_(job),
         control_(control),
         config_(config),
+        sandbox_(config.confinement != Confinement::none),
         input_(control, RelayChannel::input),
         output_(control, RelayChannel::output) {}
   bool run();
@@ -131,6 +133,7 @@ class Segment {
   // the pipe open.
   io::Fd held_output_;
   io::Fd file_;
+  Sandbox sandbox_;
   Side input_;
   Side output_;
   bool told_ = false;
@@ -174,6 +177,9 @@ Result<void> Segment::start_command() {
                      job_.has_output ? out.write.get() : nothing.get(), config_.umask, in.write.get());
   if (!command) return command.error();
   command_ = std::move(*command);
+  // The command may do what its user may. Both agents, and this process, cannot from here on.
+  if (auto confined = sandbox_.enter({.signals_others = true, .any_tcp = true}); !confined) return confined;
+  if (auto watched = command_->watch(); !watched) return watched;
   to_command_ = std::move(in.write);
   from_command_ = std::move(out.read);
   held_output_ = std::move(out.write);
@@ -199,6 +205,10 @@ Result<void> Segment::start_file() {
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
     only.path = real != nullptr ? real.get() : path;
     only.mode = mode;
+    const auto place = place_of_stream(only.path);
+    if (!place) return place.error();
+    const SandboxTerms terms{.writes = {{place->fd.get(), place->name}}, .any_tcp = true};
+    if (auto confined = sandbox_.enter(terms); !confined) return confined;
     return start_input(std::move(only), STDOUT_FILENO);
   }
   const int flags = job_.kind == SegmentKind::read_file    ? O_RDONLY
@@ -208,6 +218,7 @@ Result<void> Segment::start_file() {
   struct stat status {};
   if (!file_ || ::fstat(file_.get(), &status) != 0) return io::errno_error("open", path);
   if (S_ISDIR(status.st_mode)) return io::errno_error("read", path, EISDIR);
+  if (auto confined = sandbox_.enter({.any_tcp = true}); !confined) return confined;
   if (job_.kind == SegmentKind::read_file) {
     if (job_.has_output) return start_output(file_.get(), true, path);
   } else if (job_.has_input) {
@@ -220,8 +231,7 @@ Result<void> Segment::start_file() {
 }
 
 Result<void> Segment::start_input(ReceiveOnlyPolicy only, int output) {
-  AgentConfig config;
-  config.program_version = config_.program_version;
+  AgentConfig config{.program_version = config_.program_version, .confinement = Confinement::by_caller};
   only.streams_as_told = true;
   config.only = std::move(only);
   config.standard.output = output;
@@ -230,8 +240,7 @@ Result<void> Segment::start_input(ReceiveOnlyPolicy only, int output) {
 }
 
 Result<void> Segment::start_output(int input, bool by_extents, const std::string& name) {
-  AgentConfig config;
-  config.program_version = config_.program_version;
+  AgentConfig config{.program_version = config_.program_version, .confinement = Confinement::by_caller};
   config.standard.input = input;
   config.standard.input_by_extents = by_extents;
   config.standard.input_name = name;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,7 +92,7 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
   header.put(type);
   header.put(static_cast<std::uint32_t>(body.size()));
   std::lock_guard lock(send_mutex_);
-  if (timed_out_) return *timed_out_;
+  if (broken_) return *broken_;
   if (!out_) return io::plain_error(ErrorKind::connection, "write to", peer_, "closed");
   std::string bytes;
   if (!greeting_sent_) bytes = kGreeting;
@@ -102,9 +103,14 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
   if (!wire) return wire.error();
   const int code = io::write_all(out_.get(), wire->view(), {.limit = send_limit_});
   if (code == 0) return {};
-  const Error error = io::errno_error("write to", peer_, code, ErrorKind::connection);
-  if (code == ETIMEDOUT) timed_out_ = error;
-  return error;
+  broken_ = io::errno_error("write to", peer_, code, ErrorKind::connection);
+  if (code != ETIMEDOUT) {
+    // Our beats would go on, and the peer would wait for this message for ever. If this is a socket, its
+    // other descriptor keeps it open.
+    (void)::shutdown(out_.get(), SHUT_WR);
+    out_.reset();
+  }
+  return *broken_;
 }
 
 void ControlChannel::limit_sends(std::chrono::milliseconds limit) {

@@ -40,15 +40,17 @@ class ControlChannel {
   // peer names the other side in errors.
   ControlChannel(io::Fd in, io::Fd out, std::string peer, const std::optional<net::SealKeys>& seal = {});
 
+  // After a failure each later send() fails, too, because a part of the message may have been written; the
+  // peer sees the end of the channel (except after ETIMEDOUT, see limit_sends()).
   template <class Message>
   io::Result<void> send(Message message) {
     return send_raw(Message::kType, encode_fields(message));
   }
 
   // Limits how long the peer may accept nothing while a message is written to it: send() then fails, with
-  // ETIMEDOUT, and so does each later one, because a part of a message may have been written. Without this
-  // call send() waits for ever. A coordinator sets it. An agent does not: its coordinator reads nothing while
-  // the user reads its output with a pager, and the agent notices its end by the end of the channel.
+  // ETIMEDOUT. Without this call send() waits for ever. A coordinator sets it. An agent does not: its
+  // coordinator reads nothing while the user reads its output with a pager, and the agent notices its end by
+  // the end of the channel.
   void limit_sends(std::chrono::milliseconds limit);
 
   // The descriptor that poll(2) must watch before receive() is called.
@@ -88,7 +90,7 @@ class ControlChannel {
   std::mutex send_mutex_;
   bool greeting_sent_ = false;
   std::optional<std::chrono::milliseconds> send_limit_;
-  std::optional<io::Error> timed_out_;  // the error of a send() that reached the limit
+  std::optional<io::Error> broken_;  // the error of the first send() that failed
   bool greeted_ = false;
   std::string input_;
   std::size_t consumed_ = 0;

@@ -45,6 +45,8 @@ class Cleaner {
   void look_beside();
   void enter(const std::string& path);
   void look_at(int directory, const std::string& parent, const std::string& name, OwnName kind);
+  void look_at_unlocked(int directory, const std::string& parent, const std::string& name,
+                        const struct stat& status);
   void look_at_directory(int directory, const std::string& parent, const std::string& name);
   void remove(int directory, const Leftover& leftover, const std::string& name);
   bool speak(bool last);
@@ -135,7 +137,10 @@ void Cleaner::look_at(int directory, const std::string& parent, const std::strin
     return ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   };
   if (kind == OwnName::part && exists(journal_of_part(name))) return;
-  if (!exists(name) || !S_ISREG(status.st_mode)) return;
+  if (!exists(name)) return;
+  const bool lockable = S_ISREG(status.st_mode) && status.st_nlink == 1 && status.st_uid == ::geteuid();
+  if (kind == OwnName::temporary && !lockable) return look_at_unlocked(directory, parent, name, status);
+  if (!S_ISREG(status.st_mode)) return;
   Leftover leftover{.kind = kind, .path = join_path(parent, name), .final_path = {}};
   // Stays open, and so locked, until it is gone.
   const io::Fd own = open_own(directory, name, &leftover.unlocked);
@@ -154,6 +159,21 @@ void Cleaner::look_at(int directory, const std::string& parent, const std::strin
   }
   leftover.bytes = static_cast<std::uint64_t>(status.st_blocks) * 512;
   leftover.age_seconds = static_cast<std::uint64_t>(std::max<time_t>(::time(nullptr) - status.st_mtime, 0));
+  found_.found.push_back(leftover);
+  if (!job_.remove || leftover.in_use) return;
+  if (speak(false)) remove(directory, leftover, name);
+}
+
+// Handles links, nodes and files that have their final owner already, on which a run has no lock. A run that
+// lives has such a thing under a temporary name for a moment only, just before it is renamed.
+void Cleaner::look_at_unlocked(int directory, const std::string& parent, const std::string& name,
+                               const struct stat& status) {
+  constexpr std::time_t kMomentSeconds = 2;
+  if (status.st_uid != ::geteuid() && ::geteuid() != 0) return;
+  const std::time_t age = ::time(nullptr) - status.st_ctime;
+  Leftover leftover{.kind = OwnName::temporary, .path = join_path(parent, name), .final_path = {}};
+  leftover.age_seconds = static_cast<std::uint64_t>(std::max<std::time_t>(age, 0));
+  leftover.in_use = age < kMomentSeconds;
   found_.found.push_back(leftover);
   if (!job_.remove || leftover.in_use) return;
   if (speak(false)) remove(directory, leftover, name);

@@ -11,6 +11,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
+#include "tree/meta/kept_times.h"
 #include "tree/resume/own_lock.h"
 
 namespace rdcp::tree {
@@ -131,8 +132,10 @@ io::Result<void> PartFile::forget(int directory, std::string_view name) {
   const PartNames names(name);
   const io::Fd journal = open_own(directory, names.journal);
   if (!journal) return {};
-  if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
-  return removed(directory, names.journal);
+  return with_times_kept(directory, [&]() -> io::Result<void> {
+    if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
+    return removed(directory, names.journal);
+  });
 }
 
 io::Result<void> PartFile::forget_journal() {

@@ -14,6 +14,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
+#include "tree/meta/kept_times.h"
 #include "tree/resume/mount_stamp.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -60,11 +61,12 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
     errno = EINVAL;
     return std::nullopt;
   }
-  io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  io::Fd file = with_times_kept(
+      directory, [&] { return open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600); });
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
-    if (lacks_locks(cause)) (void)remove_own(directory, name);
+    if (lacks_locks(cause)) (void)with_times_kept(directory, [&] { return remove_own(directory, name); });
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
   }
@@ -79,15 +81,14 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   return RunMarker(std::move(file), name, is_new);
 }
 
-io::Result<void> RunMarker::remove(int directory) {
-  struct stat before {};
-  const bool known = ::fstat(directory, &before) == 0;
-  if (remove_own(directory, name_) != 0) {
-    return errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
-  }
-  const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
-  if (known) (void)::futimens(directory, times.data());
+io::Result<void> RunMarker::flush(int directory) const {
+  if (::fsync(file_.get()) != 0 || ::fsync(directory) != 0) return io::errno_error("flush", name_);
   return {};
+}
+
+io::Result<void> RunMarker::remove(int directory) {
+  const int removed = with_times_kept(directory, [&] { return remove_own(directory, name_); });
+  return removed == 0 || errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
 }
 
 }  // namespace rdcp::tree

@@ -35,8 +35,11 @@ class RunMarker {
   static std::optional<RunMarker> make(int directory, const std::string& name, std::string_view makes);
   // True if no earlier run has left it.
   bool is_new() const { return is_new_; }
-  // Removes the marker at the end of the run. The directory's times stay as they are. On an Error, which
-  // names it, it stays.
+  // Brings it to the disk with its name, so that nothing of its run can be there without it after a loss of
+  // power, whatever the order in which the filesystem writes names.
+  io::Result<void> flush(int directory) const;
+  // Removes the marker at the end of the run. As in make(), the directory's times stay as they are. On an
+  // Error, which names it, it stays.
   io::Result<void> remove(int directory);
 
  private:

@@ -197,12 +197,20 @@ io::Result<void> TargetTree::flush_elsewhere(int fd, std::string_view subject) c
   struct stat root {};
   if (!flushes_) return {};
   if (::fstat(fd, &here) != 0 || ::fstat(root_, &root) != 0) return io::errno_error("flush", subject);
-  if (here.st_dev == root.st_dev || !(S_ISREG(here.st_mode) || S_ISDIR(here.st_mode))) return {};
-  // The magic link leads to the very same inode.
+  const bool by_syncfs = here.st_dev == root.st_dev && syncfs_reaches_;
+  if (by_syncfs || !(S_ISREG(here.st_mode) || S_ISDIR(here.st_mode))) return {};
+  if (::fsync(fd) == 0) return {};
+  if (errno != EBADF) return io::errno_error("flush", subject);
+  // It is an O_PATH descriptor; the magic link leads to the very same inode.
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const io::Fd readable(::open(link.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
   if (!readable) return io::errno_error("flush", subject);
   return flush(readable.get(), subject);
+}
+
+void TargetTree::flush_all() {
+  flushes_ = true;
+  syncfs_reaches_ = syncfs_reaches_disk(root_);
 }
 
 io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {

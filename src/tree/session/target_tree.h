@@ -85,11 +85,11 @@ class TargetTree {
   // Whether large files are written without a part since the filesystem has no locks.
   bool met_no_locks() const { return met_no_locks_; }
 
-  // From now on every file is flushed before it gets its name, and whatever lies outside the root's
-  // filesystem when it is finished. The caller flushes the rest by syncfs(2) of the root.
-  void flush_all() { flushes_ = true; }
-  // These two call fsync(2) if flush_all() was called; the second one only if fd is outside the root's
-  // filesystem. It takes O_PATH descriptors, too, and leaves alone what has no content (symlinks, devices):
+  // From now on every file is flushed before it gets its name, and what the caller's syncfs(2) of the root
+  // does not reach (another filesystem, or any on FUSE) when it is finished.
+  void flush_all();
+  // These two call fsync(2) if flush_all() was called; the second one only if that syncfs(2) does not reach
+  // fd. It takes O_PATH descriptors, too, and leaves alone what has no content (symlinks, devices):
   // the flush of its directory is enough.
   io::Result<void> flush(int fd, std::string_view subject) const;
   io::Result<void> flush_elsewhere(int fd, std::string_view subject) const;
@@ -120,6 +120,7 @@ class TargetTree {
   Naming naming_;
   RemovalGate* gate_ = nullptr;
   bool flushes_ = false;
+  bool syncfs_reaches_ = true;
   bool has_put_ = false;
   bool met_no_locks_ = false;
   std::optional<std::string> asked_parent_;  // the last parent that known_mode() looked at

@@ -84,12 +84,18 @@ Packer::Outcome Packer::add(const Item& item) {
   entry_.attributes_only = item.verdict == Verdict::metadata;
   const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
   if (fd) {
-    const auto read = read_xattrs(fd.get(), true, reading_.policy, reading_.names, entry_);
-    if (!read) reading_.reporter.problem(read.error());
+    add_xattrs(item, fd.get(), true);
+  } else if (reading_.policy.xattrs) {
+    reading_.reporter.problem(io::errno_error("open", item.subject()));
   }
   const Outcome outcome = add_entry({});
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
   return outcome;
+}
+
+void Packer::add_xattrs(const Item& item, int fd, bool is_path_fd) {
+  const auto read = read_xattrs(fd, is_path_fd, reading_.policy, reading_.names, entry_);
+  if (!read) reading_.reporter.problem(io::about(item.subject(), read.error()));
 }
 
 // A file whose content the target has; as it is now, unless it has changed since it was compared.
@@ -106,8 +112,7 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
   entry_.path = item.entry_path();
   entry_.size = 0;
   entry_.attributes_only = true;
-  const auto read = read_xattrs(fd.get(), true, reading_.policy, reading_.names, entry_);
-  if (!read) reading_.reporter.problem(read.error());
+  add_xattrs(item, fd.get(), true);
   return add_entry({});
 }
 
@@ -230,8 +235,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.size = bytes;
   note_holes(fd.get(), status);
   if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) return hand_back(item);
-  const auto attributes = read_xattrs(fd.get(), false, reading_.policy, reading_.names, entry_);
-  if (!attributes) reading_.reporter.problem(attributes.error());
+  add_xattrs(item, fd.get(), false);
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) return hand_back(item);
@@ -249,7 +253,7 @@ std::size_t Packer::pack_header(const FileTransfer& file, std::span<std::byte> s
   const auto read = has_none
                         ? io::Result<void>()
                         : read_xattrs(file.opened().fd.get(), false, reading_.policy, reading_.names, entry);
-  if (!read) reading_.reporter.problem(read.error());
+  if (!read) reading_.reporter.problem(io::about(file.item().subject(), read.error()));
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});
   if (added && *added) {

@@ -49,6 +49,8 @@ class Packer {
   Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
   Outcome hand_back(const Item& item, bool endless = false);
   static void postpone(Item& item);
+  // Reads the item's xattrs into the entry. What cannot be read is reported, and the rest of it is copied.
+  void add_xattrs(const Item& item, int fd, bool is_path_fd);
   void note_holes(int fd, const struct stat& status);
 
   Plan& plan_;

@@ -7,7 +7,7 @@
 
 namespace rdcp::tree {
 
-// The caller owns the descriptors; they are never closed here.
+// The caller owns the descriptors; they are never closed here. -1: the job has none.
 struct StandardStreams {
   int input = STDIN_FILENO;
   int output = STDOUT_FILENO;

@@ -14,6 +14,9 @@ MirrorPages::MirrorPages(TargetContext& context)
               context.session.reporter()) {
   comparer_.going = [&context] { return !context.giving_up(); };
   pruner_.going = comparer_.going;
+  pruner_.flush = [&context](int directory, std::string_view subject) {
+    return context.tree->flush_elsewhere(directory, subject);
+  };
 }
 
 AckStatus MirrorPages::compare(const net::Frame& frame, std::span<const std::byte> page,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
+#include "tree/fs/heard_close.h"
 #include "tree/fs/local_path.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
@@ -53,6 +54,11 @@ void Target::look_for_marker(TargetReady& ready) {
     ready.doubtful |= found == RunMarker::Found::doubtful;
     return found != RunMarker::Found::none;
   };
+  if (ready.kind == PathKind::file) {
+    // It stays the file that it is, whole or half overwritten (--inplace).
+    ready.interrupted = is_in(split_local_path(path).directory);
+    return;
+  }
   if (ready.kind != PathKind::directory && ready.kind != PathKind::missing) return;
   if (is_in(split_local_path(path).directory)) {
     ready.interrupted = true;
@@ -157,7 +163,11 @@ Result<void> Target::open_root(const Begin& begin) {
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
   if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
-  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "");
+  // A disk that refuses this says so again for each file, which is then named.
+  if (marker_ && job.settings.fsync) (void)marker_->flush(place.root.get());
+  const bool several = job.tree || begin.landings.size() > 1;
+  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                  several && !job.settings.sync.dry_run);
   return {};
 }
 
@@ -214,7 +224,10 @@ void Target::remove_marker() {
 // has been reported.
 bool Target::flush() {
   const TargetPlace& place = session_.place;
-  const int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  int flushed = place.root ? ::syncfs(place.root.get()) : ::fsync(place.in_place.get());
+  if (flushed == 0 && place.root && !syncfs_reaches_disk(place.root.get())) {
+    flushed = ::fsync(place.root.get());  // what lies beneath it has been flushed (TargetTree)
+  }
   if (flushed == 0 || (!place.root && (errno == EINVAL || errno == EROFS || errno == ENOTSUP))) return true;
   session_.reporter().fatal(io::errno_error("flush", place.name));
   return false;

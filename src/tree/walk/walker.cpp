@@ -121,7 +121,7 @@ bool Walker::Thread::note_directory(Level& level) {
   metadata.size = 0;
   const auto read =
       read_xattrs(level.fd.get(), false, walker_.reading_.policy, walker_.reading_.names, metadata);
-  if (!read) walker_.reading_.reporter.problem(read.error());
+  if (!read) walker_.reading_.reporter.problem(io::about(subject(*level.directory), read.error()));
   level.directory->set_metadata(std::move(metadata));
   if (walker_.limits_.compares) enter(level.directory);
   return true;

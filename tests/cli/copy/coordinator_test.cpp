@@ -155,7 +155,9 @@ TEST_F(BegunCopyTest, AnInterruptedRunIsComparedWith) {
   target.channel.reset();
 }
 
+// The one on this host is started first.
 TEST_F(CoordinatorTest, AnAgentThatCannotBeStartedEndsTheOther) {
+  request.parties.target_is_far = false;
   request.parties.start_source = [] {
     return AgentSession::Started(io::plain_error(io::ErrorKind::unreachable, "start", "rdcp", "no"));
   };

@@ -74,6 +74,8 @@ TEST(CopyRequest, OnlyAWholeTreeThatMayBeResumedLeavesAMarker) {
   EXPECT_THAT(request_of(options).run_marker, IsEmpty());
   options.resume = true;
   options.sync.enabled = true;
+  EXPECT_EQ(tree::own_name(request_of(options).run_marker), tree::OwnName::run);
+  options.sync.dry_run = true;
   EXPECT_THAT(request_of(options).run_marker, IsEmpty());
 }
 

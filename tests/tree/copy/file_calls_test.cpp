@@ -61,6 +61,10 @@ class FileCallsTest : public testing::Test {
           std::ranges::any_of(call.paths, [](const std::string& path) { return path.starts_with("dst"); });
       if (is_target && call.code == 0 && kinds.contains(call.name)) lines.push_back(call.text());
     }
+    // Before all of them it is tried, with a file for that, whether the target folds case (Spellings).
+    if (lines.size() >= 2 && lines[0] == "unlinkat dst/.case.rdcp-*" && lines[1] == "utimensat dst") {
+      lines.erase(lines.begin(), lines.begin() + 2);
+    }
     return lines;
   }
   // How often each call was made on one side.

@@ -37,6 +37,7 @@ HostFacts good_host() {
   facts.huge_pages = "madvise";
   facts.numa_nodes = 2;
   facts.disk = {"ext4", "nvme0n1", 0};
+  facts.landlock.abi = 7;
   return facts;
 }
 
@@ -235,6 +236,20 @@ TEST(Examine, WithoutIoUringAThreadPoolWorks) {
   EXPECT_THAT(ring.advice, HasSubstr("seccomp"));
   facts.uring_disabled = 2;
   EXPECT_EQ(found(facts, "io_uring").advice, "sysctl -w kernel.io_uring_disabled=0");
+}
+
+TEST(Examine, WhatTheKernelCanRefuse) {
+  HostFacts facts = host_without_rdma();
+  EXPECT_EQ(found(facts, "sandbox").text, "Landlock ABI 7");
+  facts.landlock.abi = 3;
+  EXPECT_EQ(found(facts, "sandbox").level, Level::ok);
+  EXPECT_THAT(found(facts, "sandbox").text, HasSubstr("Linux 6.7"));
+  facts.landlock.abi = 1;
+  EXPECT_EQ(found(facts, "sandbox").level, Level::warning);
+  EXPECT_THAT(found(facts, "sandbox").text, HasSubstr("hard links"));
+  facts.landlock = {.abi = 0, .none_because = "this kernel has no Landlock"};
+  EXPECT_EQ(found(facts, "sandbox").level, Level::warning);
+  EXPECT_EQ(found(facts, "sandbox").advice, "this kernel has no Landlock");
 }
 
 TEST(Examine, IoUringWithoutRegisteredBuffers) {

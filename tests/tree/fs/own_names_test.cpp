@@ -19,7 +19,7 @@ TEST(TemporaryName, HoldsTheFinalName) {
 TEST(TemporaryName, IsKnownAsOursWhateverTheFinalName) {
   const std::string hash(32, 'a');
   for (const std::string& name : {std::string("f"), "rdcp-" + hash, "rdcp-" + hash + ".part", "." + hash,
-                                  "f.rdcp-01234567", std::string(255, 'n')}) {
+                                  std::string("f.rdcp-01234567"), std::string(255, 'n')}) {
     EXPECT_EQ(own_name(temporary_name(name)), OwnName::temporary) << name;
   }
 }

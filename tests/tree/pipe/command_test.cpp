@@ -25,11 +25,15 @@ class CommandTest : public ::testing::Test {
     in_.reset(ends[1]);
     nothing_.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
   }
-  std::unique_ptr<Command> start(const std::string& text) {
-    auto command = Command::start(text, nothing_.get(), in_.get(), 027);
+  static std::unique_ptr<Command> watched(io::Result<std::unique_ptr<Command>> command) {
     EXPECT_TRUE(command.ok());
-    in_.reset();
+    EXPECT_TRUE((*command)->watch().ok());
     return std::move(*command);
+  }
+  std::unique_ptr<Command> start(const std::string& text) {
+    auto command = watched(Command::start(text, nothing_.get(), in_.get(), 027));
+    in_.reset();
+    return command;
   }
   std::string printed() {
     std::string text;
@@ -56,10 +60,19 @@ TEST_F(CommandTest, WritesToItsOutput) {
 
 TEST_F(CommandTest, StatusIsTheShells) {
   EXPECT_EQ(status_of(*start("exit 7")), 7);
-  EXPECT_EQ(
-      status_of(*Command::start("exec /no/such 2>/dev/null", nothing_.get(), nothing_.get(), 0).value()),
-      127);
-  EXPECT_EQ(status_of(*Command::start("kill -9 $$", nothing_.get(), nothing_.get(), 0).value()), 137);
+  const auto status_of_text = [this](const char* text) {
+    return status_of(*watched(Command::start(text, nothing_.get(), nothing_.get(), 0)));
+  };
+  EXPECT_EQ(status_of_text("exec /no/such 2>/dev/null"), 127);
+  EXPECT_EQ(status_of_text("kill -9 $$"), 137);
+}
+
+TEST_F(CommandTest, OneThatIsNotWatchedIsKilledInTheEnd) {
+  auto command = Command::start("sleep 1000 & trap '' TERM; sleep 1000", nothing_.get(), in_.get(), 0);
+  ASSERT_TRUE(command.ok());
+  in_.reset();
+  command->reset();
+  EXPECT_EQ(printed(), "");  // to the end: nobody holds the pipe any more
 }
 
 TEST_F(CommandTest, SignalsAreAsAtALogin) {
@@ -120,14 +133,13 @@ TEST_F(CommandTest, TheEndOfTheInputIsTheCallersToGive) {
   ASSERT_EQ(::pipe2(feed, O_CLOEXEC), 0);
   io::Fd read_end(feed[0]);
   io::Fd write_end(feed[1]);
-  auto command = Command::start("cat", read_end.get(), in_.get(), 0, write_end.get());
-  ASSERT_TRUE(command.ok());
+  const auto command = watched(Command::start("cat", read_end.get(), in_.get(), 0, write_end.get()));
   in_.reset();
   ASSERT_EQ(::write(write_end.get(), "abc", 3), 3);
-  (*command)->end_input();
+  command->end_input();
   write_end.reset();
   EXPECT_EQ(printed(), "abc");
-  EXPECT_EQ(status_of(**command), 0);
+  EXPECT_EQ(status_of(*command), 0);
 }
 
 TEST(FileOfWord, PlainOnesAsTheyAre) {

@@ -101,6 +101,20 @@ TEST_F(CleanTest, FindsAPartWithoutAJournalAndAJournalWithoutAPart) {
   EXPECT_EQ(names(), 0u);
 }
 
+// They cannot be locked, so a run may just be about to rename them; e2e.failures waits until they count as
+// left.
+TEST_F(CleanTest, LeavesLinksAndNodesWithTemporaryNamesAMoment) {
+  const std::string sub = scratch_.path() + "/sub";
+  std::ofstream(sub + "/file") << "x";
+  ASSERT_EQ(::symlinkat("file", sub_.get(), temporary_name("link").c_str()), 0);
+  ASSERT_EQ(::mkfifoat(sub_.get(), temporary_name("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::linkat(sub_.get(), "file", sub_.get(), temporary_name("name").c_str(), 0), 0);
+  const auto young = run(true);
+  ASSERT_EQ(young.size(), 3u);
+  EXPECT_TRUE(std::ranges::all_of(young, &Leftover::in_use));
+  EXPECT_EQ(names_in(sub).size(), 4u);
+}
+
 TEST_F(CleanTest, TouchesNothingElse) {
   std::ofstream(scratch_.path() + "/sub/file") << "x";
   ASSERT_EQ(::symlinkat("file", sub_.get(), PartNames("a").part.c_str()), 0);
