@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::array kTargets = {
     FuzzTarget{"acl", fuzz_acl},
+    FuzzTarget{"agent", fuzz_agent, true},
     FuzzTarget{"archive", fuzz_archive},
     FuzzTarget{"compare", fuzz_compare},
     FuzzTarget{"control", fuzz_control},
@@ -22,6 +23,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"names", fuzz_names},
     FuzzTarget{"paths", fuzz_paths},
     FuzzTarget{"probe", fuzz_probe},
+    FuzzTarget{"rails", fuzz_rails},
     FuzzTarget{"record", fuzz_record},
     FuzzTarget{"source", fuzz_source, true},
     FuzzTarget{"sums", fuzz_sums},

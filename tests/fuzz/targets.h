@@ -6,6 +6,7 @@
 namespace rdcp::fuzz {
 
 void fuzz_acl(Bytes input);
+void fuzz_agent(Bytes input);
 void fuzz_archive(Bytes input);
 void fuzz_compare(Bytes input);
 void fuzz_control(Bytes input);
@@ -20,6 +21,7 @@ void fuzz_messages(Bytes input);
 void fuzz_names(Bytes input);
 void fuzz_paths(Bytes input);
 void fuzz_probe(Bytes input);
+void fuzz_rails(Bytes input);
 void fuzz_record(Bytes input);
 void fuzz_source(Bytes input);
 void fuzz_sums(Bytes input);

@@ -23,8 +23,9 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::array<std::string_view, 24> kNames = {
-    "a",    "b",   "dir",  "old",   "big", "part", "link", "dirlink", "filelink", "abs", "fifo",     "hard",
-    "loop", "new", "keep", "dir/x", "..",  ".",    "",     "a\nb",    "c:d",      "DIR", "\xff\xfe", "tab\t"};
+    "a",    "b",   "dir",  "old", "big", "part",  "link", "dirlink", "filelink", "abs", "fifo", "hard",
+    "loop", "new", "a\nb", "c:d", "DIR", "tab\t", "keep", "dir/x",   "..",       ".",   "",     "\xff\xfe"};
+constexpr std::size_t kHarmlessNames = 18;  // the first ones
 
 }  // namespace
 
@@ -60,12 +61,11 @@ std::string FrameMaker::name() {
   const auto chosen = choices_.number<std::uint8_t>();
   if (chosen == 0xff) return std::string(choices_.piece());
   if (chosen == 0xfe) return std::string(200 + choices_.below(64), 'n');
-  // Most of all the names that are there.
-  return std::string(kNames[chosen < 192 ? chosen % 16 : chosen % kNames.size()]);
+  return std::string(kNames[chosen < 0xf0 ? chosen % kHarmlessNames : chosen % kNames.size()]);
 }
 
 std::string FrameMaker::path() {
-  std::string path = choices_.below(32) == 31 ? "" : prefix_;
+  std::string path = seldom() ? "" : agreed_.landing;
   for (std::size_t depth = 1 + choices_.below(8) / 5; depth > 0; --depth) {
     if (!path.empty()) path += '/';
     path += name();
@@ -140,7 +140,7 @@ std::vector<std::byte> FrameMaker::archive_of(std::vector<Entry> entries) {
 
 // Changes some bytes, with right checks over them: a target must not rely on what an honest source writes.
 void FrameMaker::damage(std::vector<std::byte>& payload, bool archive) {
-  for (std::size_t i = choices_.below(16) < 12 ? 0 : 1 + choices_.below(6); i > 0 && !payload.empty(); --i) {
+  for (std::size_t i = now_and_then() ? 1 + choices_.below(6) : 0; i > 0 && !payload.empty(); --i) {
     payload[choices_.number<std::uint16_t>() % payload.size()] = std::byte{choices_.number<std::uint8_t>()};
   }
   if (archive) mend_checksums(payload);
@@ -168,21 +168,30 @@ void FrameMaker::make_archive(Sent& sent) {
   damage(sent.payload, true);
 }
 
+// Mostly the last one that was opened.
+std::uint64_t FrameMaker::open_file() {
+  return now_and_then() || files_.empty() ? choices_.below(6) : files_.rbegin()->first;
+}
+
+std::uint8_t FrameMaker::perhaps_again() {
+  return (lost_ ? choices_.flag() : seldom()) ? net::kFlagAgain : 0;
+}
+
 void FrameMaker::make_open(Sent& sent) {
   sent.frame.kind = FrameKind::open;
-  sent.frame.file_id = choices_.below(6);
+  sent.frame.file_id = now_and_then() ? choices_.below(6) : next_file_++;
   constexpr std::array<std::uint64_t, 8> kSizes = {
-      0, 1, kBigBytes, kBigBytes, kPartBytes, 3 * kPage, std::uint64_t{1} << 62, std::uint64_t{1} << 45};
-  sent.frame.offset = kSizes[choices_.below(kSizes.size())];
+      kBigBytes, kBigBytes, kPartBytes, 3 * kPage, 1, 0, std::uint64_t{1} << 62, std::uint64_t{1} << 45};
+  sent.frame.offset = kSizes[choices_.below(now_and_then() ? 8 : 7)];
   const auto kind = choices_.number<std::uint8_t>();
   if (sent.frame.offset >= kPartBytes || (kind & 8) != 0) sent.frame.extra = part_token();
-  if ((kind & 16) != 0) sent.frame.extra.bytes[1] = std::byte{choices_.number<std::uint8_t>()};
+  if (now_and_then()) sent.frame.extra.bytes[1] = std::byte{choices_.number<std::uint8_t>()};
   if ((kind & 7) == 1) sent.frame.flags = net::kFlagSparse;
-  if ((kind & 7) == 2) sent.frame.flags = net::kFlagCompare;
-  if ((kind & 0xe0) == 0xe0) sent.frame.flags |= net::kFlagAgain;
+  if ((kind & 7) == 2 && agreed_.probes) sent.frame.flags = net::kFlagCompare;
+  sent.frame.flags |= perhaps_again();
+  std::string where = path();
   const std::string_view known = sent.frame.offset == kPartBytes ? kPartName : kBigName;
-  const std::string where =
-      choices_.below(4) == 0 ? path() : (prefix_.empty() ? "" : prefix_ + "/") + std::string(known);
+  if ((kind & 0xc0) == 0) where = (agreed_.landing.empty() ? "" : agreed_.landing + "/") + std::string(known);
   files_[sent.frame.file_id] = {where, sent.frame.offset, {}, 0};
   sent.payload = archive_of({file_entry(where)});
   damage(sent.payload, true);
@@ -190,30 +199,30 @@ void FrameMaker::make_open(Sent& sent) {
 
 void FrameMaker::make_data(Sent& sent) {
   sent.frame.kind = FrameKind::data;
-  sent.frame.file_id = choices_.below(6);
+  sent.frame.file_id = open_file();
   Opened& file = files_[sent.frame.file_id];
-  // Mostly what comes next.
-  const bool in_order = choices_.below(4) != 3;
+  const bool in_order = !now_and_then();
+  if (in_order && file.sent >= file.size) return make_commit(sent);
   sent.frame.offset = in_order ? file.sent : any_offset();
   const std::uint64_t left = file.size > sent.frame.offset ? file.size - sent.frame.offset : 1;
-  const std::uint64_t most = choices_.below(8) == 7 ? choices_.number<std::uint16_t>() + 1u : 2 * kPage;
+  const std::uint64_t most = now_and_then() ? choices_.number<std::uint16_t>() + 1u : kSlotBytes;
   sent.payload = content(std::min<std::uint64_t>({left, most, kSlotBytes}));
-  const io::Digest digest = io::digest_of(sent.payload);
-  file.digest.add(sent.frame.offset, sent.payload.size(), digest);
+  file.digest.add(sent.frame.offset, sent.payload.size(), io::digest_of(sent.payload));
   file.sent = std::max(file.sent, sent.frame.offset + sent.payload.size());
-  if (choices_.below(16) == 15) sent.frame.flags = net::kFlagAgain;
+  sent.frame.flags = perhaps_again();
 }
 
 void FrameMaker::make_commit(Sent& sent) {
   sent.frame.kind = FrameKind::commit;
-  sent.frame.file_id = choices_.below(6);
-  const Opened& file = files_[sent.frame.file_id];
-  const auto kind = choices_.number<std::uint8_t>();
-  sent.frame.offset = (kind & 7) == 7 ? any_offset() : file.sent;
+  sent.frame.file_id = open_file();
+  const Opened file = files_[sent.frame.file_id];
+  if (!now_and_then()) files_.erase(sent.frame.file_id);
+  const bool whole = choices_.flag() && file.size <= kPartBytes;
+  sent.frame.offset = now_and_then() ? any_offset() : whole ? file.size : file.sent;
   sent.frame.extra = file.digest.value();
-  if ((kind & 0x38) == 0x38) sent.frame.extra.bytes[0] ^= std::byte{1};
-  if ((kind & 0xc0) == 0xc0) sent.frame.flags = net::kFlagAgain;
-  Entry last = choices_.below(8) == 7 ? entry() : file_entry(file.path);
+  if (now_and_then()) sent.frame.extra.bytes[0] ^= std::byte{1};
+  sent.frame.flags = perhaps_again();
+  Entry last = now_and_then() ? entry() : file_entry(file.path);
   if (choices_.below(4) == 3) last.mode = choices_.number<std::uint16_t>() & 07777;
   sent.payload = archive_of({last});
   damage(sent.payload, true);
@@ -241,7 +250,7 @@ void FrameMaker::make_compare(Sent& sent) {
   }
   sent.payload.resize(writer.finish());
   damage(sent.payload, false);
-  if (choices_.below(16) == 15) sent.frame.flags = net::kFlagAgain;
+  sent.frame.flags = perhaps_again();
 }
 
 void FrameMaker::make_names(Sent& sent) {
@@ -256,12 +265,12 @@ void FrameMaker::make_names(Sent& sent) {
       tree::NameSum sum;
       for (std::size_t n = choices_.below(8); n > 0; --n) sum.add(kNames[choices_.below(kNames.size())]);
       (void)writer.add(
-          {EntryPath::of_own(choices_.flag() ? prefix_ : path()), sum.count, sum.digest.value()});
+          {EntryPath::of_own(choices_.flag() ? agreed_.landing : path()), sum.count, sum.digest.value()});
     }
   } else {
     const std::uint32_t parts = choices_.below(4) == 3 ? 1 + choices_.number<std::uint8_t>() : 1;
     const auto part = static_cast<std::uint32_t>(choices_.below(parts));
-    (void)writer.begin_names(sent.payload, choices_.flag() ? prefix_ : path(), parts, part);
+    (void)writer.begin_names(sent.payload, choices_.flag() ? agreed_.landing : path(), parts, part);
     for (std::size_t n = choices_.below(24); n > 0; --n) {
       const std::string one = name();
       if (tree::part_of(one, parts) == part) (void)writer.add(one);
@@ -273,39 +282,51 @@ void FrameMaker::make_names(Sent& sent) {
 
 void FrameMaker::make_probe(Sent& sent) {
   sent.frame.kind = FrameKind::probe;
-  sent.frame.file_id = choices_.below(6);
-  sent.frame.offset = choices_.flag() ? 0 : any_offset();
+  sent.frame.file_id = open_file();
+  Opened& file = files_[sent.frame.file_id];
+  sent.frame.offset = now_and_then() ? any_offset() : file.sent;
   static const std::string big = big_content();
   const Bytes old = bytes_of(big).subspan(std::min<std::uint64_t>(sent.frame.offset, kBigBytes));
   const bool chunks = choices_.flag();
   const auto form = chunks ? Probe::Form::chunks : Probe::Form::blocks;
   const std::uint64_t size = kPage << choices_.below(3);
-  const std::size_t count = 1 + choices_.below(10);
-  sent.payload.resize(Probe::bytes_of(form, count));
+  const std::uint64_t left = file.size > sent.frame.offset ? file.size - sent.frame.offset : size;
+  const std::size_t most = 1 + choices_.below(10);
+  sent.payload.resize(Probe::bytes_of(form, most));
   std::uint64_t length = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t piece =
-        std::min<std::uint64_t>(chunks ? 1 + choices_.number<std::uint16_t>() % (2 * size) : size,
-                                old.size() > length ? old.size() - length : size);
+  std::size_t count = 0;
+  for (; count < most && length < left; ++count) {
+    const std::uint64_t wanted = chunks ? 1 + choices_.number<std::uint16_t>() % (2 * size) : size;
+    const std::uint64_t piece = std::min(wanted, left - length);
     io::Digest digest;
-    if (choices_.below(4) != 3 && length + piece <= old.size())
-      digest = io::digest_of(old.subspan(length, piece));
-    chunks ? Probe::put_chunk(sent.payload, i, digest, piece) : Probe::put_digest(sent.payload, i, digest);
+    const bool known = length + piece <= old.size();
+    if (choices_.below(4) != 3 && known) digest = io::digest_of(old.subspan(length, piece));
+    chunks ? Probe::put_chunk(sent.payload, count, digest, piece)
+           : Probe::put_digest(sent.payload, count, digest);
+    // As if the target had it.
+    file.digest.add(sent.frame.offset + length, piece, digest);
     length += piece;
-    files_[sent.frame.file_id].digest.add(sent.frame.offset + length - piece, piece, digest);
   }
+  sent.payload.resize(Probe::bytes_of(form, count));
   Probe::put_head(sent.payload, form, length, size);
-  files_[sent.frame.file_id].sent = std::max(files_[sent.frame.file_id].sent, sent.frame.offset + length);
+  file.sent = std::max(file.sent, sent.frame.offset + length);
   damage(sent.payload, false);
-  if (choices_.below(16) == 15) sent.frame.flags = net::kFlagAgain;
+  sent.frame.flags = perhaps_again();
 }
 
 void FrameMaker::make_ask(Sent& sent) {
   sent.frame.kind = FrameKind::ask;
-  sent.frame.file_id = choices_.below(6);
-  sent.frame.offset = choices_.flag() ? 0 : any_offset();
-  Probe::put_question(sent.frame.extra, 1 + choices_.number<std::uint32_t>() % (1 << 20),
-                      kPage << choices_.below(3));
+  sent.frame.file_id = open_file();
+  sent.frame.offset = now_and_then() ? any_offset() : 0;
+  const std::uint64_t length =
+      now_and_then() ? choices_.number<std::uint64_t>() : (1 + choices_.below(32)) * kPage;
+  Probe::put_question(sent.frame.extra, length, kPage << choices_.below(3));
+}
+
+void FrameMaker::make_lost(Sent& sent) {
+  sent.frame.kind = FrameKind::lost;
+  sent.frame.offset = now_and_then() ? choices_.number<std::uint16_t>() : (sent.stream + 1) % agreed_.streams;
+  lost_ = true;
 }
 
 // Any frame that has the right form.
@@ -319,20 +340,35 @@ void FrameMaker::make_raw(Sent& sent) {
   sent.payload = exact_copy(bytes_of(choices_.long_piece()));
 }
 
-Sent FrameMaker::next() {
-  using Make = void (FrameMaker::*)(Sent&);
+// One that the job agrees to, unless it is a rare one.
+FrameMaker::Make FrameMaker::chosen_maker(std::uint8_t chosen) {
   constexpr std::array<Make, 16> kMakers = {
-      &FrameMaker::make_archive, &FrameMaker::make_archive, &FrameMaker::make_open,
-      &FrameMaker::make_open,    &FrameMaker::make_data,    &FrameMaker::make_data,
-      &FrameMaker::make_data,    &FrameMaker::make_commit,  &FrameMaker::make_commit,
-      &FrameMaker::make_compare, &FrameMaker::make_compare, &FrameMaker::make_names,
-      &FrameMaker::make_probe,   &FrameMaker::make_probe,   &FrameMaker::make_ask,
-      &FrameMaker::make_raw};
+      &FrameMaker::make_archive, &FrameMaker::make_open,   &FrameMaker::make_data,
+      &FrameMaker::make_data,    &FrameMaker::make_commit, &FrameMaker::make_commit,
+      &FrameMaker::make_archive, &FrameMaker::make_open,   &FrameMaker::make_compare,
+      &FrameMaker::make_compare, &FrameMaker::make_names,  &FrameMaker::make_names,
+      &FrameMaker::make_probe,   &FrameMaker::make_probe,  &FrameMaker::make_ask,
+      &FrameMaker::make_lost};
+  if (seldom()) return chosen % 2 == 0 ? &FrameMaker::make_raw : kMakers[chosen % kMakers.size()];
+  const std::size_t kind = chosen % kMakers.size();
+  const bool agreed = kind < 8 || (kind < 10 && agreed_.syncs) ||
+                      (kind >= 10 && kind < 12 && agreed_.deletes) ||
+                      (kind >= 12 && kind < 14 && agreed_.probes) || (kind == 14 && agreed_.asks) ||
+                      (kind == 15 && agreed_.streams > 1);
+  const Make make = agreed ? kMakers[kind] : kMakers[kind - 8];
+  const bool needs_file = make == &FrameMaker::make_data || make == &FrameMaker::make_commit ||
+                          make == &FrameMaker::make_probe || make == &FrameMaker::make_ask;
+  if (agreed_.one_at_a_time && !files_.empty() && make == &FrameMaker::make_open)
+    return &FrameMaker::make_commit;
+  return needs_file && files_.empty() && !now_and_then() ? &FrameMaker::make_open : make;
+}
+
+Sent FrameMaker::next() {
   Sent sent;
   const auto chosen = choices_.number<std::uint8_t>();
-  sent.stream = (chosen >> 4) % streams_;
+  sent.stream = (chosen >> 4) % agreed_.streams;
   sent.waits = (chosen & 0x80) == 0;
-  (this->*kMakers[chosen % kMakers.size()])(sent);
+  (this->*chosen_maker(chosen))(sent);
   Frame& frame = sent.frame;
   if (!net::has_payload(frame.kind)) sent.payload.clear();
   frame.length = static_cast<std::uint32_t>(sent.payload.size());

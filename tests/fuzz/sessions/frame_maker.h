@@ -33,18 +33,28 @@ struct Sent {
 // True if decode() lets such a frame through.
 bool is_well_formed(const net::Frame& frame);
 
+// What a job has agreed on, of which most frames keep to: the first that does not ends the run.
+struct Agreement {
+  std::size_t streams = 1;
+  bool syncs = false, deletes = false, probes = false, asks = false;
+  bool one_at_a_time =
+      false;  // only one file is open: with --inplace a second one of the same inode waits for 3 s
+  std::string landing;
+};
+
 class FrameMaker {
  public:
-  // prefix: what the landing is; all but some of the names begin with it. outside: a path that symlinks may
-  // lead to.
-  FrameMaker(Choices& choices, std::size_t streams, std::string prefix, std::string outside)
-      : choices_(choices), streams_(streams), prefix_(std::move(prefix)), outside_(std::move(outside)) {}
+  // outside: a path that symlinks may lead to.
+  FrameMaker(Choices& choices, Agreement agreed, std::string outside)
+      : choices_(choices), agreed_(std::move(agreed)), outside_(std::move(outside)) {}
 
   Sent next();
   // True if a name of rdcp's own, or one with this text in it, was in a frame.
   bool has_sent(std::string_view text) const { return all_.find(text) != std::string::npos; }
 
  private:
+  bool now_and_then() { return choices_.number<std::uint8_t>() > 0xf7; }
+  bool seldom() { return choices_.number<std::uint8_t>() == 0xff; }
   std::string name();
   std::string path();
   tree::Entry entry();
@@ -54,6 +64,8 @@ class FrameMaker {
   std::vector<std::byte> archive_of(std::vector<tree::Entry> entries);
   void damage(std::vector<std::byte>& payload, bool archive);
 
+  using Make = void (FrameMaker::*)(Sent&);
+  Make chosen_maker(std::uint8_t chosen);
   void make_archive(Sent& sent);
   void make_open(Sent& sent);
   void make_data(Sent& sent);
@@ -62,8 +74,11 @@ class FrameMaker {
   void make_names(Sent& sent);
   void make_probe(Sent& sent);
   void make_ask(Sent& sent);
+  void make_lost(Sent& sent);
   void make_raw(Sent& sent);
   std::uint64_t any_offset();
+  std::uint64_t open_file();
+  std::uint8_t perhaps_again();
 
   struct Opened {
     std::string path;
@@ -73,11 +88,12 @@ class FrameMaker {
   };
 
   Choices& choices_;
-  const std::size_t streams_;
-  const std::string prefix_;
+  const Agreement agreed_;
   const std::string outside_;
-  std::map<std::uint64_t, Opened> files_;
+  std::map<std::uint64_t, Opened> files_;  // those that are open, unless the target refused one
+  std::uint64_t next_file_ = 0;
   std::uint64_t turn_ = 0;
+  bool lost_ = false;  // a stream was said to be lost, so frames may come again
   std::string all_;
 };
 

@@ -1,6 +1,6 @@
 // The far end of a stream, played by a script within the worker's own thread: what it says next is there at
-// once. A run with these costs a fifth of one over memory streams, where two threads wait for each other at
-// each frame.
+// once. Over memory streams two threads would wait for each other at each frame, and that takes most of a
+// run.
 #pragma once
 
 #include <deque>

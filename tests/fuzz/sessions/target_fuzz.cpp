@@ -170,6 +170,17 @@ Run run_of(Choices& choices, const Place& place) {
   return run;
 }
 
+Agreement agreement_of(const Run& run) {
+  const tree::CopySettings& settings = run.job.settings;
+  return {.streams = run.begin.streams,
+          .syncs = settings.sync.enabled,
+          .deletes = settings.sync.delete_extra,
+          .probes = settings.delta || settings.checksum,
+          .asks = settings.resume,
+          .one_at_a_time = settings.inplace,
+          .landing = run.begin.landings.front()};
+}
+
 // The frames of each stream, as the input has them.
 std::vector<std::deque<Sent>> frames_of(FrameMaker& maker, const Choices& choices, std::size_t streams) {
   std::vector<std::deque<Sent>> frames(streams);
@@ -234,7 +245,7 @@ void fuzz_target(Bytes input) {
   place.make_destination(run.with_part, run.with_marker, run.job.marker);
   const io::Fd destination = place.open_destination();
   const TreeState before = state_of(destination.get());
-  FrameMaker maker(choices, run.begin.streams, run.begin.landings.front(), place.canary());
+  FrameMaker maker(choices, agreement_of(run), place.canary());
   const int descriptor = next_descriptor();
   if (!copy(run, place, maker, choices)) return;
   require(next_descriptor() == descriptor);
