@@ -98,10 +98,22 @@ class Running:
         try:
             out, err = self.process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
+            where = self.where()
             self.kill()
             out, err = self.process.communicate()
-            raise AssertionError(f"still running after {timeout} s; stderr so far:\n{err.decode(errors='replace')}")
+            raise AssertionError(f"still running after {timeout} s; stderr so far:\n{err.decode(errors='replace')}\n{where}")
         return Finished(self.process.returncode, out, err.decode(errors="replace"), time.monotonic() - self.started)
+
+    def where(self) -> str:
+        """What its threads wait for, as far as the kernel tells."""
+        lines = []
+        for pid in session_of(self.pid):
+            for thread in sorted(Path(f"/proc/{pid}/task").glob("*")):
+                with contextlib.suppress(OSError):
+                    state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+                    stack = re.findall(r"\] (\w+)", (thread / "stack").read_text())
+                    lines.append(f"{thread}: {(thread / 'comm').read_text().strip()} {state} {' < '.join(stack)}")
+        return "\n".join(lines)
 
     def kill(self):
         for pid in session_of(self.pid):

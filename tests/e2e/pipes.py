@@ -51,8 +51,8 @@ class PipeTest(unittest.TestCase):
         running.errors = Path(errors.name)
         if port:
             return running, port
-        found = wait_for(lambda: re.search(r"^port (\d+)$", running.errors.read_text(), re.M))
-        self.assertTrue(found, f"rdrecv names no port: {running.errors.read_text()}")
+        found = wait_for(lambda: re.search(r"^port (\d+)$", running.errors.read_text(), re.M), 60)
+        self.assertTrue(found, f"rdrecv names no port: {running.errors.read_text()}\n{running.where()}")
         return running, int(found[1])
 
     def sender(self, port: int, *words, host: str = "127.0.0.1", key: tuple = (KEY,), options: tuple = (),
