@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <thread>
@@ -66,10 +67,10 @@ void set_child_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child between fork and exec, so it makes only async-signal-safe calls; posix_spawn(3) has no
-// attribute for a signal that is to be ignored, and ignoring it here for a moment would lose the user's
-// Ctrl-C. Never returns; writes the errno of what went wrong to `report`, which closes by itself when the
-// program starts.
+// Runs in the child between vfork(2) and exec, in our memory and with signal handlers and descriptors of its
+// own, so it makes only async-signal-safe calls and keeps nothing; posix_spawn(3) has no attribute for a
+// signal that is to be ignored, and ignoring it here for a moment would lose the user's Ctrl-C. Never
+// returns; writes the errno of what went wrong to `report`, which closes by itself when the program starts.
 [[noreturn]] void become(char* const* argv, int standard_input, int standard_output, int standard_error,
                          int report) {
   // The descriptors are moved above 2 first: if we were started with stdin closed, a pipe's end may be
@@ -145,7 +146,7 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, i
   pid_t pid = -1;
   {
     const SignalsBlocked blocked;
-    pid = ::fork();
+    pid = ::vfork();  // a copy of our page tables, and of each page that we write meanwhile, takes milliseconds
     if (pid == 0) {
       become(argv.data(), input->read.get(), output->write.get(), standard_error, report->write.get());
     }
@@ -161,16 +162,16 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, i
 }
 
 std::optional<int> wait_agent(pid_t pid, milliseconds timeout) {
-  // This asks every millisecond instead of polling a pidfd, because pidfd_open(2) is refused in many
-  // containers (seccomp), and this wait comes once a run.
-  constexpr milliseconds kInterval{1};
+  // This asks again and again, more and more seldom, instead of polling a pidfd, because pidfd_open(2) is
+  // refused in many containers (seccomp), and this wait comes once a run.
+  constexpr std::chrono::microseconds kLongest{1000};
   const auto deadline = steady_clock::now() + timeout;
-  while (true) {
+  for (std::chrono::microseconds interval{50};; interval = std::min(2 * interval, kLongest)) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid) return exit_status_of(status);
     if (steady_clock::now() >= deadline) return std::nullopt;
-    std::this_thread::sleep_for(kInterval);
+    std::this_thread::sleep_for(interval);
   }
 }
 
