@@ -79,6 +79,8 @@ void add_selection_options(CommandLine& line, SelectionWords& words) {
 Result<void> check_selection(const Options& options) {
   const SelectionWords& words = options.selection_words;
   if (!words.any()) return {};
+  if (options.check)
+    return refuse("--check", "compares all that is there; options that exclude files cannot be used with it");
   const auto is_stream = [](const Location& location) {
     return location.kind == Location::Kind::standard_stream;
   };
