@@ -146,7 +146,7 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, i
   pid_t pid = -1;
   {
     const SignalsBlocked blocked;
-    pid = ::vfork();  // a copy of our page tables, and of each page that we write meanwhile, takes milliseconds
+    pid = ::vfork();  // a copy of our page tables, and of pages written meanwhile, takes milliseconds
     if (pid == 0) {
       become(argv.data(), input->read.get(), output->write.get(), standard_error, report->write.get());
     }

@@ -308,7 +308,7 @@ TEST(Options, Check) {
   expect_usage_error({"--check", "a", "b", "c"}, "takes one SRC and one DST");
   expect_usage_error({"--check", "-", "b"}, "not streams");
   expect_usage_error({"--check", "--verify", "a", "b"}, "which copies nothing");
-  for (const char* word : {"--exclude=x", "--filter=- x", "--files-from=f", "--one-file-system", "--max-size=1"})
+  for (const char* word : {"--exclude=x", "--filter=- x", "--files-from=f", "-x", "--max-size=1"})
     expect_usage_error({"--check", word, "a", "b"}, "compares all that is there");
   expect_usage_error({"--quick", "a", "b"}, "can be used only with --check");
   expect_usage_error({"--metadata", "a", "b"}, "can be used only with --check");
