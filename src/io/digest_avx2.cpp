@@ -1,0 +1,7 @@
+#include "io/digest_vector.inc"
+
+namespace rdcp::io {
+
+constexpr VectorCode kAvx2Code = kCode;
+
+}  // namespace rdcp::io
