@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/agents/confinement.h"
 #include "cli/copy/coordinator.h"
 #include "cli/copy/copy_sums.h"
 #include "cli/inspect/check.h"
@@ -14,13 +13,11 @@
 #include "cli/inspect/doctor.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
+#include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
 #include "cli/text/report.h"
-#include "cli/text/version.h"
-#include "tree/agent/agent.h"
-#include "tree/pipe/segment.h"
 
 namespace {
 
@@ -66,22 +63,12 @@ int main(int argc, char** argv) {
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
+  if (parsed.options.agent) return rdcp::cli::serve_coordinator(parsed.options.shell.landlock);
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source
   parsed.options.umask = umask;
   rdcp::cli::raise_limits();
-  if (parsed.options.agent) {
-    const rdcp::tree::AgentEnd end = rdcp::tree::run_agent(
-        rdcp::io::Fd(STDIN_FILENO), rdcp::io::Fd(STDOUT_FILENO),
-        {.program_version = rdcp::cli::kVersion,
-         .signal_fd = signal_fd,
-         .umask = umask,
-         .confinement = rdcp::cli::confinement(parsed.options.shell, rdcp::tree::Confinement::of_process),
-         .run_segment = rdcp::tree::run_segment});
-    if (!end.complete) ::_exit(rdcp::cli::kExitFiles);
-    return rdcp::cli::kExitOk;
-  }
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {

@@ -302,7 +302,7 @@ class Style(unittest.TestCase):
     def test_names_go_only_with_a_permit(self):
         """What removes a name, or puts something in its place, asks for a RemovalPermit or for a name of rdcp's own."""
         door = "src/tree/fs/removal_permit.cpp"
-        calls = r"(?<!\w)::(unlink(at)?|rmdir|rename(at2?)?)\(|\b(std|fs|filesystem)::(remove|rename)"
+        calls = r"(?<!\w)::(unlink(at)?|rmdir|rename(at2?)?)\(|\b(std|fs|filesystem)::(remove(?!_pointer)|rename)"
         # Two names are exchanged by one call, by what has asked the removal gate for all that goes with one of them.
         exchange = [("src/tree/mirror/make_way.cpp", "::renameat2(directory, from.c_str(), directory, to.c_str(), flags)")]
         found = [line for line in matches([path for path in sources("src") if name_of(path) != door], calls)

@@ -39,7 +39,7 @@
 namespace rdcp::net {
 
 // The version of everything that travels on a stream: handshake, frames and what the frames mean.
-inline constexpr std::uint16_t kProtocolVersion = 7;
+inline constexpr std::uint16_t kProtocolVersion = 8;
 
 using SessionKey = io::Secret<32>;
 io::Result<SessionKey> make_session_key();  // getrandom(2)

@@ -1,25 +1,29 @@
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
 
+#include <type_traits>
+
 #include "net/crypto/octets.h"
 #include "net/crypto/wide_aes.h"
+
+// The library's functions by their own names: by way of its table, a static program would hold the code for
+// every algorithm and processor (12 MB). The shared library exports them.
+extern "C" {
+void aes_keyexp_256_enc_avx2(const void* key, void* rounds);
+void aes_gcm_precomp_256_vaes_avx512(gcm_key_data* key);
+std::remove_pointer_t<aes_gcm_enc_dec_t> aes_gcm_enc_256_vaes_avx512;
+std::remove_pointer_t<aes_gcm_enc_dec_t> aes_gcm_dec_256_vaes_avx512;
+}
 
 namespace rdcp::net {
 
 namespace {
 
-// Returns the library's table of functions for this processor, which lives as long as the process, or null if
-// they are not wide. AES-GCM keeps nothing in it, so every thread may use it.
-const IMB_MGR* functions() {
-  static const IMB_MGR* const made = []() -> const IMB_MGR* {
-    std::unique_ptr<IMB_MGR, decltype(&free_mb_mgr)> manager(alloc_mb_mgr(0), &free_mb_mgr);
-    if (!manager) return nullptr;
-    IMB_ARCH arch = IMB_ARCH_NONE;
-    init_mb_mgr_auto(manager.get(), &arch);
-    const bool wide = (manager->features & IMB_CPUFLAGS_AVX512_T2) == IMB_CPUFLAGS_AVX512_T2;
-    return arch == IMB_ARCH_AVX512 && wide ? manager.release() : nullptr;
-  }();
-  return made;
+bool this_processor_has_it() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq");
+  return has;
 }
 
 }  // namespace
@@ -30,9 +34,10 @@ struct WideAes::Schedule {
 };
 
 std::unique_ptr<WideAes> WideAes::create(const SealKey& key) {
-  if (functions() == nullptr) return nullptr;
+  if (!this_processor_has_it()) return nullptr;
   auto schedule = std::make_unique<Schedule>();
-  IMB_AES256_GCM_PRE(functions(), to_read(key), &schedule->key);
+  aes_keyexp_256_enc_avx2(to_read(key), schedule->key.expanded_keys);
+  aes_gcm_precomp_256_vaes_avx512(&schedule->key);
   return std::unique_ptr<WideAes>(new WideAes(std::move(schedule)));
 }
 
@@ -46,8 +51,9 @@ void WideAes::seal(const SealNonce& nonce, std::span<const std::byte> associated
                    std::span<const std::byte> bytes, std::span<std::byte> to,
                    std::span<std::byte, kTagBytes> tag) const {
   gcm_context_data context;
-  IMB_AES256_GCM_ENC(functions(), &schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
-                     to_read(nonce), to_read(associated), associated.size(), to_write(tag), kTagBytes);
+  aes_gcm_enc_256_vaes_avx512(&schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
+                              to_read(nonce), to_read(associated), associated.size(), to_write(tag),
+                              kTagBytes);
 }
 
 bool WideAes::open(const SealNonce& nonce, std::span<const std::byte> associated,
@@ -55,8 +61,9 @@ bool WideAes::open(const SealNonce& nonce, std::span<const std::byte> associated
                    std::span<const std::byte, kTagBytes> tag) const {
   gcm_context_data context;
   Tag wanted;
-  IMB_AES256_GCM_DEC(functions(), &schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
-                     to_read(nonce), to_read(associated), associated.size(), to_write(wanted), kTagBytes);
+  aes_gcm_dec_256_vaes_avx512(&schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
+                              to_read(nonce), to_read(associated), associated.size(), to_write(wanted),
+                              kTagBytes);
   return CRYPTO_memcmp(wanted.data(), tag.data(), kTagBytes) == 0;
 }
 

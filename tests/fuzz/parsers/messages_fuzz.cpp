@@ -6,16 +6,7 @@
 
 #include "io/words.h"
 #include "tests/fuzz/targets.h"
-#include "tree/messages/changes.h"
-#include "tree/messages/check_job.h"
-#include "tree/messages/clean_job.h"
-#include "tree/messages/finding.h"
-#include "tree/messages/job.h"
-#include "tree/messages/measure_job.h"
-#include "tree/messages/message.h"
-#include "tree/messages/paths_named.h"
-#include "tree/messages/segment_job.h"
-#include "tree/messages/sum_line.h"
+#include "tree/messages/all_messages.h"
 #include "tree/protocol/codec.h"
 #include "tree/protocol/message_name.h"
 
@@ -23,14 +14,6 @@ namespace rdcp::fuzz {
 namespace {
 
 using namespace rdcp::tree;
-
-using AllMessages =
-    std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
-               Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
-               SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost>;
-static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
-              "a message is missing here");
 
 struct Check {
   template <class T>

@@ -1,0 +1,29 @@
+#include "cli/serve/serve.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/text/exit_status.h"
+#include "cli/text/process.h"
+#include "cli/text/version.h"
+#include "tree/agent/agent.h"
+#include "tree/pipe/segment.h"
+
+namespace rdcp::cli {
+
+int serve_coordinator(bool landlock) {
+  const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);
+  const mode_t umask = ::umask(0);  // modes come from the source
+  raise_limits();
+  const tree::AgentEnd end =
+      tree::run_agent(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO),
+                      {.program_version = kVersion,
+                       .signal_fd = signal_fd,
+                       .umask = umask,
+                       .confinement = landlock ? tree::Confinement::of_process : tree::Confinement::none,
+                       .run_segment = tree::run_segment});
+  if (!end.complete) ::_exit(kExitFiles);
+  return kExitOk;
+}
+
+}  // namespace rdcp::cli
