@@ -248,6 +248,10 @@ FAILING(int, getsockopt, "getsockopt", fd, NULL,
         (int fd, int level, int name, void* restrict value, socklen_t* restrict size),
         (fd, level, name, value, size))
 FAILING(pid_t, fork, "fork", -1, NULL, (void), ())
+/* The child of a real one would count in its parent's memory, and could stop it. */
+pid_t vfork(void) {
+  return fork();
+}
 FAILING(ssize_t, getrandom, "getrandom", -1, NULL, (void* to, size_t count, unsigned flags),
         (to, count, flags))
 FAILING(int, chmod, "chmod", -1, path, (const char* path, mode_t mode), (path, mode))

@@ -127,13 +127,24 @@ class Fault:
         is_named = self.action == "error" and errno.errorcode[self.error] in harmless_errors(self.call)
         return is_named or self.action == "short"
 
+    @property
+    def leaves_own_names(self) -> bool:
+        """What rdcp cannot remove stays, for --clean to find."""
+        return self.action == "error" and self.call == "unlinkat"
+
+    @property
+    def hides_xattrs(self) -> bool:
+        """The source seems to have none."""
+        return self.action == "error" and self.role != "target" and self.call in ("flistxattr", "llistxattr") and \
+            errno.errorcode[self.error] in ("EOPNOTSUPP", "ENOTSUP")
+
     def statuses(self, usual: int, is_stream: bool) -> set[int]:
         """What the program that the user started may end with. usual: what it ends with if nothing goes wrong. is_stream:
         what goes wrong at one end is a stream that was cut short at the other."""
         if self.is_harmless:
             return {usual}
         if not is_stream and (self.family == "full" or (self.action == "error" and self.call in ON_FILES)):
-            return {usual, FILES}
+            return {usual, FILES, DATA} if self.call == "completion" else {usual, FILES}  # it may be one of a stream
         if self.action == "signal" and self.role == "near":
             number = self.error
             ended = {-number, 128 + number} if number != signal.SIGSTOP else {DATA} if self.family == "stop" else set()

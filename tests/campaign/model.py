@@ -27,6 +27,7 @@ class Rules:
     deletes: bool = False   # --delete
     in_place: bool = False  # --inplace: a file that was there may be a mixture
     holes_hidden: bool = False  # SRC could not say where its holes are, so that they were read as zeros
+    xattrs_hidden: bool = False  # SRC said that it has none
     content_only: bool = False  # a stream to a file: its mode and times are those of any new file
 
 
@@ -145,6 +146,8 @@ def judge_success(final: dict, found: dict, err: str, rules: Rules, loss_allowed
     if rules.in_place or rules.holes_hidden:  # in place, what are zeros already is left alone
         ignore.add("holes")
         found = {path: replace(facts, blocks=0) for path, facts in found.items()}
+    if rules.xattrs_hidden:
+        ignore.add("xattrs")
     if without_devices:
         nodes = {path for path, facts in final.items() if "device" in facts.type}  # what is in the way of one stays
         final, found = ({path: facts for path, facts in tree.items() if path not in nodes} for tree in (final, found))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -248,5 +249,7 @@ def mount(what: str, where: Path, options: str, again: bool = False):
 
 
 def free_port() -> str:
-    with socket.create_server(("", 0)) as listening:
-        return str(listening.getsockname()[1])
+    """One that no connection gets by itself (net.ipv4.ip_local_port_range begins above)."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("", random.randrange(10_000, 32_000))) as listening:
+            return str(listening.getsockname()[1])

@@ -67,10 +67,10 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 66, parse_rdcp, {"--", "--agent"}},
+    {"rdcp", kHelpText, 67, parse_rdcp, {"--", "--agent"}},
     {"rdsend", kSendHelpText, 19, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 13, parse_rdrecv, {"--"}},
-    {"rdpipe", kPipelineHelpText, 23, parse_rdpipe, {"--", "--agent"}},
+    {"rdpipe", kPipelineHelpText, 24, parse_rdpipe, {"--", "--agent"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;
@@ -253,7 +253,7 @@ class BashCompletion : public ::testing::Test {
 
 TEST_F(BashCompletion, OffersOptions) {
   EXPECT_EQ(bash_offers("rdcp --ca"), "--cache\n");
-  EXPECT_EQ(bash_offers("rdcp --no-"), "--no-owner --no-xattrs --no-resume --no-landlock\n");
+  EXPECT_EQ(bash_offers("rdcp --no-"), "--no-owner --no-xattrs --no-resume --no-deploy --no-landlock\n");
 }
 
 TEST_F(BashCompletion, OffersValuesAlsoBehindTheSign) {

@@ -33,9 +33,13 @@ std::string quote_rdcp_path(std::string_view rdcp_path) {
   return shell_quote(rdcp_path);
 }
 
-std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location) {
+bool looks_around(const RemoteShell& shell) {
+  return runs_ssh(shell) && shell.rdcp_path.empty();
+}
+
+std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way) {
   assert(location.kind == Location::Kind::remote && !shell.rsh.empty());
-  const std::string program = quote_rdcp_path(shell.rdcp_path);
+  const std::string program = shell.rdcp_path.empty() ? "rdcp" : quote_rdcp_path(shell.rdcp_path);
   std::vector<std::string> command{shell.rsh.front()};
   if (runs_ssh(shell)) {
     // These override an ssh_config that suits logins but not us. They come first, because for ssh the first
@@ -48,7 +52,8 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
     append_ssh_options(shell, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
     const std::string landlock = shell.landlock ? "" : std::string(" ") + kNoLandlock;
-    command.insert(command.end(), {"--", location.ssh_destination(), program + " --agent" + landlock});
+    command.insert(command.end(), {"--", location.ssh_destination(),
+                                   looks_around(shell) ? way_in(way) : program + " --agent" + landlock});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
     if (!shell.landlock) command.emplace_back(kNoLandlock);

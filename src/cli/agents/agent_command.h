@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/agents/way_in.h"
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 
@@ -15,8 +16,11 @@ namespace rdcp::cli {
 std::string quote_rdcp_path(std::string_view rdcp_path);
 
 // Returns the command that starts an agent at `location`, which must be remote: with ssh
-// `ssh OPTIONS... -- [USER@]HOST "rdcp --agent"`, with another program `CMD... [USER@]HOST rdcp --agent`.
-// --no-landlock follows if shell.landlock is false.
-std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location);
+// `ssh OPTIONS... -- [USER@]HOST WAY_IN`, or "PATH --agent" instead of the way in where --rdcp-path is given;
+// with another program `CMD... [USER@]HOST rdcp --agent`. --no-landlock follows if shell.landlock is false.
+std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way);
+
+// True if the other host is searched for an agent, and ours may be put there.
+bool looks_around(const RemoteShell& shell);
 
 }  // namespace rdcp::cli

@@ -2,12 +2,16 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/agents/agent_command.h"
 #include "cli/agents/fork_agent.h"
+#include "cli/text/human.h"
+#include "cli/text/output.h"
 #include "cli/text/version.h"
 #include "io/descriptors.h"
+#include "io/words.h"
 
 namespace rdcp::cli {
 
@@ -41,13 +45,71 @@ Result<Channel> make_channel() {
 
 Result<AgentRun::Ends> AgentRun::start_remote(const RemoteShell& shell, const Location& location,
                                               const std::string& prefix) {
-  origin_ = {shell, location};
   const std::string by_default = location.host + (runs_ssh(shell) ? ": ssh: " : ": ");
-  return launch(agent_command(shell, location), prefix.empty() ? by_default : prefix);
+  origin_ = {.shell = shell, .location = location, .prefix = prefix.empty() ? by_default : prefix};
+  return launch_remote();
+}
+
+bool AgentRun::can_start_ours() const {
+  return origin_ && looks_around(origin_->shell) && origin_->shell.deploy &&
+         origin_->search == Search::everywhere;
+}
+
+Result<AgentRun::Ends> AgentRun::start_ours() {
+  end_process(true);
+  lines_.reset();
+  origin_->search = Search::only_ours;
+  return launch_remote();
+}
+
+Result<AgentRun::Ends> AgentRun::launch_remote() {
+  const RemoteShell& shell = origin_->shell;
+  WayIn way{.search = origin_->search,
+            .same_path = own_path(),
+            .agents = {},
+            .agent_options = shell.landlock ? "" : kNoLandlock};
+  if (looks_around(shell) && shell.deploy) way.agents = agent_files();
+  return launch(agent_command(shell, origin_->location, way), origin_->prefix);
+}
+
+Result<void> AgentRun::answer_ask(std::string_view line, int out) {
+  const std::string& host = origin_->location.host;
+  const auto refuse = [&](const std::string& why) {
+    return io::plain_error(io::ErrorKind::unreachable, "start rdcp on", host, why);
+  };
+  const auto ask = read_agent_ask(line);
+  if (!ask || delivery_) return refuse("its shell says what makes no sense here");
+  if (ask->kind == AgentAsk::Kind::nowhere) {
+    return refuse(
+        "it is not installed there, and there is no place to put it: neither ~/.cache nor /tmp nor /var/tmp "
+        "can be "
+        "written to, has room and lets programs run");
+  }
+  const std::vector<AgentFile> files = agent_files();
+  const auto found = std::ranges::find(files, ask->processor, &AgentFile::processor);
+  if (ask->kind == AgentAsk::Kind::none || found == files.end()) {
+    return refuse(
+        origin_->shell.deploy
+            ? "it is not installed there, and there is no rdcp-agent-" + io::visible(ask->processor) +
+                  " here that could be put there; install rdcp there or name it with --rdcp-path"
+            : "it was not found there, and --no-deploy forbids to put it there; install it there or name "
+              "it with --rdcp-path");
+  }
+  auto file = open_agent(*found);
+  if (!file) return file.error();
+  auto to = io::duplicate(out, host);
+  if (!to) return to.error();
+  write_to_stderr(host + ": no rdcp of this version was found there; putting one into " + ask->place + " (" +
+                  format_bytes(found->bytes) + ")\n");
+  auto delivery = Delivery::start(std::move(*file), std::move(*to));
+  if (!delivery) return delivery.error();
+  delivery_ = std::move(*delivery);
+  return {};
 }
 
 Result<AgentRun::Ends> AgentRun::start_beside(const std::string& prefix, bool landlock) {
-  origin_ = {{}, {.kind = Location::Kind::local, .user = {}, .host = "this host", .path = {}}};
+  origin_ = {.shell = {},
+             .location = {.kind = Location::Kind::local, .user = {}, .host = "this host", .path = {}}};
   std::vector<std::string> command{"/proc/self/exe", "--agent"};
   if (!landlock) command.emplace_back(kNoLandlock);
   return launch(command, prefix);

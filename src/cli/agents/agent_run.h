@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/agents/delivery.h"
 #include "cli/agents/launch.h"
+#include "cli/agents/way_in.h"
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 #include "cli/text/line_pipe.h"
@@ -28,6 +30,16 @@ class AgentRun {
   // These are what the functions of the same names of AgentSession say.
   io::Result<Ends> start_remote(const RemoteShell& shell, const Location& location,
                                 const std::string& prefix);
+  // Starts the agent anew, after start_remote() has found one of another version: this time only one that
+  // rdcp has put there, or puts there now.
+  io::Result<Ends> start_ours();
+  // True if that can be done.
+  bool can_start_ours() const;
+  // Does what the way in (cli/agents/way_in.h) asks for by this line: sends an agent to descriptor `out`.
+  io::Result<void> answer_ask(std::string_view line, int out);
+  // True while an agent is sent.
+  bool delivers() const { return delivery_ && delivery_->under_way(); }
+
   io::Result<Ends> start_beside(const std::string& prefix, bool landlock);
   io::Result<Ends> start_local(tree::AgentConfig config);
   io::Result<Ends> start_thread(tree::AgentConfig config);
@@ -56,13 +68,17 @@ class AgentRun {
   struct Origin {  // how the process was started
     RemoteShell shell;
     Location location;
+    std::string prefix = {};
+    Search search = Search::everywhere;
   };
+  io::Result<Ends> launch_remote();
   io::Result<Ends> launch(const std::vector<std::string>& command, const std::string& prefix);
 
   std::optional<Origin> origin_;
   pid_t pid_ = -1;                   // until it has been seen to end
   std::unique_ptr<LinePipe> lines_;  // prints the process's standard error
   bool forked_ = false;              // by start_local()
+  std::unique_ptr<Delivery> delivery_;
   io::Thread thread_;
 };
 

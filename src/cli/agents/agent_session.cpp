@@ -74,6 +74,21 @@ AgentSession::Started AgentSession::of_connection(io::Fd socket, const std::stri
 void AgentSession::connect(AgentRun::Ends ends, const std::optional<net::SealKeys>& seal) {
   control_.emplace(std::move(ends.in), std::move(ends.out), name_, seal);
   control_->limit_sends(tree::kSilenceMax);
+  if (!run_.is_program()) return;
+  control_->take_lines_before_greeting([this](std::string_view line) {
+    auto answered = run_.answer_ask(line, control_->out_fd());
+    if (!answered) not_put_ = answered.error();
+    return answered;
+  });
+}
+
+Result<void> AgentSession::start_anew() {
+  auto ends = run_.start_ours();
+  if (!ends) return ends.error();
+  answers_ = {};
+  connect(std::move(*ends));
+  heard_ = Clock::now();
+  return {};
 }
 
 Result<void> AgentSession::receive() {
@@ -108,7 +123,9 @@ io::Error AgentSession::refused(const tree::RawMessage& raw, const std::string& 
 // In the hello of another version only the first field is sure to be the same.
 Result<void> AgentSession::take_hello(const tree::RawMessage& raw) {
   std::uint32_t protocol = 0;
-  if (!tree::Decoder(raw.body).get(protocol) || protocol != tree::kProtocolVersion) {
+  const bool same = tree::Decoder(raw.body).get(protocol) && protocol == tree::kProtocolVersion;
+  if (!same && run_.can_start_ours()) return start_anew();
+  if (!same) {
     return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
                            "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
                                std::to_string(tree::kProtocolVersion) + ": install the same version on both");
@@ -141,7 +158,7 @@ void AgentSession::note_sent(const Result<void>& sent) {
 }
 
 AgentSession::Clock::duration AgentSession::silence() const {
-  const bool excused = gone_ || suspended_ || may_be_silent_;
+  const bool excused = gone_ || suspended_ || may_be_silent_ || run_.delivers();
   return excused ? Clock::duration::zero() : Clock::now() - heard_;
 }
 
@@ -149,6 +166,7 @@ io::Error AgentSession::explain(const io::Error& error) {
   if (gone_because_ && error.kind == ErrorKind::connection) {
     return io::plain_error(ErrorKind::connection, "send to", name_, *gone_because_);
   }
+  if (not_put_) return *not_put_;
   if (!run_.is_program() || control_->greeted()) return error;
   const std::string noise = control_->received_noise();
   control_->close_out();

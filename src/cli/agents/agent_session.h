@@ -57,8 +57,7 @@ class AgentSession {
       return {};
     };
   }
-  // Puts messages of a kind into an inbox, which must outlive this. A message that finds it full is a
-  // protocol error.
+  // Puts messages of a kind into an inbox, which must outlive this. One that finds it full is an error.
   template <class Message>
   void collect(Inbox<Message>& inbox) {
     handlers_[Message::kType] = [this, &inbox](auto& raw) -> io::Result<void> {
@@ -126,6 +125,7 @@ class AgentSession {
 
   explicit AgentSession(std::string name) : name_(std::move(name)) {}
   void connect(AgentRun::Ends ends, const std::optional<net::SealKeys>& seal = {});
+  io::Result<void> start_anew();
   io::Result<void> take(const tree::RawMessage& raw);
   io::Result<void> take_hello(const tree::RawMessage& raw);
   io::Error refused(const tree::RawMessage& raw, const std::string& why) const;
@@ -138,7 +138,7 @@ class AgentSession {
   tree::Answers answers_;
   std::map<tree::MessageType, Handler> handlers_;
   std::optional<tree::Hello> hello_;
-  std::optional<io::Error> send_failure_;
+  std::optional<io::Error> send_failure_, not_put_;  // not_put_: why no agent could be put on the other host
   Clock::time_point heard_ = Clock::now();
   std::size_t losses_ = 0;  // lost streams that it has reported so far
   bool gone_ = false;

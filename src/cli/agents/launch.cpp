@@ -118,8 +118,9 @@ std::string first_line(std::string_view noise) {
 }
 
 std::string explain_status(const RemoteShell& shell, int status) {
-  const std::string path = "'" + shell.rdcp_path + "'";
+  const std::string path = shell.rdcp_path.empty() ? "rdcp" : "'" + shell.rdcp_path + "'";
   if (status == 127) return path + " was not found there; install rdcp there or name it with --rdcp-path";
+  if (status == 121) return "rdcp could not be put there; it has said why above";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
   if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why above";
   if (status == 0) return path + " ended without an answer; is it rdcp?";

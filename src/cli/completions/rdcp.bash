@@ -82,7 +82,7 @@ _rdcp() {
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
-            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path
+            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
             --encrypt --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring --no-landlock"
     else
         _rdcp_complete_location

@@ -69,6 +69,7 @@ complete -c rdcp -s i -l identity -r -F -d 'private key for ssh'
 complete -c rdcp -s F -l ssh-config -r -F -d 'configuration file for ssh'
 complete -c rdcp -s o -l ssh-option -x -d 'option for ssh, as in ssh_config'
 complete -c rdcp -l rdcp-path -x -d 'name or path of rdcp on the remote host'
+complete -c rdcp -l no-deploy -d 'put no rdcp on a host that has none'
 
 complete -c rdcp -l streams -x -a '1 2 4 8 16 32 64' -d 'parallel connections'
 complete -c rdcp -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size of a chunk'

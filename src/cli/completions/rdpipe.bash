@@ -44,7 +44,7 @@ _rdpipe() {
     esac
     if [[ -z $words && $cur == -* ]]; then
         words="-n --dryrun -p --port -H --hostname -v --verbose -q --quiet -h --help -V --version
-            -e --rsh -i --identity -F --ssh-config -o --ssh-option --rdcp-path
+            -e --rsh -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
             --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then

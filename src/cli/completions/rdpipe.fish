@@ -15,6 +15,7 @@ complete -c rdpipe -s i -l identity -r -F -d 'private key for ssh'
 complete -c rdpipe -s F -l ssh-config -r -F -d 'configuration file for ssh'
 complete -c rdpipe -s o -l ssh-option -x -d 'option for ssh, as in ssh_config'
 complete -c rdpipe -l rdcp-path -x -d 'name or path of rdcp on the other hosts'
+complete -c rdpipe -l no-deploy -d 'put no rdcp on a host that has none'
 
 complete -c rdpipe -l streams -x -a '1 2 4 8 16 32 64' -d 'parallel connections'
 complete -c rdpipe -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size of a chunk'

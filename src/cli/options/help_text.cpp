@@ -52,9 +52,8 @@ Which part of SRC to copy (rsync's rules; the first that matches counts)
       --min-size SIZE    leave out files smaller than SIZE
 
 Mirrors
-      --sync             make DST's contents equal to SRC's: copy files that are
-                         new or differ in size or time, leave others alone;
-                         SRC and SRC/ mean the same; implies -r
+      --sync             make DST equal to SRC: copy what is new or differs in
+                         size or time; SRC and SRC/ mean the same; implies -r
   -n, --dry-run          only print what --sync (or --clean) would do
       --itemize-changes  print a line for each change, as rsync does (or -i)
   -c, --checksum         compare contents, not times
@@ -85,6 +84,7 @@ How to reach a host
   -F, --ssh-config FILE  configuration file for ssh
   -o, --ssh-option OPT   option for ssh, as in ssh_config (may be repeated)
       --rdcp-path PATH   rdcp's name or path on the remote host
+      --no-deploy        put no rdcp on a host that has none
 
 How to move the data
       --encrypt          encrypt and authenticate what goes over the network

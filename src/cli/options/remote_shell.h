@@ -13,11 +13,14 @@ struct RemoteShell {
   std::vector<std::string> identity_files;
   std::string ssh_config;  // empty: ssh decides
   std::vector<std::string> ssh_options;
-  std::string rdcp_path = "rdcp";
-  bool landlock = true;  // false with --no-landlock: agents, on this host too, may do what their user may
+  std::string rdcp_path;  // empty: it is looked for, and put there if it is not found
+  bool deploy = true;     // false with --no-deploy: nothing is put there
+  bool landlock = true;   // false with --no-landlock: agents, on this host too, may do what their user may
 };
 
 inline constexpr const char* kNoLandlock = "--no-landlock";
+
+inline constexpr const char* kNoDeploy = "--no-deploy";
 
 // True if --rsh's program is called ssh (its basename), and so takes ssh's options.
 bool runs_ssh(const RemoteShell& shell);

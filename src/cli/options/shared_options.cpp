@@ -117,6 +117,7 @@ void add_host_options(CommandLine& line, Options& options, const char* identity_
   line.value("-F,--ssh-config", keep(options.shell.ssh_config));
   line.values("-o,--ssh-option", append(options.shell.ssh_options));
   line.value("--rdcp-path", keep(options.shell.rdcp_path));
+  line.flag(kNoDeploy, [&] { options.shell.deploy = false; });
 }
 
 Result<void> check_host_options(const Options& options) {

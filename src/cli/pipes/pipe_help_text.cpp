@@ -98,6 +98,7 @@ How to reach the hosts
   -F, --ssh-config FILE  ssh configuration file
   -o, --ssh-option OPT   ssh option; may be repeated
       --rdcp-path PATH   where rdcp is on the hosts, if not in their PATH
+      --no-deploy        put no rdcp on a host that has none
 
 How to move the data
       --encrypt          encrypt and authenticate what goes over the network

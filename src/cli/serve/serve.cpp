@@ -1,11 +1,13 @@
 #include "cli/serve/serve.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
 #include "cli/text/version.h"
+#include "net/crypto/file_sum.h"
 #include "tree/agent/agent.h"
 #include "tree/pipe/segment.h"
 
@@ -24,6 +26,12 @@ int serve_coordinator(bool landlock) {
                        .run_segment = tree::run_segment});
   if (!end.complete) ::_exit(kExitFiles);
   return kExitOk;
+}
+
+std::string sum_line_of(const char* path) {
+  const io::Fd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  const auto sum = net::sha256_of_file(fd.get());
+  return sum ? *sum + "  " + path + "\n" : std::string();
 }
 
 }  // namespace rdcp::cli

@@ -134,8 +134,23 @@ bool ControlChannel::buffered() const {
   return length > kMessageBytesMax || input_.size() - consumed_ - kHeaderBytes >= length;
 }
 
+Result<void> ControlChannel::take_lines() {
+  constexpr std::size_t kLineMax = 4096;
+  while (take_line_ && input_.starts_with('\1')) {
+    const std::size_t end = input_.find('\n');
+    if (end == input_.npos && input_.size() < kLineMax) return {};
+    if (end == input_.npos) return garbled();
+    const std::string line = input_.substr(0, end);
+    input_.erase(0, end + 1);
+    if (auto taken = take_line_(line); !taken) return taken;
+  }
+  return {};
+}
+
 Result<std::optional<RawMessage>> ControlChannel::take() {
   if (!greeted_) {
+    if (auto taken = take_lines(); !taken) return taken.error();
+    if (take_line_ && input_.starts_with('\1')) return std::optional<RawMessage>();
     const std::size_t shown = std::min(input_.size(), kGreeting.size());
     if (std::string_view(input_).substr(0, shown) != kGreeting.substr(0, shown)) {
       return io::plain_error(

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -53,6 +54,14 @@ class ControlChannel {
   // the end of the channel.
   void limit_sends(std::chrono::milliseconds limit);
 
+  // Lines that begin with '\1' may come before the peer's greeting; take() is told each, without its end.
+  // They are noise unless this is called. An error of take() is that of receive().
+  void take_lines_before_greeting(std::function<io::Result<void>(std::string_view line)> take) {
+    take_line_ = std::move(take);
+  }
+  // The descriptor to which messages are written.
+  int out_fd() const { return out_.get(); }
+
   // The descriptor that poll(2) must watch before receive() is called.
   int fd() const { return in_.get(); }
   // Reads what is there and returns a message, or nothing if none is complete yet. It calls read(2) at most
@@ -82,6 +91,7 @@ class ControlChannel {
   io::Result<void> open_arrived();
   io::Error garbled() const;
   io::Result<std::optional<RawMessage>> take();
+  io::Result<void> take_lines();
   void drop_consumed();
 
   io::Fd in_;
@@ -92,6 +102,7 @@ class ControlChannel {
   std::optional<std::chrono::milliseconds> send_limit_;
   std::optional<io::Error> broken_;  // the error of the first send() that failed
   bool greeted_ = false;
+  std::function<io::Result<void>(std::string_view)> take_line_;
   std::string input_;
   std::size_t consumed_ = 0;
   // These are used only if the channel is sealed.

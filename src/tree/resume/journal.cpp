@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/bytes.h"
+#include "io/retry.h"
 #include "io/whole_range.h"
 
 namespace rdcp::tree {
@@ -133,7 +134,8 @@ void Journal::take_record(const std::byte* bytes, bool doubt) {
 }
 
 bool Journal::start(const SourceState& source, std::uint64_t part_inode) {
-  if (name_.size() > NAME_MAX || ::ftruncate(file_.get(), 0) != 0) return false;
+  if (name_.size() > NAME_MAX || io::retry_eintr([&] { return ::ftruncate(file_.get(), 0); }) != 0)
+    return false;
   std::array<std::byte, kHeaderBytes> bytes{};
   io::store_le(bytes.data(), kMagic);
   io::store_le(bytes.data() + kVersionAt, kVersion);

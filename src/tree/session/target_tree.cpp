@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "io/retry.h"
 #include "io/whole_range.h"
 #include "tree/fs/beneath.h"
 #include "tree/fs/heard_close.h"
@@ -44,7 +45,8 @@ io::Result<void> write_content(int fd, const Entry& entry, ArchiveReader& conten
   if (entry.data.empty() && filled < entry.size) {
     return io::plain_error(io::ErrorKind::protocol, "write", subject, "content ends early");
   }
-  if (end < entry.size && ::ftruncate(fd, static_cast<off_t>(entry.size)) < 0) {
+  if (end < entry.size &&
+      io::retry_eintr([&] { return ::ftruncate(fd, static_cast<off_t>(entry.size)); }) < 0) {
     return io::errno_error("truncate", subject);
   }
   return {};

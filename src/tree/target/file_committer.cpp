@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/retry.h"
 #include "tree/fs/heard_close.h"
 
 namespace rdcp::tree {
@@ -54,7 +55,7 @@ io::Result<void> FileCommitter::finish(TargetFile& file, const Entry& entry, std
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) return io::errno_error("stat", file.subject);
   if (static_cast<std::uint64_t>(status.st_size) != size &&
-      ::ftruncate(file.fd(), static_cast<off_t>(size)) != 0) {
+      io::retry_eintr([&] { return ::ftruncate(file.fd(), static_cast<off_t>(size)); }) != 0) {
     return io::errno_error("truncate", file.subject);
   }
   if (file.old != nullptr && file.old->was_cloned && file.old->has_changed()) {

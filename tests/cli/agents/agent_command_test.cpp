@@ -27,18 +27,30 @@ Words without_fixed_options(Words command) {
   return command;
 }
 
+RemoteShell with_path(const std::string& path) {
+  RemoteShell shell;
+  shell.rdcp_path = path;
+  return shell;
+}
+
 TEST(AgentCommand, SshGetsOneCommandStringBehindTwoDashes) {
-  EXPECT_EQ(without_fixed_options(agent_command(RemoteShell{}, kHost)),
+  EXPECT_EQ(without_fixed_options(agent_command(with_path("rdcp"), kHost, {})),
             (Words{"ssh", "--", "me@::1", "rdcp --agent"}));
 }
 
+TEST(AgentCommand, WithoutAPathSshGetsTheWayIn) {
+  const WayIn way{.same_path = "/here/rdcp", .agents = {}, .agent_options = {}};
+  EXPECT_EQ(without_fixed_options(agent_command(RemoteShell{}, kHost, way)),
+            (Words{"ssh", "--", "me@::1", way_in(way)}));
+}
+
 TEST(AgentCommand, SshOptionsAreHandedOn) {
-  RemoteShell shell;
+  RemoteShell shell = with_path("rdcp");
   shell.ssh_port = 2222;
   shell.identity_files = {"k1", "k 2"};
   shell.ssh_config = "conf";
   shell.ssh_options = {"A=1", "B=2"};
-  EXPECT_EQ(without_fixed_options(agent_command(shell, kHost)),
+  EXPECT_EQ(without_fixed_options(agent_command(shell, kHost, {})),
             (Words{"ssh", "-p", "2222", "-i", "k1", "-i", "k 2", "-F", "conf", "-o", "A=1", "-o", "B=2", "--",
                    "me@::1", "rdcp --agent"}));
 }
@@ -46,7 +58,7 @@ TEST(AgentCommand, SshOptionsAreHandedOn) {
 TEST(AgentCommand, FixedOptionsComeFirstSinceSshTakesTheFirst) {
   RemoteShell shell;
   shell.rsh = {"/usr/bin/ssh", "-oRequestTTY=force"};
-  const Words command = agent_command(shell, kHost);
+  const Words command = agent_command(shell, kHost, {});
   EXPECT_EQ(command.front(), "/usr/bin/ssh");
   EXPECT_LT(std::find(command.begin(), command.end(), "-oRequestTTY=no"),
             std::find(command.begin(), command.end(), "-oRequestTTY=force"));
@@ -55,12 +67,12 @@ TEST(AgentCommand, FixedOptionsComeFirstSinceSshTakesTheFirst) {
 // Asks the real ssh how it reads the words; -G prints the configuration and connects nowhere.
 TEST(AgentCommand, RealSshUnderstandsIt) {
   if (run_shell("command -v ssh").wait_status != 0) GTEST_SKIP() << "no ssh here";
-  RemoteShell shell;
+  RemoteShell shell = with_path("rdcp");
   shell.ssh_port = 2222;
   shell.ssh_options = {"ConnectTimeout=7"};
   shell.rsh = {"ssh", "-G", "-F", "none"};
   std::string line;
-  for (const std::string& word : agent_command(shell, kHost)) line += "'" + word + "' ";
+  for (const std::string& word : agent_command(shell, kHost, {})) line += "'" + word + "' ";
   const auto result = run_shell(line + "2>&1");
   EXPECT_EQ(result.wait_status, 0) << result.output;
   for (const char* setting : {"\nhostname ::1\n", "user me\n", "\nport 2222\n", "\nrequesttty false\n",
@@ -72,13 +84,14 @@ TEST(AgentCommand, RealSshUnderstandsIt) {
 TEST(AgentCommand, AnotherCommandGetsHostAndWords) {
   RemoteShell shell;
   shell.rsh = {"kubectl-exec", "-n", "jobs"};
-  EXPECT_EQ(agent_command(shell, kHost), (Words{"kubectl-exec", "-n", "jobs", "me@::1", "rdcp", "--agent"}));
+  EXPECT_EQ(agent_command(shell, kHost, {}),
+            (Words{"kubectl-exec", "-n", "jobs", "me@::1", "rdcp", "--agent"}));
 }
 
 TEST(AgentCommand, RdcpPathIsQuotedForTheRemoteShell) {
   RemoteShell shell;
   shell.rdcp_path = "/opt/my tools/rd'cp; id";
-  const std::string remote = agent_command(shell, kHost).back();
+  const std::string remote = agent_command(shell, kHost, {}).back();
   EXPECT_EQ(run_shell("printf '<%s>' " + remote).output, "</opt/my tools/rd'cp; id><--agent>");
 }
 

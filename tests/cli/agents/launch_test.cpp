@@ -195,7 +195,8 @@ class ExplainLaunchFailure : public ::testing::Test {
 };
 
 TEST_F(ExplainLaunchFailure, AbsentRdcpSaysHowToGetIt) {
-  expect(127, "", "'rdcp' was not found there; install rdcp there or name it with --rdcp-path");
+  shell_.rdcp_path = "r";
+  expect(127, "", "'r' was not found there; install rdcp there or name it with --rdcp-path");
   expect(127, "Welcome!\n", "install rdcp there");
   expect(126, "", "cannot be executed");
 }

@@ -68,7 +68,8 @@ TEST(Options, DefaultsAreAutomatic) {
   EXPECT_TRUE(options.owner && options.xattrs);
   EXPECT_FALSE(options.numeric_ids);
   EXPECT_EQ(options.shell.rsh, (std::vector<std::string>{"ssh"}));
-  EXPECT_EQ(options.shell.rdcp_path, "rdcp");
+  EXPECT_EQ(options.shell.rdcp_path, "");
+  EXPECT_TRUE(options.shell.deploy);
   EXPECT_EQ(options.shell.ssh_port, 0);
   EXPECT_EQ(options.streams, 0u);
   EXPECT_EQ(options.chunk_bytes, 0u);
@@ -166,6 +167,7 @@ TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
 
 TEST(Options, PathsAndNamesAreKept) {
   EXPECT_EQ(good({"--rdcp-path", "~/bin/rdcp"}).shell.rdcp_path, "~/bin/rdcp");
+  EXPECT_FALSE(good({"--no-deploy"}).shell.deploy);
   EXPECT_EQ(good({"--via", "eth0"}).via, "eth0");
   EXPECT_EQ(good({"--congestion", "cubic"}).congestion, "cubic");
   expect_usage_error({"--congestion", "sixteen_letters_", "a", "b"}, "--congestion sixteen_letters_");

@@ -177,6 +177,36 @@ TEST_F(ControlTest, NoiseBeforeTheGreetingIsShownEscaped) {
   EXPECT_EQ(text.find('\033'), std::string::npos);
 }
 
+TEST_F(ControlTest, LinesOfTheWayInMayComeBeforeTheGreeting) {
+  std::vector<std::string> lines;
+  theirs->take_lines_before_greeting([&](std::string_view line) {
+    lines.emplace_back(line);
+    return line == "\1bad" ? io::Result<void>(io::plain_error(io::ErrorKind::usage, "a", "b", "c"))
+                           : io::Result<void>();
+  });
+  for (const char* piece : {"\1pu", "t x\n\1no", "ne\n"}) {
+    write_raw(piece);
+    const auto message = theirs->receive();
+    ASSERT_TRUE(message.ok());
+    EXPECT_FALSE(message->has_value());
+  }
+  EXPECT_EQ(lines, (std::vector<std::string>{"\1put x", "\1none"}));
+  write_raw("\1bad\n");
+  const auto refused = theirs->receive();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, io::ErrorKind::usage);
+  write_raw(greeted(std::string("\x0d\0\0\0\0", 5)));
+  const auto message = theirs->receive();
+  ASSERT_TRUE(message.ok());
+  EXPECT_TRUE(message->has_value());
+}
+
+TEST_F(ControlTest, ALineBeforeTheGreetingHasAnEnd) {
+  theirs->take_lines_before_greeting([](std::string_view) { return io::Result<void>(); });
+  write_raw("\1" + std::string(5000, 'x'));
+  EXPECT_FALSE(theirs->receive().ok());
+}
+
 TEST_F(ControlTest, BytesMayTrickle) {
   const std::string bytes = greeted(std::string("\x0d\0\0\0\0", 5));  // suspend, no fields
   for (const char byte : bytes.substr(0, bytes.size() - 1)) {

@@ -1,0 +1,165 @@
+"""Hosts without rdcp, or with another one: ssh is a stand-in that runs the command where this build cannot be seen (a mount
+namespace of its own), in a home directory of the test, with the user's shell that the test names."""
+
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import BUILD, EXIT_HOST, EXIT_OK, RDCP, CopyTest, Running
+
+AGENT = BUILD / f"rdcp-agent-{os.uname().machine}"
+SHELLS = ("/bin/dash", "/bin/bash", "/usr/bin/fish", "/bin/tcsh", "/bin/bsd-csh", "/bin/zsh", "/bin/ksh")
+# $1: the command; the rest from the environment.
+SSH = """#!/bin/sh
+for last; do :; done
+export last
+exec unshare -m sh -c '
+  mount -t tmpfs -o size=1m none "$DEPLOY_HIDE" && eval "$DEPLOY_PREPARE" &&
+  exec env -i HOME="$DEPLOY_HOME" PATH=/usr/bin:/bin:/usr/sbin:/sbin $DEPLOY_SHELL -c "$last"'
+"""
+
+
+def may_unshare() -> bool:
+    return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+
+
+class Deploys(CopyTest):
+    @classmethod
+    def setUpClass(cls):
+        if not AGENT.exists():
+            raise unittest.SkipTest(f"there is no {AGENT.name} in this build")
+        if not may_unshare():
+            raise unittest.SkipTest("no mount namespaces for this user")
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.home = self.disk / "home"
+        self.home.mkdir()
+        self.ssh = self.disk / "ssh"
+        self.ssh.write_text(SSH)
+        self.ssh.chmod(0o755)
+        self.tree = self.memory / "tree"
+        (self.tree / "sub").mkdir(parents=True)
+        self.make_file(self.tree / "sub" / "small", 1000)
+        self.make_file(self.tree / "large", 3_000_000)
+        os.symlink("nowhere", self.tree / "link")
+
+    def copy_out(self, *words, prepare: str = ":", shell: str = "/bin/sh", program: Path = RDCP):
+        environment = {**os.environ, "DEPLOY_HIDE": str(BUILD), "DEPLOY_HOME": str(self.home), "DEPLOY_SHELL": shell,
+                       "DEPLOY_PREPARE": prepare}
+        return Running([program, "-e", self.ssh, *words], env=environment).finish(60)
+
+    @property
+    def there(self) -> list[Path]:
+        return sorted(path for path in self.home.rglob("*") if path.is_file())
+
+    def assert_put(self, done):
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertEqual(done.err, f"far: no rdcp of this version was found there; putting one into {self.home}/.cache/rdcp "
+                                   f"({AGENT.stat().st_size / 1e6:.2f} MB)\n")
+        self.assertEqual([path.name for path in self.there], ["rdcp"])
+        self.assertEqual(self.there[0].read_bytes(), AGENT.read_bytes())
+
+    def test_there_and_back_and_a_mirror(self):
+        self.assert_put(self.copy_out("-r", self.tree, f"far:{self.disk}/out"))
+        for words, to in (((f"far:{self.disk}/out/", f"{self.disk}/back"), "back"),
+                          (("--sync", "--delete", f"{self.tree}/", f"far:{self.disk}/out"), "out"),
+                          ((f"far:{self.disk}/out/", f"other:{self.disk}/third"), "third")):
+            done = self.copy_out(*(() if "--sync" in words else ("-r",)), *words)
+            self.assertEqual((done.status, done.err), (EXIT_OK, ""), done)
+            self.assert_same_tree(self.tree, self.disk / to)
+
+    def test_every_shell(self):
+        shells = [shell for shell in SHELLS if os.access(shell, os.X_OK)]
+        for shell in shells:
+            with self.subTest(shell):
+                shutil.rmtree(self.home / ".cache", ignore_errors=True)
+                self.assert_put(self.copy_out(self.tree / "large", f"far:{self.disk}/copy", shell=shell))
+
+    def test_two_at_once(self):
+        runs = [Running([RDCP, "-e", self.ssh, self.tree / "large", f"far:{self.disk}/copy-{number}"],
+                        env={**os.environ, "DEPLOY_HIDE": str(BUILD), "DEPLOY_HOME": str(self.home), "DEPLOY_SHELL": "/bin/sh",
+                             "DEPLOY_PREPARE": ":"}) for number in range(4)]
+        for number, run in enumerate(runs):
+            self.assertEqual(run.finish(60).status, EXIT_OK)
+            self.assert_same_file(self.tree / "large", self.disk / f"copy-{number}")
+        self.assertEqual([path.name for path in self.there], ["rdcp"])
+
+    def test_no_deploy(self):
+        done = self.copy_out("--no-deploy", self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("not found there, and --no-deploy forbids", done.err)
+        self.assertEqual(self.there, [])
+
+    def test_a_path_that_is_named_is_the_one(self):
+        done = self.copy_out("--rdcp-path", "/nowhere/rdcp", self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("'/nowhere/rdcp' was not found there", done.err)
+        self.assertEqual(self.there, [])
+
+    def test_a_home_that_is_of_no_use(self):
+        """It goes to another place, or nowhere, with a word that says why."""
+        elsewhere = self.disk / "elsewhere"
+        elsewhere.mkdir()
+        for options in ("noexec", "ro", "size=64k"):
+            with self.subTest(options):
+                prepare = f"mount -t tmpfs -o {options} none {self.home} && mount --bind {elsewhere} /tmp"
+                done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", prepare=prepare)
+                self.assertEqual(done.status, EXIT_OK, done)
+                self.assertIn(f"putting one into /tmp/rdcp-{os.getuid()} ", done.err)
+                self.assertEqual([path.name for path in elsewhere.rglob("*") if path.is_file()], ["rdcp"])
+                shutil.rmtree(elsewhere / f"rdcp-{os.getuid()}")
+        nowhere = " && ".join(f"mount -t tmpfs -o {options} none {place}" for options, place in
+                              (("size=64k", self.home), ("noexec", "/tmp"), ("ro", "/var/tmp")))
+        if str(self.disk).startswith(("/tmp/", "/var/tmp/")):
+            nowhere = nowhere.replace(f"none {self.home}", f"none {self.home} && mkdir -p {self.home}")
+        done = self.copy_out(self.tree / "large", f"far:{self.memory}/copy", prepare=nowhere)
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("there is no place to put it", done.err)
+        self.assertFalse((self.memory / "copy").exists())
+
+    def test_a_shell_that_prints(self):
+        done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", prepare="echo good morning")
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn('"good morning" came from there instead', done.err)
+        self.assertEqual(self.there, [])
+
+    def test_an_agent_that_is_not_what_its_sum_says(self):
+        own = self.memory / "bin"
+        own.mkdir()
+        for path in (RDCP, AGENT, AGENT.with_name(AGENT.name + ".sha256")):
+            shutil.copy2(path, own)
+        with open(own / AGENT.name, "ab") as file:
+            file.write(b"more")
+        environment_hides = f"mount -t tmpfs none {own}"
+        done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", program=own / "rdcp", prepare=environment_hides)
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("its content is not what its .sha256 says", done.err)
+        (own / AGENT.name).unlink()
+        done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", program=own / "rdcp", prepare=environment_hides)
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn(f"there is no {AGENT.name} here", done.err)
+        self.assertEqual(self.there, [])
+
+    def test_another_version_is_passed_over(self):
+        """What is found there says hello with another version, and then ours is put there."""
+        old = self.home / ".local" / "bin" / "rdcp"
+        old.parent.mkdir(parents=True)
+        old.write_text("#!/bin/sh\nprintf '\\0rdcp control\\n\\1\\004\\0\\0\\0\\002\\0\\0\\0'\nexec cat >/dev/null\n")
+        old.chmod(0o755)
+        done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertIn("putting one into", done.err)
+        self.assert_same_file(self.tree / "large", self.disk / "copy")
+        done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual((done.status, done.err), (EXIT_OK, ""), done)
+        done = self.copy_out("--no-deploy", self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("speaks protocol 2", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
