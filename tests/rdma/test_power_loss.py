@@ -17,7 +17,7 @@ from trees import MIB, Noise  # noqa: E402
 
 RDCP = Path(os.environ.get("RDCP_BUILD_DIR", REPO / "build" / "release")).resolve() / "rdcp"
 TIMEOUT = 400.0
-RECORDS = 300  # chunks of the large file that are recorded when the power goes
+RECORDS = 200  # chunks of the large file that are recorded when the power goes
 
 # A remote shell that stays on this host.
 SHELL = """#!/bin/sh
@@ -34,9 +34,9 @@ modprobe {kind}
 mkdir -p /run/disk && mount -t {kind} /dev/vdb /run/disk || exit 9
 copy() {{ {rdcp} -e {shell} --rdcp-path {rdcp} --chunk-size 64K "$@"; }}
 copy --fsync -r {tree} h:/run/disk/flushed || exit 8
-copy --fsync -r --bwlimit 2MiB {tree} h:/run/disk/flushing &
-copy -r --bwlimit 2MiB {tree}/ h:/run/disk/unflushed &
-copy --bwlimit 2MiB {big} h:/run/disk/big &
+copy --fsync -r --bwlimit 1MiB {tree} h:/run/disk/flushing &
+copy -r --bwlimit 1MiB {tree}/ h:/run/disk/unflushed &
+copy --bwlimit 1MiB {big} h:/run/disk/big &  # 40 s: a busy machine may let half a minute pass between two looks
 copying=$!
 until_recorded() {{
   until [ "$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)" -ge $((512 + 48 * $1)) ]; do
