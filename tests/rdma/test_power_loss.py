@@ -36,7 +36,7 @@ copy() {{ {rdcp} -e {shell} --rdcp-path {rdcp} --chunk-size 64K "$@"; }}
 copy --fsync -r {tree} h:/run/disk/flushed || exit 8
 copy --fsync -r --bwlimit 1MiB {tree} h:/run/disk/flushing &
 copy -r --bwlimit 1MiB {tree}/ h:/run/disk/unflushed &
-copy --bwlimit 1MiB {big} h:/run/disk/big &  # 40 s: a busy machine may let half a minute pass between two looks
+copy --bwlimit 1MiB {big} h:/run/disk/big &  # takes 40 s: a busy machine may not look for half a minute
 copying=$!
 until_recorded() {{
   until [ "$(stat -c %s /run/disk/.rdcp-*.journal 2>/dev/null || echo 0)" -ge $((512 + 48 * $1)) ]; do
