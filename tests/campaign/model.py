@@ -94,6 +94,8 @@ def problem_with(was: Facts | None, will: Facts | None, now: Facts, rules: Rules
     if rules.content_only and has_content_of(will, now):
         return ""
     if was is not None and has_content_of(was, will) and has_content_of(was, now):
+        if rules.in_place and now.type == "file":  # it may have been written to, with what was there
+            now = replace(now, mtime_ns=will.mtime_ns)
         return mixed_metadata(was, will, now)
     if now.type == "file":
         return problem_with_file(was, will, now, rules)

@@ -26,9 +26,10 @@ def rsync_lines(source: Path, target: Path, *options: str) -> list[str]:
 
 
 def bring_over_with_rsync(source: Path, target: Path):
-    """rsync 3.5 makes a hard link in place of a directory and then asks that file for the access list that only a
-    directory has: it ends with 23, and all is there. A second run has nothing to trip over, and must succeed."""
-    command = ["rsync", "-aHAX", "--modify-window=-1", "--delete", "--force", f"{source}/", f"{target}/"]
+    """By contents: a file may have the size and time of the one whose name it took. rsync 3.5 makes a hard link in place of
+    a directory and then asks that file for the access list that only a directory has: it ends with 23, and all is there. A
+    second run has nothing to trip over, and must succeed."""
+    command = ["rsync", "-aHAXc", "--modify-window=-1", "--delete", "--force", f"{source}/", f"{target}/"]
     first = subprocess.run(command, capture_output=True)
     if first.returncode == 23 and b"get_acl" in first.stderr:
         first = subprocess.run(command, capture_output=True)
