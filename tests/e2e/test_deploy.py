@@ -47,10 +47,13 @@ class Deploys(CopyTest):
         self.make_file(self.tree / "large", 3_000_000)
         os.symlink("nowhere", self.tree / "link")
 
-    def copy_out(self, *words, prepare: str = ":", shell: str = "/bin/sh", program: Path = RDCP):
+    def start(self, *words, prepare: str = ":", shell: str = "/bin/sh", program: Path = RDCP) -> Running:
         environment = {**os.environ, "DEPLOY_HIDE": str(BUILD), "DEPLOY_HOME": str(self.home), "DEPLOY_SHELL": shell,
                        "DEPLOY_PREPARE": prepare}
-        return Running([program, "-e", self.ssh, *words], env=environment).finish(60)
+        return Running([program, "-e", self.ssh, *words], env=environment)
+
+    def copy_out(self, *words, **settings):
+        return self.start(*words, **settings).finish(60)
 
     @property
     def there(self) -> list[Path]:
@@ -80,9 +83,7 @@ class Deploys(CopyTest):
                 self.assert_put(self.copy_out(self.tree / "large", f"far:{self.disk}/copy", shell=shell))
 
     def test_two_at_once(self):
-        runs = [Running([RDCP, "-e", self.ssh, self.tree / "large", f"far:{self.disk}/copy-{number}"],
-                        env={**os.environ, "DEPLOY_HIDE": str(BUILD), "DEPLOY_HOME": str(self.home), "DEPLOY_SHELL": "/bin/sh",
-                             "DEPLOY_PREPARE": ":"}) for number in range(4)]
+        runs = [self.start(self.tree / "large", f"far:{self.disk}/copy-{number}") for number in range(4)]
         for number, run in enumerate(runs):
             self.assertEqual(run.finish(60).status, EXIT_OK)
             self.assert_same_file(self.tree / "large", self.disk / f"copy-{number}")
@@ -120,6 +121,30 @@ class Deploys(CopyTest):
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("there is no place to put it", done.err)
         self.assertFalse((self.memory / "copy").exists())
+
+    def test_a_place_that_somebody_else_has_prepared(self):
+        """A link in /tmp leads to what is the user's own: nothing is put there, and nothing is removed."""
+        elsewhere, precious = self.disk / "elsewhere", self.memory / "precious"
+        elsewhere.mkdir()
+        for number in range(6):
+            (precious / f"0.1.0-p8-{number}" / "within").mkdir(parents=True)
+        for kind in ("link", "open"):
+            with self.subTest(kind):
+                place = elsewhere / f"rdcp-{os.getuid()}"
+                if kind == "link":
+                    place.symlink_to(precious)
+                else:
+                    place.unlink()
+                    place.mkdir()
+                    place.chmod(0o777)
+                prepare = (f"mount -t tmpfs -o noexec none {self.home} && mount --bind {elsewhere} /tmp && "
+                           "mount -t tmpfs -o ro none /var/tmp")
+                done = self.copy_out(self.tree / "large", f"far:{self.memory}/copy", prepare=prepare)
+                self.assertEqual(done.status, EXIT_HOST, done)
+                self.assertIn("there is no place to put it", done.err)
+                self.assertEqual(len(list(precious.glob("*/within"))), 6)
+                self.assertEqual(len(list(precious.iterdir())), 6)
+                self.assertEqual(list(place.glob("*/rdcp")), [])
 
     def test_a_shell_that_prints(self):
         done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", prepare="echo good morning")

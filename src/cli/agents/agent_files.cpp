@@ -1,17 +1,14 @@
 #include "cli/agents/agent_files.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 
-#include <memory>
 #include "net/crypto/file_sum.h"
 
 namespace rdcp::cli {

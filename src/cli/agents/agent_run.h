@@ -37,8 +37,10 @@ class AgentRun {
   bool can_start_ours() const;
   // Does what the way in (cli/agents/way_in.h) asks for by this line: sends an agent to descriptor `out`.
   io::Result<void> answer_ask(std::string_view line, int out);
-  // True while an agent is sent.
-  bool delivers() const { return delivery_ && delivery_->under_way(); }
+  // Returns when the other host has last taken some of an agent that is sent to it, if one is.
+  std::optional<Delivery::Clock::time_point> delivered() const {
+    return delivery_ ? std::optional(delivery_->taken()) : std::nullopt;
+  }
 
   io::Result<Ends> start_beside(const std::string& prefix, bool landlock);
   io::Result<Ends> start_local(tree::AgentConfig config);

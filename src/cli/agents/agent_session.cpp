@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "io/descriptors.h"
@@ -158,8 +159,9 @@ void AgentSession::note_sent(const Result<void>& sent) {
 }
 
 AgentSession::Clock::duration AgentSession::silence() const {
-  const bool excused = gone_ || suspended_ || may_be_silent_ || run_.delivers();
-  return excused ? Clock::duration::zero() : Clock::now() - heard_;
+  const bool excused = gone_ || suspended_ || may_be_silent_;
+  return excused ? Clock::duration::zero()
+                 : Clock::now() - std::max(heard_, run_.delivered().value_or(heard_));
 }
 
 io::Error AgentSession::explain(const io::Error& error) {

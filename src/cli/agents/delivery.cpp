@@ -24,9 +24,10 @@ void Delivery::run() {
     if (got <= 0) break;  // the far side notices that bytes are missing
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     if (io::write_all(to_.get(), bytes, {.limit = kTakesNothing}) != 0) break;
+    taken_ = Clock::now().time_since_epoch().count();
     at += got;
   }
-  under_way_ = false;
+  to_.reset();
 }
 
 }  // namespace rdcp::cli

@@ -7,40 +7,56 @@
 namespace rdcp::cli {
 namespace {
 
-// No newline, single quote, backslash before one of these, or exclamation mark: csh and fish would take them
-// for something else. $1: the same path as here; $2: the agent's options; $3: the name of this version;
-// further: PROCESSOR:DIGEST:BYTES.
+// It has no newline, single quote or exclamation mark, and no backslash at the end of a quoted part: csh and
+// fish would take them for something else. $1: the same path as here, which counts if it is the user's or
+// root's; $2: the agent's options; $3: the name of this version; further: PROCESSOR:DIGEST:BYTES. kept()
+// reads a line of ls -ln: is this of that type (- or d), of this user (or of user $2), and written by nobody
+// else?
 constexpr std::string_view kScript =
-    "p=$1; o=$2; v=$3; shift 3; "
-    "if [ \"$p\" ]; then for f in \"$p\" rdcp \"$HOME/.local/bin/rdcp\"; do "
+    "p=$1; o=$2; v=$3; shift 3; u=$(id -u); "
+    "kept() { read -r m l w r; case $m in $1????"
+    "-??"
+    "-*) "
+    "[ \"$w\" = \"$u\" ] || [ \"$w\" = \"$2\" ];; *) false;; esac; }; "
+    "if [ \"$p\" ]; then ls -lnLd \"$p\" 2>/dev/null | kept - 0 || p=rdcp; "
+    "for f in \"$p\" rdcp \"$HOME/.local/bin/rdcp\"; do "
     "f=$(command -v \"$f\") && [ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; done; fi; "
     "a=$(uname -m); d=; for t; do case $t in \"$a\":*) d=${t#*:};; esac; done; "
     "if [ -z \"$d\" ]; then printf \"\\001none %s\\n\" \"$a\"; exit 127; fi; "
-    "n=${d#*:}; d=${d%%:*}; umask 077; u=$(id -u); "
-    "for c in \"${XDG_CACHE_HOME:-$HOME/.cache}/rdcp\" \"/tmp/rdcp-$u\" \"/var/tmp/rdcp-$u\"; do "
-    "g=$c/$v-$d; f=$g/rdcp; "
-    "[ -O \"$c\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; done; "
+    "n=${d#*:}; d=${d%%:*}; umask 077; "
+    "give_up() { rm -f \"$t\"; rmdir \"$g\" \"$c\"; } 2>/dev/null; "
+    "for k in use put; do "
     "for c in \"${XDG_CACHE_HOME:-$HOME/.cache}/rdcp\" \"/tmp/rdcp-$u\" \"/var/tmp/rdcp-$u\"; do "
     "g=$c/$v-$d; f=$g/rdcp; t=$g/.rdcp-$$; "
-    "give_up() { rm -f \"$t\"; exit 121; }; trap give_up HUP INT TERM; "
+    "[ $k = use ] || mkdir -p \"${c%/*}\" 2>/dev/null; [ $k = use ] || mkdir \"$c\" 2>/dev/null; "
+    "ls -lnd \"$c\" 2>/dev/null | kept d \"$u\" || continue; "
+    "[ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; [ $k = use ] && continue; "
     // An empty file that can be executed, and then one as long as the agent: here it will have room.
-    "( mkdir -p \"$g\" && [ -O \"$c\" ] && : >\"$t\" && chmod 700 \"$t\" && \"$t\" && "
-    "head -c \"$n\" /dev/zero >\"$t\" ) 2>/dev/null </dev/null || { rm -f \"$t\" 2>/dev/null; continue; }; "
+    "( mkdir -p \"$g\" && : >\"$t\" && chmod 700 \"$t\" && \"$t\" && head -c \"$n\" /dev/zero >\"$t\" ) "
+    "2>/dev/null </dev/null || { give_up; continue; }; "
+    "trap \"give_up; exit 121\" HUP INT TERM; "
     "printf \"\\001put %s %s\\n\" \"$a\" \"$c\"; "
     "head -c \"$n\" >\"$t\"; s=$( ( sha256sum \"$t\" || \"$t\" --digest ) 2>/dev/null ); "
     "if [ \"${s%% *}\" = \"$d\" ] && mv -f \"$t\" \"$f\"; then "
-    "( cd \"$c\" && ls -1t | tail -n +4 | while read -r x; do rm -rf \"./$x\"; done ) 2>/dev/null "
-    "</dev/null; "
+    // Only what this has put there is removed, by its names.
+    "( cd \"$c\" && ls -1td ./*-p*-*/rdcp | tail -n +4 | while read -r x; do x=${x%/rdcp}; "
+    "[ -h \"$x\" ] || { rm -f \"$x/rdcp\" \"$x\"/.rdcp-*; rmdir \"$x\"; }; done ) 2>/dev/null </dev/null; "
     "exec \"$f\" --agent $o; fi; "
-    "rm -f \"$t\"; echo \"what arrived in $t is not the agent that was sent\" >&2; exit 121; done; "
+    "give_up; echo \"what arrived in $t is not the agent that was sent\" >&2; exit 121; done; done; "
     "printf \"\\001nowhere\\n\"; exit 121";
+
+// True if every shell of a user takes the path for what it is when shell_quote() has quoted it.
+bool is_plain_in_quotes(std::string_view path) {
+  return path.find_first_of("!\\\n") == path.npos;
+}
 
 }  // namespace
 
 std::string way_in(const WayIn& way) {
   const std::string version = std::string(kVersion) + "-p" + std::to_string(tree::kProtocolVersion);
-  // A name that is nowhere: PATH and ~/.local/bin are still looked at.
-  const std::string same_path = way.same_path.empty() ? "/nowhere" : way.same_path;
+  // Where this path is of no use, PATH and ~/.local/bin are still looked at.
+  const bool usable = !way.same_path.empty() && is_plain_in_quotes(way.same_path);
+  const std::string same_path = usable ? way.same_path : "rdcp";
   std::string line = "exec /bin/sh -c '" + std::string(kScript) + "' rdcp ";
   line += way.search == Search::only_ours ? "\"\"" : shell_quote(same_path);
   line += way.agent_options.empty() ? " \"\"" : " " + way.agent_options;

@@ -1,5 +1,6 @@
 #include "cli/agents/way_in.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -59,6 +60,32 @@ TEST_F(WayInTest, TheSamePathComesFirstThenTheHome) {
   EXPECT_EQ(run(way), "same --agent --no-landlock\n");
 }
 
+// Whoever has a directory there may have put it at that path.
+TEST_F(WayInTest, AProgramThatOthersMayHaveMadeIsPassedOver) {
+  const WayIn way{.same_path = scratch_ / "there/rdcp", .agents = {}, .agent_options = {}};
+  make_program(home() + "/.local/bin/rdcp", "home");
+  make_program(way.same_path, "same");
+  for (const mode_t mode : {0775, 0757}) {
+    ::chmod(way.same_path.c_str(), mode);
+    EXPECT_EQ(run(way), "home --agent\n") << std::oct << mode;
+  }
+  ::chmod(way.same_path.c_str(), 0755);
+  EXPECT_EQ(run(way), "same --agent\n");
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(way.same_path.c_str(), tree::kNobody, 0), 0);
+  EXPECT_EQ(run(way), "home --agent\n");
+}
+
+// csh and fish would take these for something else, even in quotes.
+TEST_F(WayInTest, APathThatNotEveryShellCanQuoteIsPassedOver) {
+  make_program(home() + "/.local/bin/rdcp", "home");
+  for (const char* name : {"a!b/rdcp", "a\\b/rdcp", "a\nb/rdcp"}) {
+    const WayIn way{.same_path = scratch_ / name, .agents = {}, .agent_options = {}};
+    make_program(way.same_path, "same");
+    EXPECT_EQ(run(way), "home --agent\n") << name;
+  }
+}
+
 TEST_F(WayInTest, AnAgentIsAskedForCheckedAndUsedAgain) {
   const WayIn way{.same_path = {}, .agents = {make_agent(kAgent, processor())}, .agent_options = {}};
   EXPECT_EQ(run(way, kAgent), "\1put " + processor() + " " + cache() + "\nput --agent\n");
@@ -88,8 +115,7 @@ TEST_F(WayInTest, WhatArrivesDamagedOrShortGetsNoName) {
     const std::string said = run(way, sent);
     EXPECT_NE(said.find("is not the agent that was sent"), said.npos) << said;
     EXPECT_EQ(said.find("--agent"), said.npos) << said;
-    for (const auto& entry : fs::recursive_directory_iterator(home()))
-      EXPECT_TRUE(entry.is_directory()) << entry.path();
+    EXPECT_FALSE(fs::exists(cache()));
   }
 }
 
@@ -107,18 +133,28 @@ TEST_F(WayInTest, OnlyOursPassesOverWhatIsInstalled) {
   EXPECT_EQ(run(way, kAgent), "\1put " + processor() + " " + cache() + "\nput --agent\n");
 }
 
-TEST_F(WayInTest, TheThreeNewestAreKept) {
+TEST_F(WayInTest, TheThreeNewestAreKeptAndAllThatIsNotAnAgent) {
+  for (const char* other : {"precious", "a-p8-b", "0.1.0-p8-old/within"}) {
+    fs::create_directories(cache() + "/" + other);
+    std::ofstream(cache() + "/" + other + "/data") << "mine";
+  }
+  fs::create_directory_symlink("precious", cache() + "/0.1.0-p8-link");
+  ::chmod(cache().c_str(), 0755);
+  std::vector<std::string> put;
   for (int i = 0; i < 5; ++i) {
     const std::string agent = kAgent + "# " + std::to_string(i) + "\n";
     const WayIn way{.same_path = {}, .agents = {make_agent(agent, processor())}, .agent_options = {}};
-    run(way, agent);
-    const timespec times[2] = {{1'000'000'000 + i, 0}, {1'000'000'000 + i, 0}};
-    for (const auto& entry : fs::directory_iterator(cache())) {
-      if (entry.path().string().ends_with(way.agents.front().sha256))
-        ::utimensat(AT_FDCWD, entry.path().c_str(), times, 0);
-    }
+    EXPECT_EQ(run(way, agent), "\1put " + processor() + " " + cache() + "\nput --agent\n") << i;
+    put.push_back(way.agents.front().sha256);
   }
-  EXPECT_EQ(std::distance(fs::directory_iterator(cache()), {}), 3);
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(cache())) {
+    if (fs::exists(entry.path() / "rdcp"))
+      left.push_back(entry.path().string().substr(entry.path().string().size() - 64));
+  }
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre(put[2], put[3], put[4]));
+  for (const char* other : {"precious", "a-p8-b", "0.1.0-p8-old/within", "0.1.0-p8-link"})
+    EXPECT_TRUE(fs::exists(cache() + "/" + other + "/data")) << other;
 }
 
 TEST_F(WayInTest, AgentsAreFoundBesideTheProgramAndInLibexec) {
