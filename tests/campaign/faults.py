@@ -132,11 +132,10 @@ class Fault:
         """What rdcp cannot remove stays, for --clean to find."""
         return self.action == "error" and self.call == "unlinkat"
 
-    @property
-    def hides_xattrs(self) -> bool:
+    def hides_xattrs(self, source_roles: tuple) -> bool:
         """The source seems to have none."""
-        return self.action == "error" and self.role != "target" and self.call in ("flistxattr", "llistxattr") and \
-            errno.errorcode[self.error] in ("EOPNOTSUPP", "ENOTSUP")
+        return (self.action == "error" and self.role in source_roles and self.call in ("flistxattr", "llistxattr")
+                and self.error == errno.EOPNOTSUPP)
 
     def statuses(self, usual: int, is_stream: bool) -> set[int]:
         """What the program that the user started may end with. usual: what it ends with if nothing goes wrong. is_stream:

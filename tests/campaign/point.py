@@ -136,7 +136,7 @@ class Point:
             complain([f"exit {ended.status}, allowed: {sorted(allowed)}"])
         found, _ = self.place.look(self.scenario)
         if ended.status == 0:
-            rules = replace(self.rules, holes_hidden=fault.hides_holes, xattrs_hidden=fault.hides_xattrs)
+            rules = replace(self.rules, holes_hidden=fault.hides_holes, xattrs_hidden=fault.hides_xattrs(self.scenario.source_roles))
             own = model.litter_in(old, final, found) if fault.leaves_own_names else []
             there = {path: what for path, what in found.items() if path not in own}
             lines = model.judge_success(final, there, ended.err, rules, fault.loses_metadata)

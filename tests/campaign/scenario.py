@@ -46,6 +46,11 @@ class Scenario:
         return self.kind in STREAMS
 
     @property
+    def source_roles(self) -> tuple:
+        """Who reads SRC."""
+        return ("source",) if self.source_is_far else ("near", "local agent")
+
+    @property
     def usual_status(self) -> int:
         return 1 if self.kind == "check" else 0  # there are differences
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from lying import BOUND, LyingTest, differences, snapshot
 from harness import EXIT_OK, MIB
 
-STATES = int(os.environ.get("RDCP_LYING_STATES", "60"))  # that are looked at, of each copy
+STATES = int(os.environ.get("RDCP_LYING_STATES", "150"))  # that are looked at, of each copy
 RERUNS = int(os.environ.get("RDCP_LYING_RERUNS", "3"))  # of these, with the same command run again
 SEED = int(os.environ.get("RDCP_LYING_SEED", str(time.time_ns() % 10**6)))
 OLD_TIME = 10**18
