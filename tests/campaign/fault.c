@@ -97,7 +97,8 @@ pid_t setsid(void) {
 static int role_of_this(void) {
   static char words[4096];
   const char* given = getenv("RDCP_CAMPAIGN_ROLE");
-  if (given == NULL || strncmp(program_invocation_short_name, "rd", 2) != 0) return kNobody;
+  const char* name = program_invocation_short_name; /* "exe": rdpipe has begun itself, by /proc/self/exe */
+  if (given == NULL || (strncmp(name, "rd", 2) != 0 && strcmp(name, "exe") != 0)) return kNobody;
   if (strcmp(given, "source") == 0) return kSource;
   if (strcmp(given, "target") == 0) return kTarget;
   const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

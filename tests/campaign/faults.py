@@ -146,7 +146,9 @@ class Fault:
             return {usual, FILES, DATA} if self.call == "completion" else {usual, FILES}  # it may be one of a stream
         if self.action == "signal" and self.role == "near":
             number = self.error
-            ended = {-number, 128 + number} if number != signal.SIGSTOP else {DATA} if self.family == "stop" else set()
+            ended = {-number, 128 + number}
+            if number == signal.SIGSTOP:  # for good: the others have ended, perhaps before the first word with them
+                ended = {HOST, DATA} if self.family == "stop" else set()
             return {usual} | ended if number != signal.SIGKILL else {-number}
         if self.family == "limit" and self.role == "near":
             return {usual, FILES, HOST, DATA, 127, -signal.SIGKILL, -signal.SIGSEGV}

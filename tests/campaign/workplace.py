@@ -208,18 +208,19 @@ class Workplace:
         """What lets go on what a fault has stopped: a moment later, or when the others must have given it up."""
         if not fault or fault.action != "signal" or fault.error != signal.SIGSTOP:
             return None
-        seen = []
+        seen, went_on = [], []
 
         def wake():
             fired, pid, _, _ = self.page.outcome()
             if not fired or not pid:
                 return
             seen.append(time.monotonic())
-            if fault.family == "stop" and seen[-1] - seen[0] < STOPPED:
-                return
-            if fault.family == "stop":
+            if fault.family == "stop" and process.poll() is None:
+                if went_on or seen[-1] - seen[0] < STOPPED:
+                    return
                 complaints.extend(self.who_still_waits(process, pid))
-            else:
+                went_on.append(pid)  # from now on its agents rightly wait for it
+            elif fault.family != "stop":
                 time.sleep(0.05)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)

@@ -15,6 +15,7 @@ DEVICE, INTERFACE = "rxe1", "eth1"  # ssh goes over the other one
 ONLY = ("--via", DEVICE, "--streams", "1")
 LARGE = 4 * MIB
 SLOWLY = ("-r", "-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "512K")
+PATIENTLY = ("--retry-time", "300")  # the cable is cut for as long as another copy takes, emulated
 THEN_ANOTHER = "another one took its place"
 
 
@@ -40,7 +41,8 @@ class ComeBack(VmCopyTest):
 
     def begin(self, *copies: tuple, here: tuple = ()) -> list[tuple[Running, Path]]:
         """Copies with these options that have only begun; one with the options `here` comes from the other host. They
-        begin at the same time, so that none is over when the last one has begun."""
+        begin at the same time, so that none is over when the last one has begun. One has begun when a file is there
+        under its own name: the streams are complete then, as they are not while the target's file system is tried."""
         begun = []
         for options in (*copies, *([here] if here else [])):
             target = self.target / f"copy-{len(begun)}"
@@ -48,7 +50,7 @@ class ComeBack(VmCopyTest):
             ends = [f"dest:{self.source}/", target] if options is here else [f"{self.source}/", f"dest:{target}"]
             begun.append((self.start(*SLOWLY, *options, *ends), target))
         self.assertTrue(wait_for(lambda: len(connections()) >= len(begun) and
-                                 all(any(target.iterdir()) for _, target in begun), 60), "they do not begin")
+                                 all(any(target.glob("small-*")) for _, target in begun), 60), "they do not begin")
         return begun
 
     def cut(self):
@@ -68,7 +70,8 @@ class ComeBack(VmCopyTest):
         self.assert_no_litter(target)
 
     def test_a_cable_that_is_mended(self):
-        over_both, *over_one = self.begin(("--streams", "2"), ONLY, here=("--encrypt", *ONLY))
+        over_both, *over_one = self.begin(("--streams", "2"), (*ONLY, *PATIENTLY),
+                                          here=("--encrypt", *ONLY, *PATIENTLY))
         before = connections()
         self.cut()
         self.assertTrue(wait_for(lambda: not before & connections(), 60), "it is not given up")
