@@ -13,6 +13,7 @@
 #include "cli/inspect/doctor.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
+#include "cli/serve/bridge_end.h"
 #include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
@@ -63,7 +64,10 @@ int main(int argc, char** argv) {
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
-  if (parsed.options.agent) return rdcp::cli::serve_coordinator(parsed.options.shell.landlock);
+  const bool landlock = parsed.options.shell.landlock;
+  if (parsed.options.agent && !parsed.options.bridge.empty())
+    return rdcp::cli::serve_bridge(parsed.options.bridge, landlock);
+  if (parsed.options.agent) return rdcp::cli::serve_coordinator(landlock);
 
   const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source

@@ -27,6 +27,7 @@
 #include "tree/messages/clean_job.h"
 #include "tree/messages/finding.h"
 #include "tree/messages/job.h"
+#include "tree/messages/knock.h"
 #include "tree/messages/segment_job.h"
 #include "tree/pages/compare.h"
 #include "tree/pages/names_page.h"
@@ -303,6 +304,7 @@ void answer_raw(tree::ControlChannel& control, const tree::RawMessage& asked) {
     ready.reach.port = listener->port();
     tell(control, ready);
   }
+  if (asked.type == knock) tell(control, tree::Knocked{.answered = {}, .none_because = kRaw});
   if (asked.type == measure_job) tell(control, last_problem());
   if (asked.type == begin) tell(control, tree::Changes{{{kRaw, kRaw, kRaw}}}, last_problem());
 }

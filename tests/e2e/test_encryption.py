@@ -114,12 +114,12 @@ class Pipes(PipeTest):
                     self.assertIn("altered", said)
 
     def test_both_ends_must_be_told(self):
-        for here, there in (((), ("--encrypt",)), (("--encrypt",), ())):
-            sent, _, meddler = self.through(here, receive_options=there, refused_for="--encrypt")
+        for here, there in ((("--no-encrypt",), ("--encrypt",)), (("--encrypt",), ("--no-encrypt",))):
+            sent, _, meddler = self.through(here, receive_options=there, refused_for="--no-encrypt")
             self.assertEqual(sent, EXIT_HOST, self.error)
-            self.assertIn("--encrypt", self.error)
+            self.assertIn("--no-encrypt", self.error)
             self.assertNotIn("another KEY", self.error)
-            self.assertIn("--encrypt", self.receiver_error)
+            self.assertIn("--no-encrypt", self.receiver_error)
             self.assertEqual(self.found, b"old")
             self.assertNotIn(CONTENT, meddler.seen)
 

@@ -1,6 +1,7 @@
 #include "cli/agents/agent_command.h"
 
 #include <cassert>
+#include <sstream>
 
 #include "cli/text/shell_quote.h"
 
@@ -51,12 +52,13 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   if (runs_ssh(shell)) {
     append_ssh_options(shell, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
-    const std::string landlock = shell.landlock ? "" : std::string(" ") + kNoLandlock;
+    const std::string options = way.agent_options.empty() ? "" : " " + way.agent_options;
     command.insert(command.end(), {"--", location.ssh_destination(),
-                                   looks_around(shell) ? way_in(way) : program + " --agent" + landlock});
+                                   looks_around(shell) ? way_in(way) : program + " --agent" + options});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
-    if (!shell.landlock) command.emplace_back(kNoLandlock);
+    std::istringstream options(way.agent_options);
+    for (std::string word; options >> word;) command.push_back(word);
   }
   return command;
 }

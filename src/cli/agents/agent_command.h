@@ -17,7 +17,7 @@ std::string quote_rdcp_path(std::string_view rdcp_path);
 
 // Returns the command that starts an agent at `location`, which must be remote: with ssh
 // `ssh OPTIONS... -- [USER@]HOST WAY_IN`, or "PATH --agent" instead of the way in where --rdcp-path is given;
-// with another program `CMD... [USER@]HOST rdcp --agent`. --no-landlock follows if shell.landlock is false.
+// with another program `CMD... [USER@]HOST rdcp --agent`. way.agent_options follow.
 std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way);
 
 // True if the other host is searched for an agent, and ours may be put there.

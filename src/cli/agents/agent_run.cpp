@@ -62,12 +62,25 @@ Result<AgentRun::Ends> AgentRun::start_ours() {
   return launch_remote();
 }
 
+WayIn AgentRun::way_in_to_it() const {
+  return {.search = origin_->search,
+          .same_path = own_path(),
+          .agents = {},
+          .agent_options = origin_->shell.landlock ? "" : kNoLandlock};
+}
+
+Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, io::Fd connection) const {
+  RemoteShell shell = origin_->shell;
+  if (runs_ssh(shell)) shell.ssh_options.insert(shell.ssh_options.begin(), "BatchMode=yes");
+  WayIn way = way_in_to_it();
+  const std::string word = std::string(kBridge) + "=" + at.host + "," + std::to_string(at.port);
+  way.agent_options = way.agent_options.empty() ? word : word + " " + way.agent_options;
+  return Bridge::start(agent_command(shell, origin_->location, way), origin_->prefix, std::move(connection));
+}
+
 Result<AgentRun::Ends> AgentRun::launch_remote() {
   const RemoteShell& shell = origin_->shell;
-  WayIn way{.search = origin_->search,
-            .same_path = own_path(),
-            .agents = {},
-            .agent_options = shell.landlock ? "" : kNoLandlock};
+  WayIn way = way_in_to_it();
   if (looks_around(shell) && shell.deploy) way.agents = agent_files();
   return launch(agent_command(shell, origin_->location, way), origin_->prefix);
 }

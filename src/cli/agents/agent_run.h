@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/agents/bridge.h"
 #include "cli/agents/delivery.h"
 #include "cli/agents/launch.h"
 #include "cli/agents/way_in.h"
@@ -15,6 +16,7 @@
 #include "io/fd.h"
 #include "io/result.h"
 #include "io/thread.h"
+#include "net/sockets/address.h"
 #include "tree/agent/agent.h"
 
 namespace rdcp::cli {
@@ -41,6 +43,13 @@ class AgentRun {
   std::optional<Delivery::Clock::time_point> delivered() const {
     return delivery_ ? std::optional(delivery_->taken()) : std::nullopt;
   }
+
+  // True if bridges can be started to the agent's host: start_remote() has started it.
+  bool can_bridge() const { return origin_ && origin_->location.kind == Location::Kind::remote; }
+  // Starts one more session to the agent's host (bridge.h), which joins this connection to `at` there. ssh
+  // asks for no password: the user is somewhere else by now. May be called by any thread once the agent has
+  // said hello.
+  io::Result<std::unique_ptr<Bridge>> start_bridge(const net::Address& at, io::Fd connection) const;
 
   io::Result<Ends> start_beside(const std::string& prefix, bool landlock);
   io::Result<Ends> start_local(tree::AgentConfig config);
@@ -74,6 +83,7 @@ class AgentRun {
     Search search = Search::everywhere;
   };
   io::Result<Ends> launch_remote();
+  WayIn way_in_to_it() const;
   io::Result<Ends> launch(const std::vector<std::string>& command, const std::string& prefix);
 
   std::optional<Origin> origin_;

@@ -95,8 +95,7 @@ class AgentSession {
 
   // Returns the agent's hello, or nothing if it has not said it yet.
   const std::optional<tree::Hello>& hello() const { return hello_; }
-  // "HOST" or "this host".
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return name_; }  // "HOST" or "this host"
   bool remote() const { return run_.is_process() || gone_because_; }
   // Returns the prefix of the agent's problems. An agent that somebody else has started needs one, because
   // its "standard output" is not ours.
@@ -115,6 +114,7 @@ class AgentSession {
 
   // True if the agent has no process, or its process has ended by itself.
   bool has_ended() { return run_.has_ended(); }
+  const AgentRun& run() const { return run_; }  // may start bridges
   // Sends SIGSTOP or SIGCONT to an agent that is a copy of this process.
   void signal_copy(int signal) { run_.signal_fork(signal); }
   // Ends the agent; by SIGTERM and SIGKILL if by_force or if it does not end in time. Idempotent.

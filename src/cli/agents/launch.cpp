@@ -129,16 +129,11 @@ std::string explain_status(const RemoteShell& shell, int status) {
   return "it ended with status " + std::to_string(status);
 }
 
-}  // namespace
-
-io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error) {
-  auto input = make_pipe();
-  if (!input) return input.error();
-  auto output = make_pipe();
-  if (!output) return output.error();
+// Starts a program with these descriptors, which stay the caller's.
+io::Result<pid_t> spawn(const std::vector<std::string>& command, int standard_input, int standard_output,
+                        int standard_error) {
   auto report = make_pipe();
   if (!report) return report.error();
-
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -148,9 +143,7 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, i
   {
     const SignalsBlocked blocked;
     pid = ::vfork();  // a copy of our page tables, and of pages written meanwhile, takes milliseconds
-    if (pid == 0) {
-      become(argv.data(), input->read.get(), output->write.get(), standard_error, report->write.get());
-    }
+    if (pid == 0) become(argv.data(), standard_input, standard_output, standard_error, report->write.get());
   }
   if (pid < 0) return io::errno_error("start", command[0], errno, io::ErrorKind::unreachable);
 
@@ -159,7 +152,23 @@ io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, i
     end_agent(pid);
     return io::errno_error("start", command[0], code, io::ErrorKind::unreachable);
   }
-  return AgentProcess{.pid = pid, .to = std::move(input->write), .from = std::move(output->read)};
+  return pid;
+}
+
+}  // namespace
+
+io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error) {
+  auto input = make_pipe();
+  if (!input) return input.error();
+  auto output = make_pipe();
+  if (!output) return output.error();
+  const auto pid = spawn(command, input->read.get(), output->write.get(), standard_error);
+  if (!pid) return pid.error();
+  return AgentProcess{.pid = *pid, .to = std::move(input->write), .from = std::move(output->read)};
+}
+
+io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error) {
+  return spawn(command, connection, connection, standard_error);
 }
 
 std::optional<int> wait_agent(pid_t pid, milliseconds timeout) {

@@ -27,6 +27,10 @@ struct AgentProcess {
 // could not be executed here.
 io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error = -1);
 
+// Does the same with one connection, which stays the caller's, for both its stdin and its stdout. Returns the
+// process.
+io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error);
+
 // Waits at most `timeout` for the process to end. Returns its exit status, 128 + N if signal N ended it, or
 // nothing if it still runs. Once a status was returned, the pid may belong to another process.
 std::optional<int> wait_agent(pid_t pid, std::chrono::milliseconds timeout);

@@ -60,9 +60,12 @@ _rdcp() {
         --max-delete) _rdcp_complete_words "100 1000" && return ;;
         --streams) _rdcp_complete_words "1 2 4 8 16 32 64" && return ;;
         --chunk-size) _rdcp_complete_words "64K 256K 512K 1M 2M 4M 8M 16M" && return ;;
+        --encrypt) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
+            _rdcp_complete_words "auto always" && return ;;
+        --data-port) return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
         --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
-        --via) _rdcp_complete_words "$(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
+        --via) _rdcp_complete_words "ssh $(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;
         --congestion)
@@ -83,7 +86,7 @@ _rdcp() {
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
-            --encrypt --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring --no-landlock"
     else
         _rdcp_complete_location
     fi

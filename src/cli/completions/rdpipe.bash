@@ -31,9 +31,10 @@ _rdpipe() {
         -o | --ssh-option) words="Compression=no IdentitiesOnly=yes Port=22" ;;
         -p | --port) words="7691" ;;
         -H | --hostname) words=$(hostname 2>/dev/null) ;;
-        --rdcp-path) return ;;
+        --rdcp-path | --data-port) return ;;
         --transport) words="auto tcp rdma" ;;
         --cache) words="auto keep bypass" ;;
+        --encrypt) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] && words="auto always" ;;
         --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] && words="auto off 1 3 9 19" ;;
         --ring) words="auto io_uring threads" ;;
         --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
@@ -45,7 +46,7 @@ _rdpipe() {
     if [[ -z $words && $cur == -* ]]; then
         words="-n --dryrun -p --port -H --hostname -v --verbose -q --quiet -h --help -V --version
             -e --rsh -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
-            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -22,6 +22,9 @@ complete -c rdpipe -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size 
 complete -c rdpipe -l bwlimit -x -a '100MB 500MB 1GB' -d 'most bytes per second'
 
 complete -c rdpipe -l encrypt -d 'encrypt what goes over the network'
+complete -c rdpipe -l no-encrypt -d 'encrypt nothing'
+complete -c rdpipe -l data-port -x -d 'listen for data on this port, or the first free one of a range'
+complete -c rdpipe -l no-ssh-data -d 'fail rather than send data through ssh'
 complete -c rdpipe -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdpipe -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
 complete -c rdpipe -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'address, interface or RDMA device'

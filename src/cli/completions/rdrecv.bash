@@ -21,7 +21,7 @@ _rdrecv() {
     esac
     if [[ -z $words && $cur == -* ]]; then
         words="-v --verbose -q --quiet -h --help --version --key-file --key-fd
-            --encrypt --transport --via --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --transport --via --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -9,6 +9,7 @@ complete -c rdrecv -l key-file -r -F -d 'file whose first line is the key'
 complete -c rdrecv -l key-fd -x -d 'descriptor whose next line is the key'
 
 complete -c rdrecv -l encrypt -d 'encrypt what goes over the network'
+complete -c rdrecv -l no-encrypt -d 'encrypt nothing'
 complete -c rdrecv -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
 complete -c rdrecv -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'address, interface or RDMA device'
 complete -c rdrecv -l cache -x -a 'auto keep bypass' -d 'use of the page cache'

@@ -14,6 +14,7 @@ _rdsend() {
     case $prev in
         --transport) words="auto tcp rdma" ;;
         --cache) words="auto keep bypass" ;;
+        --encrypt) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] && words="auto always" ;;
         --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] && words="auto off 1 3 9 19" ;;
         --ring) words="auto io_uring threads" ;;
         --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
@@ -25,7 +26,7 @@ _rdsend() {
     esac
     if [[ -z $words && $cur == -* ]]; then
         words="-v --verbose -q --quiet --progress -h --help --version --key-file --key-fd --wait
-            --encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --compress --streams --chunk-size --transport --via --bwlimit --cache --congestion --ring --no-landlock"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -16,6 +16,7 @@ complete -c rdsend -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size 
 complete -c rdsend -l bwlimit -x -a '100MB 500MB 1GB' -d 'most bytes per second'
 
 complete -c rdsend -l encrypt -d 'encrypt what goes over the network'
+complete -c rdsend -l no-encrypt -d 'encrypt nothing'
 complete -c rdsend -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdsend -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
 complete -c rdsend -l via -x -a '(command ls /sys/class/net 2>/dev/null)' -d 'address, interface or RDMA device'

@@ -113,12 +113,66 @@ bool Coordinator::begin() {
   auto begins = begins_of(request_, sides_.source(), target, round_trip_);
   if (!begins) return fail(begins.error()), false;
   if (!*begins) return false;  // each source that cannot be copied has been reported
+  const bool may_turn = goes_either_way(request_) && (*begins)->path.rails.empty();
+  bool through_ssh = false;
+  if (may_turn) {
+    const auto meeting = meet();
+    if (!meeting) return false;
+    apply(*meeting, **begins);
+    through_ssh = meeting->through_ssh;
+  }
   path_ = std::move((*begins)->path);
   begun_ = Clock::now();
   sides_.expect_losses();
   target.session->tell((*begins)->target);
   sides_.source().session->tell((*begins)->source);
+  if (!through_ssh) return true;
+  auto bridges = start_bridges(request_, sides_.source(), target, path_.streams);
+  if (!bridges) return fail(bridges.error()), false;
+  bridges_ = std::move(*bridges);
   return true;
+}
+
+// Finds out who can reach whom. Returns nothing if the run is over, which has been reported.
+std::optional<Meeting> Coordinator::meet() {
+  SourceSide& source = sides_.source();
+  TargetSide& target = *sides_.targets().front();
+  WaysGivenUp given_up;
+  const bool tries = request_.ssh_data != Options::SshData::always;
+  for (const WayToTry& way : tries ? ways_to_try(request_, source, target) : std::vector<WayToTry>()) {
+    const auto knocked = knock(way);
+    if (!knocked) return std::nullopt;
+    if (!knocked->answered.empty()) {
+      Meeting meeting = meeting_by(way, knocked->answered);
+      for (const std::string& cause : given_up.causes) meeting.notes.emplace_back("not reached: " + cause);
+      return meeting;
+    }
+    given_up.causes.push_back(way.listening->session->name() + ": " + knocked->none_because);
+  }
+  auto meeting = meeting_through_ssh(request_, source, target, given_up);
+  if (!meeting) return fail(meeting.error()), std::nullopt;
+  if (!meeting->slower.empty()) console_.tell(meeting->slower);
+  return std::move(*meeting);
+}
+
+// Returns nothing if the run is over before the answer.
+std::optional<tree::Knocked> Coordinator::knock(const WayToTry& way) {
+  std::optional<tree::Knocked> knocked;
+  way.connecting->session->on<tree::Knocked>([&](tree::Knocked& answer) { knocked = std::move(answer); });
+  way.connecting->session->tell(tree::Knock{.hosts = way.reach->hosts, .port = way.reach->port});
+  if (!turn_until([&] { return knocked.has_value(); })) return std::nullopt;
+  return knocked;
+}
+
+// A session of ssh that fails before anything has come through is the end; later it is a lost stream.
+bool Coordinator::bridges_hold() {
+  const auto failed = [](const std::unique_ptr<Bridge>& bridge) { return bridge->ended().value_or(0) != 0; };
+  if (sides_.source().progress.bytes_done != 0 || std::ranges::none_of(bridges_, failed)) return true;
+  fail(io::plain_error(
+      ErrorKind::connection, "send data through", "ssh",
+      "a further session of it has ended; it has said why above. Such sessions can ask for no "
+      "password: use a key, ssh-agent or ssh's ControlMaster"));
+  return false;
 }
 
 void Coordinator::sum_up() {
@@ -128,13 +182,14 @@ void Coordinator::sum_up() {
 }
 
 void Coordinator::end_agents() {
+  bridges_.clear();
   loop_.tell_all(tree::Finish{.status = static_cast<std::uint8_t>(console_.status())});
   for (AgentSession* session : loop_.sessions()) session->end(console_.interrupted() || session->gone());
 }
 
 bool Coordinator::turn_until(const std::function<bool()>& done) {
   while (!done()) {
-    if (!loop_.turn(Progress::kInterval)) return false;
+    if (!loop_.turn(Progress::kInterval) || !bridges_hold()) return false;
     if (begun_) console_.show_progress(sides_.source().progress);
   }
   return true;

@@ -3,15 +3,19 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "cli/agents/session_loop.h"
 #include "cli/copy/copy_console.h"
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sides.h"
 #include "cli/copy/data_path.h"
+#include "cli/copy/meeting.h"
 #include "cli/copy/round_trip.h"
 #include "cli/text/report.h"
+#include "tree/messages/knock.h"
 
 namespace rdcp::cli {
 
@@ -42,6 +46,9 @@ class Coordinator final : public SessionUser {
   bool send_jobs();
   bool send_jobs(EarlierRun earlier);
   bool begin();
+  std::optional<Meeting> meet();
+  std::optional<tree::Knocked> knock(const WayToTry& way);
+  bool bridges_hold();
   void sum_up();
   void end_agents();
 
@@ -55,6 +62,7 @@ class Coordinator final : public SessionUser {
   RoundTrip round_trip_;
   CopySides sides_;
   DataPath path_;
+  std::vector<std::unique_ptr<Bridge>> bridges_;  // if ssh carries the data
   std::optional<Clock::time_point> begun_;
   bool over_ = false;  // a problem has ended the run
   std::optional<Summary> outcome_;

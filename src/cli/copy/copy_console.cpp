@@ -34,6 +34,10 @@ void CopyConsole::report_signal(int signal) {
   status_ = kExitSignalBase + signal;
 }
 
+void CopyConsole::tell(const std::string& line) {
+  if (!view_.quiet) print(view_.program + ": " + line);
+}
+
 void CopyConsole::print_changes(const tree::Changes& changes) {
   if (view_.tell) return;
   std::string lines;

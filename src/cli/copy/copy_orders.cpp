@@ -63,6 +63,7 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   wish.via = request.wish.via;
   wish.streams = request.streams;
   wish.chunk_bytes = request.settings.chunk_bytes;
+  wish.either_way = goes_either_way(request);
   wish.cpus = std::min(source.session->hello()->cpus, target.session->hello()->cpus);
   const bool in_order = target.ready->kind == PathKind::byte_stream ||
                         source.ready->sources.front().kind == PathKind::byte_stream;
@@ -78,7 +79,8 @@ Result<DataPath> choose_path(const CopyRequest& request, const SourceSide& sourc
                              const DataPathWish& wish) {
   // With encryption only the memory for sealed payloads is locked, and packed ones go there, too. Compression
   // alone needs a second arena.
-  const unsigned arenas = request.wish.compress != net::kCompressOff && !request.wish.encrypt ? 2 : 1;
+  const bool seals_rdma = request.wish.encrypt == net::Sealing::always;
+  const unsigned arenas = request.wish.compress != net::kCompressOff && !seals_rdma ? 2 : 1;
   const DataPathEnd from{source.session->name(), source.ready->reach, arenas};
   const DataPathEnd to{target.session->name(), target.ready->reach};
   switch (request.parties.source_connects) {
@@ -115,12 +117,18 @@ tree::Begin common_begin(const CopyRequest& request, const SourceSide& source, c
 
 }  // namespace
 
+bool goes_either_way(const CopyRequest& request) {
+  return request.parties.source_connects != Connect::in_process && !request.parties.reached &&
+         !request.one_way && request.wish.transport != tree::Transport::rdma;
+}
+
 CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier) {
   CopyJobs jobs;
   tree::SourceJob& source = jobs.source;
   source.settings = copy_settings(request, earlier);
   source.streams = request.wish;
   source.streams.connect = request.parties.source_connects;
+  source.streams.either_way = goes_either_way(request);
   source.paths = request.sources;
   source.standard_input = request.standard_input;
   source.recursive = request.recursive;
@@ -150,6 +158,16 @@ void tell_names(AgentSession& source, std::string_view named_paths) {
   }
 }
 
+void apply(const Meeting& meeting, CopyBegins& begins) {
+  for (tree::Begin* begin : {&begins.source, &begins.target}) {
+    begin->connects = (begin == &begins.source) == meeting.source_connects;
+    begin->through_ssh = meeting.through_ssh;
+    begin->hosts = meeting.hosts;
+    begin->port = meeting.port;
+  }
+  begins.path.notes.insert(begins.path.notes.end(), meeting.notes.begin(), meeting.notes.end());
+}
+
 Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const SourceSide& source,
                                             const TargetSide& target, const RoundTrip& round_trip) {
   const std::vector<tree::PathFacts>& facts = source.ready->sources;
@@ -167,6 +185,8 @@ Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const So
   begins.source.beneath_parent = landing->beneath_parent;
   begins.source.in_place = landing->in_place;
   begins.target = begins.source;
+  begins.source.connects = request.parties.source_connects == Connect::connect;
+  begins.target.connects = request.parties.source_connects == Connect::listen;
   begins.source.landings = std::move(landing->landings);
   begins.target.landings = std::move(landing->admitted);
   begins.path = std::move(*path);

@@ -7,6 +7,7 @@
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sides.h"
 #include "cli/copy/data_path.h"
+#include "cli/copy/meeting.h"
 #include "cli/copy/round_trip.h"
 #include "io/result.h"
 #include "tree/messages/job.h"
@@ -17,6 +18,8 @@ struct CopyJobs {
   tree::SourceJob source;
   tree::TargetJob target;
 };
+// True if either side may connect, or the data may go through ssh.
+bool goes_either_way(const CopyRequest& request);
 CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier);
 
 // Tells the source the paths of --files-from, as many in each message as it may have.
@@ -27,6 +30,8 @@ struct CopyBegins {
   tree::Begin target;
   DataPath path;
 };
+// Says how the streams over TCP come about. The begins say so from now on.
+void apply(const Meeting& meeting, CopyBegins& begins);
 // Returns the begin of a copy between two sides that have said hello and are ready, or nothing if no source
 // can be copied, which the source has reported. Errors: the source's answer makes no sense, SRC cannot land
 // on DST, there is no data path.

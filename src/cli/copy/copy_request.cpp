@@ -91,8 +91,12 @@ CopyRequest request_without_places(const Options& options) {
   request.umask = options.umask;
   request.bytes_per_second = options.bwlimit;
   request.wish.transport = options.transport;
-  request.wish.via = options.via;
+  const bool only_ssh = options.via == kViaSsh;
+  request.ssh_data = only_ssh ? Options::SshData::always : options.ssh_data;
+  if (only_ssh) request.wish.transport = tree::Transport::tcp;
+  request.wish.via = only_ssh ? std::string() : options.via;
   request.wish.port = options.data_port;
+  request.wish.port_last = options.data_port_last;
   request.wish.encrypt = options.encrypt;
   request.wish.compress = options.compress;
   request.streams = options.streams;
@@ -101,9 +105,13 @@ CopyRequest request_without_places(const Options& options) {
 
 }  // namespace
 
+bool CopyRequest::compresses() const {
+  return parties.source_connects != Connect::in_process && wish.compress != net::kCompressOff;
+}
+
 bool CopyRequest::wraps() const {
-  return parties.source_connects != Connect::in_process &&
-         (wish.encrypt || wish.compress != net::kCompressOff);
+  const bool seals = wish.encrypt == net::Sealing::always;
+  return compresses() || (seals && parties.source_connects != Connect::in_process);
 }
 
 CopyRequest request_of(const Options& options) {

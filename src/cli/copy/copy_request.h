@@ -27,6 +27,11 @@ struct Parties {
   tree::Connect source_connects = tree::Connect::connect;
   bool target_is_far = true;  // round trips are measured to it, else to the source
   bool have_key = false;      // both agents know the streams' key, so no job carries one
+  // If set, these start bridges to the agents' hosts, which their sessions cannot do; on this host none are
+  // needed. May be called by any thread.
+  using Carry = std::function<io::Result<std::unique_ptr<Bridge>>(const net::Address& at, io::Fd connection)>;
+  Carry carry_to_source = {};
+  Carry carry_to_target = {};
   // The address to which streams over TCP connect, whatever the listening side reports; port 0 stands for the
   // port that it reports.
   std::optional<net::Address> reached = {};
@@ -67,11 +72,15 @@ struct CopyRequest {
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   tree::StreamWish wish = {};          // the coordinator adds who connects, and a key if none is known
   unsigned streams = 0;                // 0: automatic
+  bool one_way = false;                // the port is for the side that the parties have listen, and no other
+  Options::SshData ssh_data = Options::SshData::if_needed;  // whether the data goes through ssh
 
   // If set, it is called with the digest of each entry that has arrived.
   std::function<void(const tree::SumLine&)> hear_sum = {};
 
-  // True if what goes over the network is compressed or encrypted.
+  // True if what goes over the network is compressed.
+  bool compresses() const;
+  // True if it is compressed, or the user has asked that it be encrypted.
   bool wraps() const;
 };
 

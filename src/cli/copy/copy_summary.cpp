@@ -21,8 +21,8 @@ Summary summary_of(const CopyRequest& request, const tree::Done& source, const t
   }
   result.payload_bytes = source.payload_bytes;
   result.packed_bytes = source.packed_bytes;
-  result.encrypted = request.wraps() && request.wish.encrypt;
-  result.compress = request.wraps() && request.wish.compress != net::kCompressOff;
+  result.encrypted = source.encrypted;
+  result.compress = request.compresses();
   result.ring = source.ring == target.ring ? std::string(source.ring)
                                            : source.ring + " (source), " + target.ring + " (target)";
   result.limited_by = limited_by(source, target, seconds, path.streams, path.slots);

@@ -127,7 +127,7 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
   if (wish.transport == Transport::rdma) {
     return io::plain_error(ErrorKind::connection, "use RDMA to", listening.host, reason);
   }
-  if (!path.tcp) {
+  if (!path.tcp && !wish.either_way) {
     return io::plain_error(ErrorKind::usage, "listen at", listening.host,
                            listening.reach.no_tcp_because + "; RDMA: " + reason);
   }

@@ -22,6 +22,7 @@ struct DataPathWish {
   unsigned streams = 0;  // 0: automatic
   std::uint32_t chunk_bytes = 0;
   bool one_stream = false;  // for a byte stream that more would not speed up
+  bool either_way = false;  // a side that cannot listen is no error: the other one may do so
   unsigned cpus = 1;        // of the host that has fewer
   std::chrono::duration<double> round_trip{0};
 };

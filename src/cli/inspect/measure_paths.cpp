@@ -63,7 +63,12 @@ tree::MeasureJob job_for(const Options& options, Transport transport, const net:
   tree::MeasureJob job;
   job.milliseconds = static_cast<std::uint32_t>(kDuration.count());
   job.ring = options.ring;
-  job.streams = {tree::Connect::listen, transport, options.via, 0, key, false, net::kCompressOff};
+  job.streams.connect = tree::Connect::listen;
+  job.streams.transport = transport;
+  job.streams.via = options.via;
+  job.streams.key = key;
+  job.streams.encrypt = net::Sealing::never;
+  job.streams.compress = net::kCompressOff;
   return job;
 }
 

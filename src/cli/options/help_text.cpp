@@ -87,13 +87,16 @@ How to reach a host
       --no-deploy        put no rdcp on a host that has none
 
 How to move the data
-      --encrypt          encrypt and authenticate what goes over the network
+      --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
+      --no-encrypt       encrypt nothing
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
       --retry-time SECS  how long to try to replace a lost connection (60)
-      --via ADDR         address, network interface or RDMA device
+      --via ADDR         address, interface or RDMA device; ssh: through ssh
+      --data-port P[-Q]  port for data, or the first free one of a range
+      --no-ssh-data      fail rather than send data through ssh
       --bwlimit RATE     at most RATE bytes per second
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data

@@ -40,6 +40,7 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--doctor", [&] { options.doctor = true; });
   line.flag("--json", [&] { options.json = true; });
   line.flag("--agent", [&] { options.agent = true; });
+  line.value("--bridge", keep(options.bridge));
 }
 
 bool is_standard_stream(const Location& location) {
@@ -66,6 +67,7 @@ Result<void> check_together(const Options& options) {
   }
   if (options.json && options.clean) return refuse("--json", "cannot be used with --clean");
   if (auto checked = check_check(options); !checked) return checked;
+  if (auto checked = check_way_options(options); !checked) return checked;
   return check_host_options(options);
 }
 
@@ -182,7 +184,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.shell.ssh_port, parse_count("--port", word, 1, 65535));
   });
-  add_encrypt_option(line, parsed.options);
+  add_way_options(line, parsed.options);
+  add_encrypt_options(line, parsed.options);
   add_compress_option(line, parsed.options);
   line.value("--retry-time", [&](const string& word) {
     return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));

@@ -29,6 +29,7 @@ struct Options {
   std::vector<Location> sources;
   Location destination;
   bool agent = false;  // be an agent; the coordinator says everything else over stdin
+  std::string bridge;  // with `agent`: be the far end of a bridge to this ADDRESS,PORT instead
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
@@ -70,7 +71,7 @@ struct Options {
 
   RemoteShell shell;
 
-  bool encrypt = false;
+  net::Sealing encrypt = net::Sealing::rather;  // never, always, or rather: over TCP to another host
   net::Compression compress = net::kCompressOff;
   tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
@@ -80,8 +81,12 @@ struct Options {
   std::uint64_t bwlimit = 0;  // bytes per second, 0: none
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
-  std::string congestion;       // empty: the system's default
-  std::uint16_t data_port = 0;  // the port that the listening side listens on; 0: any
+  std::string congestion;  // empty: the system's default
+  // The ports that are listened on for data; 0: any.
+  std::uint16_t data_port = 0;
+  std::uint16_t data_port_last = 0;
+  enum class SshData : unsigned char { if_needed, never, always };
+  SshData ssh_data = SshData::if_needed;  // whether the data goes through ssh
 };
 
 // --help and --version.

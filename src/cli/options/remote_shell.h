@@ -20,6 +20,9 @@ struct RemoteShell {
 
 inline constexpr const char* kNoLandlock = "--no-landlock";
 
+// The word that stands for ssh itself in --via, in place of an address, interface or device.
+inline constexpr const char* kViaSsh = "ssh";
+
 inline constexpr const char* kNoDeploy = "--no-deploy";
 
 // True if --rsh's program is called ssh (its basename), and so takes ssh's options.

@@ -63,6 +63,23 @@ Result<string> parse_congestion(const string& word) {
   return plain_error(ErrorKind::usage, "--congestion", word, "the name is too long for a congestion control");
 }
 
+constexpr unsigned kDataPortsMax = 1000;  // each is a rule for the kernel (tree/sandbox)
+
+Result<void> take_data_ports(const string& word, Options& options) {
+  const std::size_t dash = word.find('-');
+  const auto first = parse_count("--data-port", word.substr(0, dash), 1, 65535);
+  if (!first) return first.error();
+  const auto last = dash == word.npos ? first : parse_count("--data-port", word.substr(dash + 1), 1, 65535);
+  if (!last) return last.error();
+  if (*last < *first || *last - *first >= kDataPortsMax) {
+    return plain_error(ErrorKind::usage, "--data-port", word,
+                       "must be PORT or FIRST-LAST, at most 1000 ports");
+  }
+  options.data_port = static_cast<std::uint16_t>(*first);
+  options.data_port_last = static_cast<std::uint16_t>(*last);
+  return {};
+}
+
 }  // namespace
 
 io::Error refuse(string_view what, string_view why) {
@@ -139,8 +156,28 @@ void add_volume_options(CommandLine& line, Options& options) {
              [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
 }
 
-void add_encrypt_option(CommandLine& line, Options& options) {
-  line.flag("--encrypt", [&] { options.encrypt = true; });
+void add_way_options(CommandLine& line, Options& options) {
+  line.value("--data-port", [&](const string& word) { return take_data_ports(word, options); });
+  line.flag("--no-ssh-data", [&] { options.ssh_data = Options::SshData::never; });
+}
+
+Result<void> check_way_options(const Options& options) {
+  if (options.via != kViaSsh) return {};
+  if (options.ssh_data == Options::SshData::never)
+    return refuse("--via ssh", "cannot be used with --no-ssh-data");
+  if (options.transport == tree::Transport::rdma)
+    return refuse("--via ssh", "cannot be used with --transport rdma");
+  return {};
+}
+
+void add_encrypt_options(CommandLine& line, Options& options) {
+  using net::Sealing;
+  line.optional_value("--encrypt", "always", [&](const string& word) {
+    return assign(
+        options.encrypt,
+        parse_choice<Sealing>("--encrypt", word, {{"auto", Sealing::rather}, {"always", Sealing::always}}));
+  });
+  line.flag("--no-encrypt", [&] { options.encrypt = Sealing::never; });
 }
 
 void add_compress_option(CommandLine& line, Options& options) {

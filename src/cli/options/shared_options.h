@@ -38,8 +38,13 @@ void add_host_options(CommandLine& line, Options& options, const char* identity_
 io::Result<void> check_host_options(const Options& options);
 // Adds what the coordinator alone decides: --streams, --chunk-size, --bwlimit.
 void add_volume_options(CommandLine& line, Options& options);
-// Adds --encrypt, which both ends of a pipe must be told.
-void add_encrypt_option(CommandLine& line, Options& options);
+// Adds --data-port and --no-ssh-data. `--via ssh` belongs to them.
+void add_way_options(CommandLine& line, Options& options);
+// Refuses those that contradict each other.
+io::Result<void> check_way_options(const Options& options);
+
+// Adds --encrypt and --no-encrypt. With both, --encrypt counts.
+void add_encrypt_options(CommandLine& line, Options& options);
 // Adds --compress, which the source alone decides.
 void add_compress_option(CommandLine& line, Options& options);
 // Adds what each end may set for itself: --transport, --via, --congestion, --cache, --ring, --no-landlock.

@@ -22,7 +22,8 @@ What to tell
       --version          print the version
 
 How to move the data
-      --encrypt          encrypt and authenticate everything; both ends need it
+      --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
+      --no-encrypt       encrypt nothing
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections, 1 to 64; 1 for pipes, unless
                          --encrypt or --compress gives them work
@@ -60,7 +61,8 @@ What to tell
       --version          print the version
 
 How to move the data
-      --encrypt          encrypt and authenticate everything; both ends need it
+      --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
+      --no-encrypt       encrypt nothing
       --transport NAME   auto, tcp or rdma
       --via ADDR         address, interface or RDMA device to listen on
       --cache MODE       page cache: auto, keep or bypass
@@ -101,14 +103,17 @@ How to reach the hosts
       --no-deploy        put no rdcp on a host that has none
 
 How to move the data
-      --encrypt          encrypt and authenticate what goes over the network
+      --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
+      --no-encrypt       encrypt nothing
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
       --streams N        parallel connections, 1 to 64; 1 for pipes, unless
                          --encrypt or --compress gives them work
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --bwlimit RATE     at most RATE bytes per second and stream
       --transport NAME   auto, tcp or rdma
-      --via ADDR         address, network interface or RDMA device, for RDMA
+      --via ADDR         address, interface or RDMA device; ssh: through ssh
+      --data-port P[-Q]  port for data, or the first free one of a range
+      --no-ssh-data      fail rather than send data through ssh
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads

@@ -102,7 +102,7 @@ ParsedPipe parse_send_options(int argc, const char* const* argv) {
     if (seconds) options.wait = std::chrono::seconds(*seconds);
     return seconds ? Result<void>() : Result<void>(seconds.error());
   });
-  add_encrypt_option(line, options.copy);
+  add_encrypt_options(line, options.copy);
   add_compress_option(line, options.copy);
   add_volume_options(line, options.copy);
   add_path_options(line, options.copy);
@@ -120,7 +120,7 @@ ParsedPipe parse_receive_options(int argc, const char* const* argv) {
   add_help_options(line, asked);
   add_tell_options(line, options.copy);
   add_key_options(line, options.key);
-  add_encrypt_option(line, options.copy);
+  add_encrypt_options(line, options.copy);
   add_path_options(line, options.copy);
   parsed.take(asked, read_command_line(line, argc, argv, options, take_receive_operands), "rdrecv",
               kReceiveHelpText);

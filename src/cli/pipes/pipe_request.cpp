@@ -38,6 +38,14 @@ Result<Parties::Start> start_far_agent(tree::Relay& relay, const std::string& ho
   });
 }
 
+// Returns a function that starts bridges to a segment's host, or none if the segment runs here.
+Parties::Carry carry_to(const SegmentLink& segment) {
+  if (!segment.session().run().can_bridge()) return {};
+  return [&session = segment.session()](const net::Address& at, io::Fd connection) {
+    return session.run().start_bridge(at, std::move(connection));
+  };
+}
+
 bool is_far(const SegmentLink* segment) {
   return segment != nullptr && segment->segment().host;
 }
@@ -69,14 +77,19 @@ Result<CopyRequest> pipe_request(const Options& options, const PipeNeighbours& n
     auto start = start_far_agent(neighbours.from->output(), neighbours.from_name());
     if (!start) return start.error();
     parties.start_source = std::move(*start);
+    parties.carry_to_source = carry_to(*neighbours.from);
   }
   if (neighbours.to != nullptr) {
     auto start = start_far_agent(neighbours.to->input(), neighbours.to_name());
     if (!start) return start.error();
     parties.start_target = std::move(*start);
+    parties.carry_to_target = carry_to(*neighbours.to);
   }
   CopyRequest request = stream_request(options, std::move(parties));
-  if (port != 0) request.wish.port = port;
+  if (port != 0) {
+    request.wish.port = request.wish.port_last = port;
+    request.one_way = true;
+  }
   return request;
 }
 

@@ -40,6 +40,7 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   if (auto parsed = line.parse(argc, argv); !parsed) return parsed;
   if (auto checked = check_tell_options(options.copy); !checked) return checked;
   if (auto checked = check_host_options(options.copy); !checked) return checked;
+  if (auto checked = check_way_options(options.copy); !checked) return checked;
   const auto words = line.operands();
   if (!words) return words.error();
   return take_segments(*words, options);
@@ -56,7 +57,8 @@ ParsedPipeline parse_pipeline_options(int argc, const char* const* argv) {
   add_pipeline_options(line, options, asked);
   add_tell_options(line, options.copy);
   add_host_options(line, options.copy);
-  add_encrypt_option(line, options.copy);
+  add_way_options(line, options.copy);
+  add_encrypt_options(line, options.copy);
   add_compress_option(line, options.copy);
   add_volume_options(line, options.copy);
   add_path_options(line, options.copy);

@@ -100,7 +100,7 @@ tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {
 // comes too late: a stranger's handshake is read before it.
 Result<void> confine(tree::Sandbox& sandbox, const PipeOptions& options) {
   tree::SandboxTerms terms;
-  terms.listens = options.port;
+  terms.listens = {options.port, options.port};
   tree::HeldPlace place;
   if (!options.file.empty()) {
     auto held = tree::place_of_stream(options.file);

@@ -23,6 +23,7 @@ class SegmentLink {
 
   const PipeSegment& segment() const { return segment_; }
   AgentSession& session() { return *session_; }
+  const AgentSession& session() const { return *session_; }
   tree::Relay& input() { return input_; }
   tree::Relay& output() { return output_; }
   // Has the loop wait for the process, and for what its agents' coordinators say.

@@ -63,9 +63,9 @@ Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::
       return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
     }
     if (sockets.error().code != ECONNREFUSED) {
-      // A peer with the same key would tell the cause, such as --encrypt; without one the key may be the
+      // A peer with the same key would tell the cause, such as --no-encrypt; without one the key may be the
       // cause.
-      if (why.find("--encrypt") == why.npos) why += " (another KEY, or its rdrecv has another sender)";
+      if (why.find("--no-encrypt") == why.npos) why += " (another KEY, or its rdrecv has another sender)";
       return io::plain_error(ErrorKind::unreachable, "reach rdrecv on", name, why);
     }
     if (Clock::now() + kTryAgain >= until) {
@@ -115,7 +115,7 @@ int run_send(PipeOptions options) {
   if (!input) return send_failed(input.error());
   SaltedKeys keys(std::move(*secret));
   net::HandshakeTerms terms;
-  terms.seals = options.copy.encrypt;
+  terms.sealing = options.copy.encrypt;
   terms.key_of = [&keys](const net::Salt& salt) { return keys.control(salt); };
   auto socket = reach_receiver(options, terms);
   if (!socket) return send_failed(socket.error());

@@ -21,7 +21,7 @@ constexpr std::string_view kConnectorLabel = "rdcp connector";
 
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kIndexAt = 6;
-constexpr unsigned kSealingShift = 14;
+constexpr unsigned kSealingShift = 12;
 constexpr std::size_t kNonceAt = 8;
 
 // Offsets in a challenge.
@@ -31,8 +31,14 @@ constexpr std::size_t kZerosAt = kListenerSealingAt + 1;
 constexpr std::size_t kMacAt = kListenerSealingAt + 8;
 static_assert(kMacAt + kMacBytes == kChallengeBytes);
 
-constexpr std::string_view kOnlyHere = "was not given --encrypt, but this side was; give it to both";
-constexpr std::string_view kOnlyThere = "was given --encrypt, but this side was not; give it to both";
+constexpr std::string_view kOnlyHere =
+    "was given --no-encrypt, but this side was not; give it to both or to neither";
+constexpr std::string_view kOnlyThere =
+    "was not given --no-encrypt, but this side was; give it to both or to neither";
+
+// How a Sealing and a cipher are said in one number of four bits.
+constexpr unsigned kCipherShift = 2;
+constexpr std::uint8_t kSealingMask = (1 << kCipherShift) - 1;
 
 // A request of at most 256 bytes is never interrupted by a signal once the pool is initialised
 // (getrandom(2)); before that it may be.
@@ -67,16 +73,44 @@ io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcr
   return result;
 }
 
-std::uint8_t own_sealing(bool seals) {
-  if (!seals) return 0;
-  return static_cast<std::uint8_t>(has_fast_aes() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305);
+std::uint8_t said_of(Sealing sealing) {
+  if (sealing == Sealing::never) return 0;
+  const Cipher cipher = has_fast_aes() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305;
+  return static_cast<std::uint8_t>(static_cast<unsigned>(sealing) | static_cast<unsigned>(cipher)
+                                                                        << kCipherShift);
+}
+
+Sealing sealing_in(std::uint8_t said) {
+  return static_cast<Sealing>(said & kSealingMask);
+}
+
+Cipher cipher_in(std::uint8_t said) {
+  return static_cast<Cipher>(said >> kCipherShift);
+}
+
+// True for what said_of() can return.
+bool is_known(std::uint8_t said) {
+  const unsigned cipher = said >> kCipherShift;
+  if (sealing_in(said) == Sealing::never) return cipher == 0;
+  return cipher == static_cast<unsigned>(Cipher::aes_256_gcm) ||
+         cipher == static_cast<unsigned>(Cipher::chacha20_poly1305);
+}
+
+bool wants(Sealing sealing) {
+  return sealing == Sealing::always || sealing == Sealing::rather;
+}
+
+bool are_sealed(const Transcript& transcript) {
+  const Sealing connector = sealing_in(transcript.connector_sealing);
+  const Sealing listener = sealing_in(transcript.listener_sealing);
+  return connector != Sealing::never && listener != Sealing::never && (wants(connector) || wants(listener));
 }
 
 io::Result<std::optional<SealKeys>> keys_of(const SessionKey& key, const Transcript& transcript,
                                             bool connector) {
-  if (transcript.connector_sealing == 0) return std::optional<SealKeys>();
-  constexpr auto kAes = static_cast<std::uint8_t>(Cipher::aes_256_gcm);
-  const bool aes = transcript.connector_sealing == kAes && transcript.listener_sealing == kAes;
+  if (!are_sealed(transcript)) return std::optional<SealKeys>();
+  const bool aes = cipher_in(transcript.connector_sealing) == Cipher::aes_256_gcm &&
+                   cipher_in(transcript.listener_sealing) == Cipher::aes_256_gcm;
   const SealContext context{.connector_nonce = transcript.connector_nonce,
                             .listener_nonce = transcript.listener_nonce,
                             .version = transcript.version,
@@ -89,10 +123,9 @@ io::Result<std::optional<SealKeys>> keys_of(const SessionKey& key, const Transcr
 
 // Says what is wrong with the other side's sealing, as seen from this side; empty if the two agree.
 std::string_view disagreement_of(std::uint8_t here, std::uint8_t there) {
-  if (there > static_cast<std::uint8_t>(Cipher::chacha20_poly1305))
-    return "wants a kind of encryption that is not known here";
-  if (here != 0 && there == 0) return kOnlyHere;
-  return here == 0 && there != 0 ? kOnlyThere : std::string_view();
+  if (!is_known(there)) return "wants a kind of encryption that is not known here";
+  if (wants(sealing_in(here)) && sealing_in(there) == Sealing::never) return kOnlyHere;
+  return sealing_in(here) == Sealing::never && wants(sealing_in(there)) ? kOnlyThere : std::string_view();
 }
 
 io::Result<void> compare(const io::Result<Mac>& expected, std::span<const std::byte, kMacBytes> claimed) {
@@ -150,7 +183,7 @@ io::Result<Salt> make_salt() {
 Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
     : terms_(terms), nonce_drawn_(draw_random(transcript_.connector_nonce)) {
   transcript_.stream_index = stream_index & kStreamIndexMax;
-  transcript_.connector_sealing = own_sealing(terms.seals);
+  transcript_.connector_sealing = said_of(terms.sealing);
 }
 
 std::array<std::byte, kHelloBytes> Connector::hello() const {
@@ -205,7 +238,7 @@ io::Result<std::optional<SealKeys>> Connector::seal_keys(
 
 Listener::Listener(const HandshakeTerms& terms)
     : terms_(terms), nonce_drawn_(draw_random(transcript_.listener_nonce)) {
-  transcript_.listener_sealing = own_sealing(terms.seals);
+  transcript_.listener_sealing = said_of(terms.sealing);
   transcript_.salt = terms.salt;
 }
 

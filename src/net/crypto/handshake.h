@@ -1,6 +1,6 @@
 // Both ends of a connection prove that they hold the job's session key before they say anything else.
 //
-//   connector -> listener  hello      "RDCP", version (2), stream index (14 bits) and connector's sealing (2
+//   connector -> listener  hello      "RDCP", version (2), stream index (12 bits) and connector's sealing (4
 //                                     bits) in 2 bytes, connector's nonce (32)
 //   listener -> connector  challenge  listener's nonce (32), salt (16), listener's sealing (1), zeros (7),
 //                                     listener's MAC (32)
@@ -10,10 +10,10 @@
 //         listener's sealing (1) | salt | connector's nonce | listener's nonce)
 //   label = "rdcp listener" or "rdcp connector"
 //
-// Sealing is 0 if that side does not encrypt, else the Cipher that it is fast at. If only one side encrypts,
-// there is no stream. AES-256-GCM is used if both sides are fast at it, else ChaCha20-Poly1305. The MACs
-// cover all of this, so nobody in between can downgrade it. The salt is for keys made of a word that people
-// chose, else it is zero.
+// A side's sealing is what it wants of encryption (sealing.h) in the two lower bits, and in the two upper
+// ones the Cipher that it is fast at, or 0 if it is never to encrypt. AES-256-GCM is used if both sides are
+// fast at it, else ChaCha20-Poly1305. The MACs cover all of this, so nobody in between can downgrade it. The
+// salt is for keys made of a word that people chose, else it is zero.
 //
 // A TCP listener answers a hello of another version with its own version, and closes:
 //
@@ -35,11 +35,12 @@
 #include "io/result.h"
 #include "io/secret.h"
 #include "net/crypto/seal.h"
+#include "net/crypto/sealing.h"
 
 namespace rdcp::net {
 
 // The version of everything that travels on a stream: handshake, frames and what the frames mean.
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 
 using SessionKey = io::Secret<32>;
 io::Result<SessionKey> make_session_key();  // getrandom(2)
@@ -55,7 +56,7 @@ inline constexpr std::size_t kRefusalBytes = 8;
 // Limits the whole exchange, however slowly its bytes come in.
 inline constexpr std::chrono::seconds kHandshakeTimeout{10};
 
-inline constexpr std::uint16_t kStreamIndexMax = (1 << 14) - 1;
+inline constexpr std::uint16_t kStreamIndexMax = (1 << 12) - 1;
 
 using Nonce = std::array<std::byte, kNonceBytes>;
 using Mac = std::array<std::byte, kMacBytes>;
@@ -65,10 +66,10 @@ io::Result<Salt> make_salt();
 // The things that one side brings to its handshakes.
 struct HandshakeTerms {
   HandshakeTerms() = default;
-  HandshakeTerms(const SessionKey& key, bool seals = false) : key(key), seals(seals) {}
+  HandshakeTerms(const SessionKey& key, Sealing sealing = Sealing::never) : key(key), sealing(sealing) {}
 
   SessionKey key{};
-  bool seals = false;
+  Sealing sealing = Sealing::never;
   // How long a peer may take to prove that it holds the key.
   std::chrono::milliseconds time_limit = kHandshakeTimeout;
   Salt salt{};  // set by a listener whose key is made of a word; the connector is told
@@ -81,8 +82,9 @@ struct HandshakeTerms {
 struct Transcript {
   std::uint16_t version = kProtocolVersion;
   std::uint16_t stream_index = 0;
-  std::uint8_t connector_sealing = 0;
-  std::uint8_t listener_sealing = 0;
+  std::uint8_t connector_sealing =
+      0;                              // its Sealing, and 4 times the cipher (seal.h) that it would rather use
+  std::uint8_t listener_sealing = 0;  // likewise
   Salt salt{};
   Nonce connector_nonce{};
   Nonce listener_nonce{};
@@ -105,8 +107,8 @@ class Connector {
  public:
   Connector(const HandshakeTerms& terms, std::uint16_t stream_index);  // draws a nonce
   std::array<std::byte, kHelloBytes> hello() const;
-  // Checks the listener's MAC. Errors: "does not hold this job's key", or only one side wants to seal
-  // (connection); the challenge has bytes that this version does not know (protocol).
+  // Checks the listener's MAC. Errors: "does not hold this job's key", or one side wants to seal and the
+  // other does not allow it (connection); the challenge has bytes that this version does not know (protocol).
   io::Result<std::array<std::byte, kProofBytes>> answer(
       std::span<const std::byte, kChallengeBytes> challenge) const;
   // To be called after a successful answer(). Returns the agreed keys, or nothing if the stream is not

@@ -57,6 +57,7 @@ class RdmaStream : public Stream {
   void start() override;
   bool idle() const override { return pump_.done(); }
   std::string description() const override;
+  bool sealed() const override { return record_layer_.seals(); }
   bool locks_arena() const override { return true; }
   void check_connection(io::Clock::time_point now) override;
 

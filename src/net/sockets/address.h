@@ -17,6 +17,13 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
+// Ports of which the first that is free is taken. From 0: any that the kernel gives.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;  // not below `first`
+  bool operator==(const PortRange&) const = default;
+};
+
 // Returns the addresses at which this host can probably be reached, best first, without a port: the address
 // that ssh's client reached (SSH_CONNECTION, third field), then those of interfaces that are up, fastest link
 // first (/sys/class/net/*/speed), link-local ones after all others, loopback last. With `via`, an address or

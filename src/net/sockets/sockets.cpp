@@ -83,6 +83,12 @@ Address peer_address(int socket) {
   return to_address(address);
 }
 
+bool stays_on_this_host(int socket) {
+  const std::string here = local_address(socket).host;
+  const std::string there = peer_address(socket).host;
+  return here == there || there == "::1" || there.starts_with("127.");
+}
+
 io::Result<io::Fd> open_tcp_socket(int family) {
   io::Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return io::errno_error("open", "TCP socket", errno, io::ErrorKind::connection);

@@ -33,6 +33,9 @@ Address to_address(const SocketAddress& address);
 
 Address local_address(int socket);
 Address peer_address(int socket);
+// True if both ends of this connection have the same address, or a loopback one (127.0.0.0/8, ::1): what is
+// sent never leaves this host.
+bool stays_on_this_host(int socket);
 
 // Opens a non-blocking TCP socket of this family.
 io::Result<io::Fd> open_tcp_socket(int family);

@@ -89,6 +89,8 @@ class Stream {
   virtual bool idle() const = 0;
   // Returns "tcp 10.0.0.1:40000 -> 10.0.0.2:41000" or the like.
   virtual std::string description() const = 0;
+  // True if all that it carries is encrypted.
+  virtual bool sealed() const { return false; }
   // At the target: true if the source could still change a chunk that lies in its slot. Whatever is parsed is
   // copied first then.
   virtual bool peer_can_write() const { return false; }

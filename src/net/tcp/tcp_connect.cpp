@@ -32,6 +32,8 @@ struct Call {
 class ConnectAttempt {
  public:
   ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index);
+  // Over a connection that is there already.
+  ConnectAttempt(const Call& call, io::Fd socket, std::uint16_t stream_index);
 
   const Address& address() const { return address_; }
   std::uint16_t stream_index() const { return stream_index_; }
@@ -56,13 +58,15 @@ class ConnectAttempt {
 
   void connect(const TcpOptions& options);
   void finish_connecting();
+  void say_hello();
   void take_challenge();
   void fail(const io::Error& error);
 
   Address address_;
   std::uint16_t stream_index_;
   Clock::time_point deadline_;
-  Connector connector_;
+  const HandshakeTerms* terms_;
+  std::optional<Connector> connector_;  // once it is connected
   State state_ = State::connecting;
   std::string cause_;
   io::Fd socket_;
@@ -77,8 +81,21 @@ ConnectAttempt::ConnectAttempt(const Call& call, const Address& address, std::ui
     : address_(address),
       stream_index_(stream_index),
       deadline_(Clock::now() + call.terms.time_limit),
-      connector_(call.terms, stream_index) {
+      terms_(&call.terms) {
   connect(call.options);
+}
+
+ConnectAttempt::ConnectAttempt(const Call& call, io::Fd socket, std::uint16_t stream_index)
+    : address_(peer_address(socket.get())),
+      stream_index_(stream_index),
+      deadline_(Clock::now() + call.terms.time_limit),
+      terms_(&call.terms),
+      socket_(std::move(socket)) {
+  if (auto set = set_stream_options(socket_.get(), call.options.congestion); !set) {
+    fail(set.error());
+  } else {
+    say_hello();
+  }
 }
 
 void ConnectAttempt::connect(const TcpOptions& options) {
@@ -106,8 +123,13 @@ void ConnectAttempt::finish_connecting() {
   socklen_t bytes = sizeof(code);
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes) != 0) code = errno;
   if (code != 0) return fail(io::errno_error("", "", code));
+  say_hello();
+}
+
+void ConnectAttempt::say_hello() {
   state_ = State::challenged;
-  if (auto sent = send_whole(socket_.get(), connector_.hello()); !sent) fail(sent.error());
+  connector_.emplace(terms_for(socket_.get(), *terms_), stream_index_);
+  if (auto sent = send_whole(socket_.get(), connector_->hello()); !sent) fail(sent.error());
 }
 
 void ConnectAttempt::take_challenge() {
@@ -120,9 +142,9 @@ void ConnectAttempt::take_challenge() {
   if (!whole) return fail(whole.error());
   if (!*whole) return;
   was_challenged_ = true;
-  const auto proof = connector_.answer(challenge_);
+  const auto proof = connector_->answer(challenge_);
   if (!proof) return fail(proof.error());
-  const auto seal = connector_.seal_keys(challenge_);
+  const auto seal = connector_->seal_keys(challenge_);
   if (!seal) return fail(seal.error());
   seal_ = *seal;
   if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
@@ -161,10 +183,12 @@ io::Error all_failed(std::span<const ConnectAttempt> attempts) {
 }
 
 // Waits until an attempt is ready, it is time to check `stop`, or the deadline has passed, and lets those go
-// on that are ready. If only one connection is wanted, returns after the first proven one.
-void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one) {
+// on that are ready. If only one connection is wanted, returns after the first proven one. A socket that
+// listens is watched, too, unless it is -1.
+void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one, int listening = -1) {
   std::vector<pollfd> polls;
   for (const ConnectAttempt& attempt : attempts) polls.push_back(attempt.poll());
+  polls.push_back({listening, POLLIN, 0});
   const auto wait =
       std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kStopLook);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
@@ -221,6 +245,11 @@ io::Result<void> connect_rest(const Address& address, const Call& call, Sockets&
 
 }  // namespace
 
+HandshakeTerms terms_for(int socket, HandshakeTerms terms) {
+  if (terms.sealing == Sealing::rather && stays_on_this_host(socket)) terms.sealing = Sealing::if_wanted;
+  return terms;
+}
+
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& wish,
                                 std::uint16_t stream_count) {
   Sockets sockets(stream_count);
@@ -230,6 +259,39 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Tcp
   if (!winner) return winner.error();
   sockets[0] = winner->take_socket();
   if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
+  return sockets;
+}
+
+io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& wish,
+                                    std::uint16_t stream_count) {
+  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
+  Sockets sockets(stream_count);
+  std::vector<ConnectAttempt> attempts;
+  std::string last_cause = "nobody has connected";
+  const auto missing = [&]() -> std::optional<std::uint16_t> {
+    for (std::uint16_t i = 0; i < stream_count; ++i) {
+      if (!sockets[i] && std::ranges::find(attempts, i, &ConnectAttempt::stream_index) == attempts.end())
+        return i;
+    }
+    return std::nullopt;
+  };
+  while (!std::ranges::all_of(sockets, [](const ProvenSocket& socket) { return bool(socket); })) {
+    if (call.stop.load()) return stopped();
+    if (Clock::now() >= call.until) {
+      return io::plain_error(io::ErrorKind::connection, "connect to peer", "through ssh", last_cause);
+    }
+    for (auto next = missing(); next; next = missing()) {
+      io::Fd socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket) break;
+      attempts.emplace_back(call, std::move(socket), *next);
+    }
+    poll_and_step(attempts, call, false, missing() ? listener.fd() : -1);
+    for (ConnectAttempt& attempt : attempts) {
+      if (!attempt.cause().empty()) last_cause = attempt.cause();
+      if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
+    }
+    std::erase_if(attempts, [](const ConnectAttempt& attempt) { return !attempt.under_way(); });
+  }
   return sockets;
 }
 

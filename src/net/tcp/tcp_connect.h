@@ -31,6 +31,10 @@ struct ProvenSocket {
   int get() const { return fd.get(); }
 };
 
+// Returns the terms for this connection: one that stays on this host need not be sealed (Sealing::if_wanted
+// for Sealing::rather).
+HandshakeTerms terms_for(int socket, HandshakeTerms terms);
+
 // Sockets by stream index. They are non-blocking, with TCP_NODELAY, and with keepalive so that a peer that is
 // gone while nothing is sent is noticed within 25 s; while something is sent, see Stream::check_connection().
 using Sockets = std::vector<ProvenSocket>;
@@ -40,7 +44,10 @@ class TcpListener {
  public:
   // bind_address is a numeric address, or empty for all. With port 0 the kernel picks one.
   static io::Result<TcpListener> open(const std::string& bind_address, std::uint16_t port = 0);
+  // Opens it on the first port of the range that is free.
+  static io::Result<TcpListener> open_within(const std::string& bind_address, const PortRange& ports);
   std::uint16_t port() const { return port_; }
+  int fd() const { return fd_.get(); }
   // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
   // accept_all(); on_refusal is called for each, with "ADDRESS:PORT: cause".
   using OnRefusal = std::function<void(const std::string& who_and_why)>;
@@ -94,7 +101,13 @@ struct TcpCall {
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& call,
                                 std::uint16_t stream_count);
 
-// Makes one more stream, with this number, in the same way.
+// Takes stream_count connections that come to the listener, and proves the key over each as if it had made
+// it; a connection whose other end does not prove the key is dropped. For connections that somebody else
+// carries from one listener to the other. Errors: as of connect_all().
+io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& call,
+                                    std::uint16_t stream_count);
+
+// Makes one more stream, with this number, in the same way as connect_all().
 io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const TcpCall& call,
                                          std::uint16_t stream);
 

@@ -49,7 +49,7 @@ class Pending {
       : socket_(std::move(socket)),
         peer_(peer_address(socket_.get()).text()),
         deadline_(Clock::now() + terms.time_limit),
-        listener_(terms) {}
+        listener_(terms_for(socket_.get(), terms)) {}
 
   int socket() const { return socket_.get(); }
   Clock::time_point deadline() const { return deadline_; }
@@ -240,6 +240,14 @@ io::Result<TcpListener> TcpListener::open(const std::string& bind_address, std::
   if (!socket) return socket.error();
   const std::uint16_t bound = local_address(socket->get()).port;
   return TcpListener(std::move(*socket), bound);
+}
+
+io::Result<TcpListener> TcpListener::open_within(const std::string& bind_address, const PortRange& ports) {
+  for (unsigned port = ports.first; port < ports.last; ++port) {
+    auto listener = open(bind_address, static_cast<std::uint16_t>(port));
+    if (listener || listener.error().code != EADDRINUSE) return listener;
+  }
+  return open(bind_address, ports.last);
 }
 
 io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,

@@ -17,6 +17,7 @@ class TcpStream : public Stream {
   void start() override;
   bool idle() const override { return !held() && pump_out_.done() && pump_in_.done(); }
   std::string description() const override { return description_; }
+  bool sealed() const override { return record_layer_.seals(); }
   void check_connection(io::Clock::time_point now) override;
 
  protected:

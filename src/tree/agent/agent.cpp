@@ -137,7 +137,9 @@ bool Agent::with(const RawMessage& raw, Do what) {
 }
 
 bool Agent::handle(const RawMessage& raw) {
-  const bool stranger = config_.only.has_value();
+  // An agent that does as it is told in matters of streams has a coordinator that it knows.
+  const bool may_knock = raw.type == MessageType::knock && config_.only && config_.only->streams_as_told;
+  const bool stranger = config_.only.has_value() && !may_knock;
   if (!may_order(raw.type, state(), stranger)) return refuse(refusal_of(raw.type, state(), stranger));
   if (is_check(raw.type)) return confine({}) && checks_.handle(raw);
   switch (raw.type) {
@@ -160,6 +162,8 @@ bool Agent::handle(const RawMessage& raw) {
         if (!is_bounded(begin)) return refuse("asks for more memory than any job needs");
         return start_copy(begin), true;
       });
+    case MessageType::knock:
+      return with<Knock>(raw, [this](const Knock& at) { return answer_knock(at), true; });
     case MessageType::stream_lost:
       return with<StreamLost>(raw, [this](const StreamLost& lost) { return hear_loss(lost); });
     case MessageType::segment_job:

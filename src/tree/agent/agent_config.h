@@ -27,8 +27,8 @@ struct ReceiveOnlyPolicy {
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
   std::string congestion;
-  std::string via;               // an address, network interface or RDMA device of this host; empty: any
-  bool encrypt = false;          // whether streams are encrypted, whatever the coordinator says
+  std::string via;  // an address, network interface or RDMA device of this host; empty: any
+  net::Sealing encrypt = net::Sealing::rather;  // of streams, whatever the coordinator says
   bool streams_as_told = false;  // the coordinator decides encryption, `via` and which side listens
 };
 

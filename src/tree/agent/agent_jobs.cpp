@@ -17,8 +17,9 @@ namespace rdcp::tree {
 bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
   if (config_.confinement == Confinement::by_caller) return true;
   const bool over_network = wish != nullptr && wish->connect != Connect::in_process;
-  if (over_network && wish->connect == Connect::listen) terms.listens = wish->port;
-  if (over_network && wish->connect == Connect::connect) terms.connects = true;
+  const bool listens = over_network && (wish->connect == Connect::listen || wish->either_way);
+  if (listens) terms.listens = SandboxTerms::Ports{wish->port, std::max(wish->port, wish->port_last)};
+  if (over_network && (wish->connect == Connect::connect || wish->either_way)) terms.connects = true;
   const bool shares_rdma = config_.confinement == Confinement::of_thread && over_network &&
                            wish->transport != Transport::tcp && has_rdma_devices();
   if (shares_rdma) sandbox_.stay_out("it shares RDMA devices with other threads");
@@ -39,10 +40,15 @@ bool Agent::confine_target(const TargetJob& job, PathKind kind) {
   return confine(terms, &job.streams);
 }
 
-// A side that connects may connect to the other side's port. Where RDMA may be used this is left out.
+// A side that connects may connect to the other side's port, and one that does not to none. Where RDMA may be
+// used this is left out.
 bool Agent::confine_connections(const Begin& begin) {
-  if (!setup_->connects() || begin.port == 0 || !begin.rails.empty()) return true;
-  const auto kept = sandbox_.keep_connections_to({begin.port});
+  const bool connects = setup_->connects_in(begin) && !begin.through_ssh;
+  if (!begin.rails.empty() || (connects && begin.port == 0)) return true;
+  if (!connects && !setup_->goes_either_way()) return true;  // it never could
+  std::vector<std::uint16_t> ports;
+  if (connects) ports.push_back(begin.port);
+  const auto kept = sandbox_.keep_connections_to(ports);
   if (!kept) reporter_.fatal(kept.error());
   return kept.ok();
 }
@@ -67,6 +73,11 @@ bool Agent::take_names(const PathsNamed& part) {
   auto added = names_.add(part);
   if (!added) reporter_.fatal(added.error());
   return added.ok();
+}
+
+void Agent::answer_knock(const Knock& at) {
+  net::KnockOutcome outcome = setup_->knock(at);
+  tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
 }
 
 // Returns false, after it has reported it, if there can be no stream of that number.

@@ -60,6 +60,7 @@ class Agent {
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
+  void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);
   void start_source(const SourceJob& job);

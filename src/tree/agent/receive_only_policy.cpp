@@ -21,6 +21,7 @@ TargetJob held_to(const ReceiveOnlyPolicy& only, const TargetJob& asked) {
   if (!only.streams_as_told) {
     job.streams.encrypt = only.encrypt;
     job.streams.connect = Connect::listen;
+    job.streams.either_way = false;
     job.streams.via = only.via;
   }
   return job;

@@ -13,6 +13,8 @@
 namespace rdcp::tree {
 namespace {
 
+constexpr std::string_view kCreate = "create";
+
 mode_t type_bits(EntryType type) {
   switch (type) {
     case EntryType::symlink:
@@ -76,7 +78,7 @@ io::Result<void> rename_over(const Place& place, const std::string& temporary) {
 io::Result<void> replace(const Place& place, const Entry& entry, const FinishInode& finish) {
   const std::string temporary = take_temporary_name(
       place.name, [&](const char* free) { return make_inode(place.directory, free, entry); });
-  if (temporary.empty()) return io::errno_error("create", place.subject);
+  if (temporary.empty()) return io::errno_error(kCreate, place.subject);
   io::Result<void> done = finish_new(place, temporary, entry, finish);
   if (done) done = rename_over(place, temporary);
   if (!done) (void)remove_own(place.directory, temporary);
@@ -93,11 +95,15 @@ bool is_one_inode(const Place& place, int target_directory, const std::string& t
 
 }  // namespace
 
+bool may_not_make_nodes(const io::Error& error) {
+  return error.code == EPERM && error.operation == kCreate;
+}
+
 io::Result<void> make_special(const Place& place, const Entry& entry, const FinishInode& finish) {
   if (make_inode(place.directory, place.name.c_str(), entry) == 0) {
     return finish_new(place, place.name, entry, finish);
   }
-  if (errno != EEXIST) return io::errno_error("create", place.subject);
+  if (errno != EEXIST) return io::errno_error(kCreate, place.subject);
   if (entry.type == EntryType::symlink) {
     const io::Fd existing = hold(place.directory, place.name);
     if (existing && says_the_same(existing.get(), entry.link_target)) return finish(existing.get());

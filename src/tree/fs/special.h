@@ -26,6 +26,10 @@ using FinishInode = std::function<io::Result<void>(int fd)>;
 // temporary name is left after an error.
 io::Result<void> make_special(const Place& place, const Entry& entry, const FinishInode& finish);
 
+// True if an error of make_special() says that mknod(2) is not permitted, and not that something else is,
+// such as to replace what has the name.
+bool may_not_make_nodes(const io::Error& error);
+
 // Makes another name for `target_name` in target_directory (if that is a symlink, for the symlink itself), in
 // place of what has the name. Does nothing if both are one inode already. The error is EISDIR if a directory
 // has the name.

@@ -31,6 +31,7 @@ constexpr std::array kAnswerRules = {
     AnswerRule{pong, ping, Times::each, kAnyErrand},
     AnswerRule{source_ready, source_job, Times::each, on(Errand::source)},
     AnswerRule{target_ready, target_job, Times::each, on(Errand::target)},
+    AnswerRule{knocked, knock, Times::each, kCopies},
     AnswerRule{done, begin, Times::each, kCopies},
     AnswerRule{stream_lost, begin, Times::many, kCopies},
     AnswerRule{sums, begin, Times::many, on(Errand::source)},

@@ -41,6 +41,7 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::target_job, in(S::target_ready), By::no_stranger},
     OrderRule{MessageType::begin, in(S::source_ready, S::measure_ready), By::no_stranger},
     OrderRule{MessageType::begin, in(S::target_ready), By::everybody},
+    OrderRule{MessageType::knock, in(S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::stream_lost, in(S::source_begun), By::no_stranger},
     OrderRule{MessageType::stream_lost, in(S::target_begun), By::everybody},
     OrderRule{MessageType::measure_job, in(S::idle, S::measure_ready, S::measure_begun), By::no_stranger},

@@ -116,6 +116,10 @@ struct Begin {
   std::vector<net::Rail> rails;    // tried first
   std::vector<std::string> hosts;  // tried next, by TCP, best first; empty if there is no TCP
   std::uint16_t port = 0;
+  bool connects = false;  // this agent connects by TCP; for streams that may be made either way
+  // The connections come through ssh: this agent takes them at the port where it listens, also if it connects
+  // in the sense of the handshake.
+  bool through_ssh = false;
   // Entry::path of each source's top. The target gets only those that are copied, and accepts nothing outside
   // them.
   std::vector<std::string> landings;
@@ -126,8 +130,8 @@ struct Begin {
   bool as_it_comes = false;         // source: the target has no positions, so each read is sent at once
   std::uint32_t new_mode = 0;       // source: mode of what has no permission bits of its own
   auto fields() {
-    return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, landings, beneath_parent,
-                    source_device, source_inode, in_place, as_it_comes, new_mode);
+    return std::tie(streams, target_slots, chunk_bytes, rails, hosts, port, connects, through_ssh, landings,
+                    beneath_parent, source_device, source_inode, in_place, as_it_comes, new_mode);
   }
 };
 

@@ -73,6 +73,7 @@ struct Done {
   std::uint64_t files = 0, directories = 0, others = 0, bytes = 0, resent_chunks = 0;
   std::uint64_t kept_bytes = 0, wire_bytes = 0;  // source: what the target had; what was sent, with frames
   std::vector<io::Words> streams;                // Stream::description(), by stream index
+  bool encrypted = false;                        // source: all of these were sealed
   std::vector<io::Words> notes;                  // what changed about the transport: "RDMA was given up: ..."
   io::Words ring;
   std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of all streams: before and after compression
@@ -82,7 +83,7 @@ struct Done {
   std::vector<io::Words> warnings;      // what went wrong and was repaired, or was not done as asked
   auto fields() {
     return std::tuple_cat(std::tie(complete, files, directories, others, bytes, resent_chunks, kept_bytes),
-                          std::tie(wire_bytes, streams, notes, ring, payload_bytes, packed_bytes),
+                          std::tie(wire_bytes, streams, encrypted, notes, ring, payload_bytes, packed_bytes),
                           times.fields(), std::tie(losses, lost_streams, warnings));
   }
 };

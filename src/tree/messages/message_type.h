@@ -40,12 +40,14 @@ enum class MessageType : std::uint8_t {
   sum_ask,
   sum_told,
   stream_lost,
+  knock,
+  knocked,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::stream_lost;
+  return MessageType::knocked;
 }
 
 }  // namespace rdcp::tree

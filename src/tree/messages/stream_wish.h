@@ -27,12 +27,17 @@ constexpr Transport last_of(Transport) {
 struct StreamWish {
   Connect connect = Connect::connect;
   Transport transport = Transport::automatic;
-  std::string via;         // an address, network interface or RDMA device; empty for the best
-  std::uint16_t port = 0;  // the port to listen on; 0 for any
+  std::string via;              // an address, network interface or RDMA device; empty for the best
+  std::uint16_t port = 0;       // the first port to listen on; 0 for any
+  std::uint16_t port_last = 0;  // the last one that is tried; below `port`: there is no other
+  // Both sides listen, and Begin says which one connects: whoever cannot be reached may be able to reach.
+  bool either_way = false;
   net::SessionKey key{};
-  bool encrypt = false;
+  net::Sealing encrypt = net::Sealing::rather;  // over TCP; over RDMA `rather` is `if_wanted`
   io::Within<net::Compression, net::kCompressOff, net::kCompressAuto> compress;
-  auto fields() { return std::tie(connect, transport, via, port, key, encrypt, compress); }
+  auto fields() {
+    return std::tie(connect, transport, via, port, port_last, either_way, key, encrypt, compress);
+  }
 };
 
 }  // namespace rdcp::tree

@@ -28,7 +28,8 @@ void Relay::forward() {
 }
 
 // Control messages are few and small, and their reader reads all the time, so this does not block for long. A
-// reader that has gone needs no message any more, so an error is ignored.
+// reader that has gone needs no message any more. One that is still there has lost a part of what was said,
+// so after an error both sides hear that it is over: who waited for the rest would wait for ever.
 void Relay::deliver(const std::string& bytes) {
   if (!socket_) return;
   if (bytes.empty()) ::shutdown(socket_.get(), SHUT_WR);
@@ -36,7 +37,10 @@ void Relay::deliver(const std::string& bytes) {
   while (sent < bytes.size()) {
     const ssize_t n = io::retry_eintr(
         [&] { return ::send(socket_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL); });
-    if (n < 0) return;
+    if (n < 0) {
+      ::shutdown(socket_.get(), SHUT_RDWR);
+      return;
+    }
     sent += static_cast<std::size_t>(n);
   }
 }

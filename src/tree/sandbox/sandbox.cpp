@@ -66,8 +66,8 @@ io::Result<void> Sandbox::enforce(LandlockRuleset::Refused refused, const Sandbo
     if (auto done = rules->keep_beneath(place.fd, kept, place.name); !done) return done;
   }
   const bool binds = terms.listens && (refused.tcp & rights.bind) != 0;
-  if (binds) {
-    if (auto kept = rules->keep_port(*terms.listens, rights.bind); !kept) return kept;
+  for (unsigned port = binds ? terms.listens->first : 1U; binds && port <= terms.listens->last; ++port) {
+    if (auto kept = rules->keep_port(static_cast<std::uint16_t>(port), rights.bind); !kept) return kept;
   }
   return rules->enforce();
 }

@@ -37,9 +37,12 @@ struct SandboxTerms {
   // this (Linux 5.13 to 5.18), there is no sandbox.
   bool links_directories = false;
   bool signals_others = false;  // it must end a process that it has started before
-  // It makes TCP sockets that listen on this port (0: on one that the kernel chooses), makes TCP connections
-  // to any port, or does what it likes with TCP. From Linux 6.7 on it can do nothing else by TCP.
-  std::optional<std::uint16_t> listens = {};
+  struct Ports {
+    std::uint16_t first, last;  // 0 and 0: one that the kernel chooses
+  };
+  // It makes TCP sockets that listen on one of these ports, makes TCP connections to any port, or does what
+  // it likes with TCP. From Linux 6.7 on it can do nothing else by TCP.
+  std::optional<Ports> listens = {};
   bool connects = false;
   bool any_tcp = false;
 };

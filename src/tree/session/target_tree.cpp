@@ -121,7 +121,7 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
     });
   });
   const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
-  if (!made && is_device && made.error().code == EPERM) {
+  if (!made && is_device && may_not_make_nodes(made.error())) {
     metadata_.losses.note(LossKind::device_node, name, std::strerror(EPERM));
     return {};
   }

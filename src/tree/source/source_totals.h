@@ -73,10 +73,12 @@ class SourceTotals {
     const std::lock_guard lock(mutex_);
     done_.streams.resize(count);
   }
-  void describe_stream(std::size_t index, std::string words) {
+  void describe_stream(std::size_t index, std::string words, bool sealed) {
     const std::lock_guard lock(mutex_);
     if (done_.streams.size() <= index) done_.streams.resize(index + 1);
     done_.streams[index] = std::move(words);
+    done_.encrypted = sealed && !in_clear_;
+    in_clear_ = !done_.encrypted;
   }
   void set_complete(bool complete) {
     const std::lock_guard lock(mutex_);
@@ -106,6 +108,7 @@ class SourceTotals {
   }
 
  private:
+  bool in_clear_ = false;  // a stream was not sealed
   // Relaxed order would be enough, since each is read alone.
   std::atomic<std::uint64_t> files_{0}, directories_{0}, others_{0}, bytes_{0}, resent_chunks_{0};
   std::atomic<std::uint64_t> kept_bytes_{0};  // the part of bytes_ that the target had and was not sent

@@ -99,7 +99,7 @@ bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& losses) {
 void SourceWorker::tell_totals() {
   session_.totals().add_worker(context_->times, stream_->counters(), ring_->description());
   if (!session_.streams().in_vain(index_)) {
-    session_.totals().describe_stream(index_, stream_->description());
+    session_.totals().describe_stream(index_, stream_->description(), stream_->sealed());
   }
 }
 

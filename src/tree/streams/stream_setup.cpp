@@ -21,6 +21,8 @@ constexpr std::chrono::seconds kFallBackGrace{20};
 
 // The deadline of one try at a further stream.
 constexpr std::chrono::seconds kFurtherDeadline{5};
+// How long it may take until ssh has connected once more, for each stream.
+constexpr std::chrono::seconds kSshDeadline{60};
 constexpr std::uint16_t kFurtherLimit = kStreamNumbersMax;
 
 std::vector<net::Address> addresses_of(const Begin& begin) {
@@ -106,13 +108,13 @@ Result<Reach> StreamSetup::open(const StreamWish& wish) {
   reach.lockable_bytes = io::lockable_bytes();
   reach.listens = wish.connect == Connect::listen;
   if (wish.transport != Transport::tcp) reach.rdma = net::own_rdma_ports();
-  if (!reach.listens) return reach;
-  listen_rdma(reach);
+  if (!reach.listens && !wish.either_way) return reach;
+  if (reach.listens) listen_rdma(reach);
   if (wish.transport == Transport::rdma) return reach;
   auto tcp = listen_tcp(reach);
   if (tcp) {
     tcp_listener_.emplace(std::move(*tcp));
-  } else if (rdma_listener_) {
+  } else if (rdma_listener_ || wish.either_way) {
     reach.hosts.clear();  // the device that was named may be the other side's
     reach.no_tcp_because = tcp.error().message();
   } else {
@@ -138,10 +140,10 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   const std::string via = interface_of(wish_.via, reach.rdma);
   auto hosts = net::own_addresses(via);
   if (!hosts) return hosts.error();
-  Result<net::TcpListener> listener =
-      place_.listener != nullptr
-          ? std::move(*place_.listener)
-          : net::TcpListener::open(via.empty() ? std::string() : hosts->front(), wish_.port);
+  const std::string at = via.empty() ? std::string() : hosts->front();
+  auto listener = place_.listener != nullptr ? Result<net::TcpListener>(std::move(*place_.listener))
+                                             : net::TcpListener::open_within(
+                                                   at, {wish_.port, std::max(wish_.port, wish_.port_last)});
   if (!listener) return listener.error();
   reach.hosts = std::move(*hosts);
   reach.port = listener->port();
@@ -160,7 +162,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
-  auto made = connects() ? connect() : accept();
+  auto made = begin.through_ssh ? meet_through_ssh() : connects() ? connect() : accept();
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
     auto made_of = maker_of(std::move(connection));
@@ -174,12 +176,20 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   }
   const std::lock_guard lock(listening_);
   over_rdma_ = !made->rdma.empty();
-  may_have_further_ = connects() || (over_rdma_ ? rdma_listener_.has_value() : tcp_listener_.has_value());
+  may_have_further_ =
+      begin.through_ssh ? false
+                        : connects() || (over_rdma_ ? rdma_listener_.has_value() : tcp_listener_.has_value());
   return makers;
 }
 
+// A network of RDMA devices is the user's own, and sealing would take from it what it is there for.
+net::HandshakeTerms StreamSetup::rdma_terms() const {
+  const bool unasked = wish_.encrypt == net::Sealing::rather;
+  return {wish_.key, unasked ? net::Sealing::if_wanted : wish_.encrypt};
+}
+
 net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const {
-  return {.key = terms(),
+  return {.key = rdma_terms(),
           .stream_count = streams,
           .target_slots = begin_.target_slots,
           .source = source_,
@@ -238,7 +248,39 @@ std::optional<FurtherStream> StreamSetup::next_over_rdma(std::uint16_t stream) {
   return FurtherStream{got.stream, std::move(*made)};
 }
 
+net::KnockOutcome StreamSetup::knock(const Knock& at) const {
+  std::vector<net::Address> addresses;
+  for (const std::string& host : at.hosts) addresses.push_back({host, at.port});
+  return net::knock(addresses, kKnockMax, tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0});
+}
+
+void StreamSetup::stop_listening() {
+  const std::lock_guard lock(listening_);
+  tcp_listener_.reset();
+  rdma_listener_.reset();
+}
+
+// A bridge, or the coordinator itself, connects here, so what ssh brings seems to come from this host. Who
+// has the key proves it all the same, each in the part that it would have without ssh.
+Result<StreamSetup::Connections> StreamSetup::meet_through_ssh() {
+  if (!tcp_listener_) {
+    return io::plain_error(ErrorKind::connection, "take connections from", "ssh", "there is no listener");
+  }
+  net::HandshakeTerms with_patience = terms();
+  with_patience.time_limit = kSshDeadline;
+  Connections made;
+  auto sockets =
+      connects() ? net::connect_through(*tcp_listener_, {with_patience, kSshDeadline, stop_tcp_, tcp_},
+                                        begin_.streams)
+                 : tcp_listener_->accept_first(with_patience, begin_.streams, kSshDeadline, stop_tcp_, tcp_);
+  stop_listening();
+  if (!sockets) return sockets.error();
+  made.tcp = std::move(*sockets);
+  return made;
+}
+
 Result<StreamSetup::Connections> StreamSetup::connect() {
+  if (wish_.either_way) stop_listening();
   Connections made;
   if (!begin_.rails.empty()) {
     auto over_rdma = net::connect_rails(begin_.rails, rdma_call(begin_.streams, kConnectDeadline));

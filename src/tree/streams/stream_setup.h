@@ -10,8 +10,10 @@
 #include "io/thread.h"
 #include "io/words.h"
 #include "net/rdma/rdma_connect.h"
+#include "net/tcp/knock.h"
 #include "net/tcp/tcp_connect.h"
 #include "tree/messages/job.h"
+#include "tree/messages/knock.h"
 #include "tree/streams/stream_place.h"
 #include "tree/streams/stream_supervisor.h"
 #include "tree/streams/worker.h"
@@ -39,7 +41,15 @@ class StreamSetup : public FurtherStreams {
   FurtherStreams* further() { return may_have_further_ ? this : nullptr; }
   // After make(): stops listening, because no further streams are wanted.
   void close();
-  bool connects() const override { return wish_.connect == Connect::connect; }
+  // After make().
+  bool connects() const override { return connects_in(begin_); }
+  // Before make(): true if this side is to connect by this Begin.
+  bool connects_in(const Begin& begin) const {
+    return wish_.either_way ? begin.connects : wish_.connect == Connect::connect;
+  }
+  bool goes_either_way() const { return wish_.either_way; }
+  // Tries whether the other side can be reached by TCP. Blocks for kKnockMax at most.
+  net::KnockOutcome knock(const Knock& at) const;
   std::optional<FurtherStream> next(std::size_t stream) override;
   // After make(): what went wrong, in words: rails that were lost, or why RDMA was given up.
   const std::vector<io::Words>& notes() const { return notes_; }
@@ -54,6 +64,8 @@ class StreamSetup : public FurtherStreams {
   io::Result<net::TcpListener> listen_tcp(Reach& reach);
   io::Result<Connections> accept();
   io::Result<Connections> connect();
+  io::Result<Connections> meet_through_ssh();
+  void stop_listening();
   net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const;
   net::StreamShape shape() const {
     return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
@@ -65,6 +77,7 @@ class StreamSetup : public FurtherStreams {
   io::Result<StreamMaker> maker_of(net::ProvenSocket socket) const;
   io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection) const;
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
+  net::HandshakeTerms rdma_terms() const;
 
   const StreamPlace& place_;
   StreamWish wish_;

@@ -66,17 +66,30 @@ struct BegunCopyTest : CoordinatorTest {
     EXPECT_EQ(hear<tree::TargetJob>(target).path, request.destination);
     tree::SourceReady source_ready;
     source_ready.sources = {{tree::PathKind::file, 1, 2}};
+    if (source_listens) source_ready.reach.hosts = {"198.51.100.1"};
+    source_ready.reach.port = source_listens ? 7001 : 0;
     source.say(source_ready);
     tree::TargetReady target_ready;
     target_ready.kind = tree::PathKind::directory;
-    target_ready.reach.hosts = {"192.0.2.1"};
+    target_ready.reach.hosts = {"192.0.2.1", "192.0.2.2"};
+    target_ready.reach.port = 7000;
     target.say(target_ready);
   }
   void begin() {
     get_ready();
-    hear<tree::Begin>(target);
+    EXPECT_EQ(hear<tree::Knock>(source).port, 7000);
+    source.say(tree::Knocked{.answered = {1}, .none_because = {}});
+    const tree::Begin to = hear<tree::Begin>(target);
+    EXPECT_FALSE(to.connects || to.through_ssh);
+    EXPECT_THAT(to.hosts, ElementsAre("192.0.2.2", "192.0.2.1")) << "who has answered comes first";
     hear<tree::Begin>(source);
   }
+  void answer_no(FakeAgent& agent, const char* why) {
+    hear<tree::Knock>(agent);
+    agent.say(tree::Knocked{.answered = {}, .none_because = std::string(why)});
+  }
+  bool source_listens = true;
+
   // Returns the status that both agents are told at the end.
   int finish() {
     const int source_told = hear<tree::Finish>(source).status;
@@ -133,6 +146,47 @@ TEST_F(BegunCopyTest, AnAgentMayGoWhenItIsDoneAndNotBefore) {
   thread.join();
   EXPECT_EQ(status, kExitConnection);
   EXPECT_THAT(told, ElementsAre("send to from: is gone"));
+}
+
+TEST_F(BegunCopyTest, WhoCannotBeReachedConnects) {
+  get_ready();
+  answer_no(source, "no way");
+  EXPECT_EQ(hear<tree::Knock>(target).port, 7001);
+  target.say(tree::Knocked{.answered = {0}, .none_because = {}});
+  const tree::Begin to = hear<tree::Begin>(target), from = hear<tree::Begin>(source);
+  EXPECT_TRUE(to.connects && !from.connects);
+  EXPECT_THAT(to.hosts, ElementsAre("198.51.100.1"));
+  EXPECT_EQ(to.port, 7001);
+  source.say(done(true));
+  target.say(done(true));
+  EXPECT_EQ(finish(), kExitOk);
+}
+
+TEST_F(BegunCopyTest, NoWayAtAllIsAnErrorThatNamesEach) {
+  get_ready();
+  answer_no(source, "192.0.2.1:7000: refuses");
+  answer_no(target, "198.51.100.1:7001: drops");
+  hear<tree::Abort>(source);
+  hear<tree::Abort>(target);
+  source.channel.reset();
+  target.channel.reset();
+  thread.join();
+  EXPECT_EQ(status, kExitConnection);
+  ASSERT_EQ(told.size(), 1u);
+  for (const char* part : {"to: 192.0.2.1:7000: refuses", "from: 198.51.100.1:7001: drops", "--data-port"}) {
+    EXPECT_THAT(told.front(), testing::HasSubstr(part));
+  }
+}
+
+TEST_F(BegunCopyTest, WhoDoesNotListenIsNotKnockedAt) {
+  source_listens = false;
+  get_ready();
+  answer_no(source, "refuses");
+  hear<tree::Abort>(target);
+  source.channel.reset();
+  target.channel.reset();
+  thread.join();
+  EXPECT_EQ(status, kExitConnection);
 }
 
 TEST_F(BegunCopyTest, AnInterruptedRunIsComparedWith) {

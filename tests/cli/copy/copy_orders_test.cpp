@@ -159,7 +159,7 @@ TEST_F(CopyBeginsTest, AByteStreamHasOneStreamUnlessItIsWrapped) {
   target.ready->kind = PathKind::byte_stream;
   EXPECT_EQ((*begins())->path.streams, 1u);
   EXPECT_TRUE((*begins())->source.as_it_comes);
-  request.wish.encrypt = true;
+  request.wish.encrypt = net::Sealing::always;
   EXPECT_EQ((*begins())->path.streams, 2u) << "half of four processors";
 }
 

@@ -51,14 +51,26 @@ TEST(CopyRequest, TheSideThatSshHasReachedListens) {
 
 TEST(CopyRequest, OnlyWhatGoesOverTheNetworkIsWrapped) {
   Options options = options_of({"a", "b"});
-  options.encrypt = true;
+  options.encrypt = net::Sealing::always;
   EXPECT_FALSE(request_of(options).wraps());
   options.destination = *parse_location("h:b");
   EXPECT_TRUE(request_of(options).wraps());
-  options.encrypt = false;
+  options.encrypt = net::Sealing::rather;
   EXPECT_FALSE(request_of(options).wraps());
   options.compress = net::kCompressAuto;
   EXPECT_TRUE(request_of(options).wraps());
+}
+
+TEST(CopyRequest, ViaSshIsNoAddress) {
+  Options options = options_of({"a", "h:b"});
+  options.via = "ssh";
+  const CopyRequest request = request_of(options);
+  EXPECT_EQ(request.ssh_data, Options::SshData::always);
+  EXPECT_THAT(request.wish.via, IsEmpty());
+  EXPECT_EQ(request.wish.transport, tree::Transport::tcp);
+  options.via = "eth0";
+  EXPECT_EQ(request_of(options).ssh_data, Options::SshData::if_needed);
+  EXPECT_EQ(request_of(options).wish.via, "eth0");
 }
 
 TEST(CopyRequest, OnlyAWholeTreeThatMayBeResumedLeavesAMarker) {
@@ -140,7 +152,7 @@ TEST(CopyRequest, ChangesAreToldBeforeFilesAreOpened) {
 TEST(CopyRequest, AStreamNeedsNoLocation) {
   Options options;
   options.program = "rdsend";
-  options.encrypt = true;
+  options.encrypt = net::Sealing::always;
   Parties parties;
   parties.have_key = true;
   const CopyRequest request = stream_request(options, std::move(parties));

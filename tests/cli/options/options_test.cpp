@@ -236,10 +236,35 @@ TEST(Options, EmptyValueDoesNotEatTheNextWord) {
   expect_usage_error({"-i", "", "a", "b"}, "--identity: needs a value");
 }
 
-TEST(Options, EncryptionAndCompressionAreOffByDefault) {
-  EXPECT_FALSE(good({}).encrypt);
-  EXPECT_TRUE(good({"--encrypt"}).encrypt);
+TEST(Options, EncryptionIsAutomaticAndCompressionOffByDefault) {
+  using net::Sealing;
+  EXPECT_EQ(good({}).encrypt, Sealing::rather);
+  EXPECT_EQ(good({"--encrypt"}).encrypt, Sealing::always);
+  EXPECT_EQ(good({"--encrypt=always"}).encrypt, Sealing::always);
+  EXPECT_EQ(good({"--encrypt=auto"}).encrypt, Sealing::rather);
+  EXPECT_EQ(good({"--no-encrypt"}).encrypt, Sealing::never);
+  EXPECT_EQ(good({"--encrypt", "--no-encrypt"}).encrypt, Sealing::always);
+  expect_usage_error({"--encrypt=never", "a", "b"}, "--encrypt");
   EXPECT_EQ(good({}).compress, net::kCompressOff);
+}
+
+TEST(Options, DataPortsAreOneOrARange) {
+  EXPECT_EQ(good({}).data_port, 0);
+  EXPECT_EQ(good({"--data-port", "7000"}).data_port_last, 7000);
+  EXPECT_EQ(good({"--data-port=7000-7015"}).data_port, 7000);
+  EXPECT_EQ(good({"--data-port=7000-7015"}).data_port_last, 7015);
+  EXPECT_EQ(good({"--data-port=64536-65535"}).data_port_last, 65535);
+  for (const char* wrong : {"0", "65536", "7-6", "7-", "-7", "1-1001", "a", "1-2-3", "1 -2", "7000,7001"}) {
+    const std::string option = std::string("--data-port=") + wrong;
+    expect_usage_error({option.c_str(), "a", "b"}, "--data-port");
+  }
+}
+
+TEST(Options, SshCarriesDataIfNeededUnlessToldOtherwise) {
+  EXPECT_EQ(good({}).ssh_data, Options::SshData::if_needed);
+  EXPECT_EQ(good({"--no-ssh-data"}).ssh_data, Options::SshData::never);
+  expect_usage_error({"--via", "ssh", "--no-ssh-data", "a", "h:b"}, "--via ssh");
+  expect_usage_error({"--via", "ssh", "--transport", "rdma", "a", "h:b"}, "--via ssh");
 }
 
 TEST(Options, CompressionTakesItsValueBehindTheSignOnly) {

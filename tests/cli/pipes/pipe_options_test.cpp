@@ -101,9 +101,11 @@ TEST(PipeOptions, TheRestIsAsInRdcp) {
 }
 
 TEST(PipeOptions, BothMayBeToldToEncryptTheSenderToCompress) {
-  EXPECT_TRUE(good("rdrecv", {"--encrypt", "1", "key"}).copy.encrypt);
+  EXPECT_EQ(good("rdrecv", {"1", "key"}).copy.encrypt, net::Sealing::rather);
+  EXPECT_EQ(good("rdrecv", {"--encrypt", "1", "key"}).copy.encrypt, net::Sealing::always);
+  EXPECT_EQ(good("rdrecv", {"--no-encrypt", "1", "key"}).copy.encrypt, net::Sealing::never);
   const PipeOptions send = good("rdsend", {"--encrypt", "--compress=2", "host", "1", "key"});
-  EXPECT_TRUE(send.copy.encrypt);
+  EXPECT_EQ(send.copy.encrypt, net::Sealing::always);
   EXPECT_EQ(send.copy.compress, 2);
   expect_usage_error("rdrecv", {"--compress", "1", "key"}, "--compress");
 }

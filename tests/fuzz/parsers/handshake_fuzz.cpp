@@ -1,5 +1,5 @@
 // Both sides of the handshake, from whatever bytes a peer sends: strangers prove nothing; a peer that holds
-// the key is taken only if both sides seal or neither does, with a stream's index that exists; and both then
+// the key is taken only if both sides can agree on sealing, with a stream's index that exists; and both then
 // have the same keys.
 #include <algorithm>
 
@@ -29,6 +29,21 @@ std::array<std::byte, kSize> taken(Choices& choices) {
   return bytes;
 }
 
+Sealing any_sealing(Choices& choices) {
+  return static_cast<Sealing>(choices.below(4));
+}
+
+// What two sides that said this come to: sealed or not, or nothing. As handshake.h has it, in other words.
+std::optional<bool> outcome(Sealing here, std::uint8_t there) {
+  const auto other = static_cast<Sealing>(there % 4);
+  if (other == Sealing::never ? there != 0 : there / 4 != 1 && there / 4 != 2) return std::nullopt;
+  const bool someone_wants = here == Sealing::always || here == Sealing::rather || other == Sealing::always ||
+                             other == Sealing::rather;
+  const bool someone_forbids = here == Sealing::never || other == Sealing::never;
+  if (someone_wants && someone_forbids) return std::nullopt;
+  return someone_wants;
+}
+
 // Changes a few bytes, as long as the choices say so.
 void mutate(std::span<std::byte> bytes, Choices& choices) {
   for (std::size_t i = choices.below(4); i > 0; --i) {
@@ -41,7 +56,7 @@ Transcript transcript_of(std::span<const std::byte, kHelloBytes> hello,
   Transcript transcript;
   const auto index = io::load_le<std::uint16_t>(hello.data() + kIndexAt);
   transcript.stream_index = index & kStreamIndexMax;
-  transcript.connector_sealing = static_cast<std::uint8_t>(index >> 14);
+  transcript.connector_sealing = static_cast<std::uint8_t>(index >> 12);
   transcript.listener_sealing = std::to_integer<std::uint8_t>(challenge[kSealingAt]);
   std::ranges::copy(challenge.subspan<kSaltAt, kSaltBytes>(), transcript.salt.begin());
   std::ranges::copy(hello.subspan<kHelloNonceAt, kNonceBytes>(), transcript.connector_nonce.begin());
@@ -51,13 +66,14 @@ Transcript transcript_of(std::span<const std::byte, kHelloBytes> hello,
 
 // A hostile connector: sends any hello, and a proof that is right if it has the key.
 void attack_listener(Choices& choices) {
-  HandshakeTerms terms(key_of(1), choices.flag());
+  HandshakeTerms terms(key_of(1), any_sealing(choices));
   terms.salt.fill(std::byte{choices.number<std::uint8_t>()});
   Listener listener(terms);
   const bool knows_form = choices.flag(), has_key = choices.flag();
   auto hello = taken<kHelloBytes>(choices);
   if (knows_form) {
-    hello = Connector(HandshakeTerms(key_of(1), choices.flag()), choices.number<std::uint8_t>() % 8).hello();
+    hello = Connector(HandshakeTerms(key_of(1), any_sealing(choices)), choices.number<std::uint8_t>() % 8)
+                .hello();
     mutate(hello, choices);
   }
   require(!listener.check(taken<kProofBytes>(choices)).ok());  // before it was asked
@@ -75,16 +91,17 @@ void attack_listener(Choices& choices) {
   auto proof = *connector_mac(key_of(has_key ? 1 : 2), transcript);
   const auto right = proof;
   mutate(proof, choices);
-  const bool agree = (transcript.connector_sealing != 0) == terms.seals && transcript.connector_sealing <= 2;
+  const auto agreed = outcome(terms.sealing, transcript.connector_sealing);
+  const bool agree = agreed.has_value();
   require(listener.disagreement().empty() == agree);
   const bool accepted = listener.check(proof).ok();
   require(accepted == (has_key && proof == right && agree));
-  if (accepted) require(listener.seal_keys().ok() && listener.seal_keys()->has_value() == terms.seals);
+  if (accepted) require(listener.seal_keys().ok() && listener.seal_keys()->has_value() == *agreed);
 }
 
 // A hostile listener: sends any challenge, with a right MAC if it has the key.
 void attack_connector(Choices& choices) {
-  HandshakeTerms terms(key_of(1), choices.flag());
+  HandshakeTerms terms(key_of(1), any_sealing(choices));
   const bool made_of_word = choices.flag();
   if (made_of_word) {
     terms.key = key_of(9);
@@ -96,7 +113,7 @@ void attack_connector(Choices& choices) {
   const auto hello = connector.hello();
   const bool has_key = choices.flag();
   auto challenge = taken<kChallengeBytes>(choices);
-  if (choices.flag()) challenge[kSealingAt] = std::byte{choices.number<std::uint8_t>()} & std::byte{3};
+  if (choices.flag()) challenge[kSealingAt] = std::byte{choices.number<std::uint8_t>()} & std::byte{15};
   if (choices.flag()) std::fill_n(challenge.begin() + kSealingAt + 1, 7, std::byte{0});
   const Transcript transcript = transcript_of(hello, challenge);
   const std::uint8_t seed = made_of_word ? std::to_integer<std::uint8_t>(challenge[kSaltAt]) : 1;
@@ -106,20 +123,22 @@ void attack_connector(Choices& choices) {
   const auto proof = connector.answer(challenge);
   const auto right = *listener_mac(key_of(seed), transcript);
   const bool proven = std::ranges::equal(std::span(challenge).last<kMacBytes>(), right);
-  const bool agree = (transcript.listener_sealing != 0) == terms.seals && transcript.listener_sealing <= 2;
+  const auto agreed = outcome(terms.sealing, transcript.listener_sealing);
+  const bool agree = agreed.has_value();
   const bool zeros = std::ranges::all_of(std::span(challenge).subspan<kSealingAt + 1, 7>(),
                                          [](std::byte b) { return b == std::byte{0}; });
   require(proof.ok() == (proven && agree && zeros));
   if (!proof) return;
   require(*proof == *connector_mac(key_of(seed), transcript));
-  require(connector.seal_keys(challenge).ok() && connector.seal_keys(challenge)->has_value() == terms.seals);
+  require(connector.seal_keys(challenge).ok() && connector.seal_keys(challenge)->has_value() == *agreed);
 }
 
 // Two honest sides, and somebody between them who changes messages.
 void meddle(Choices& choices) {
-  const bool seals = choices.flag(), other_seals = choices.flag(), same_key = choices.flag();
-  Connector connector(HandshakeTerms(key_of(1), seals), kStreams - 1);
-  Listener listener(HandshakeTerms(key_of(same_key ? 1 : 2), other_seals));
+  const Sealing sealing = any_sealing(choices), other_sealing = any_sealing(choices);
+  const bool same_key = choices.flag();
+  Connector connector(HandshakeTerms(key_of(1), sealing), kStreams - 1);
+  Listener listener(HandshakeTerms(key_of(same_key ? 1 : 2), other_sealing));
   const auto hello = connector.hello();
   auto changed_hello = hello;
   mutate(changed_hello, choices);
@@ -129,8 +148,11 @@ void meddle(Choices& choices) {
   mutate(changed_challenge, choices);
   const auto proof = connector.answer(changed_challenge);
   const bool untouched = changed_hello == hello && changed_challenge == *challenge;
-  require(proof.ok() == (untouched && same_key && seals == other_seals));
+  const auto cipher_of_any = static_cast<std::uint8_t>(other_sealing == Sealing::never ? 0 : 4);
+  const auto agreed = outcome(sealing, static_cast<std::uint8_t>(other_sealing) | cipher_of_any);
+  require(proof.ok() == (untouched && same_key && agreed));
   if (!proof) return;
+  const bool seals = *agreed;
   auto changed_proof = *proof;
   mutate(changed_proof, choices);
   require(listener.check(changed_proof).ok() == (changed_proof == *proof));

@@ -179,7 +179,7 @@ std::optional<Agreed> agree(const HandshakeTerms& connecting, const HandshakeTer
 }
 
 TEST(Handshake, BothSidesSealWithTheSameFreshKeys) {
-  const HandshakeTerms sealing(kKey, true);
+  const HandshakeTerms sealing(kKey, Sealing::always);
   const auto one = agree(sealing, sealing);
   const auto other = agree(sealing, sealing);
   ASSERT_TRUE(one && other && one->connector && one->listener);
@@ -196,28 +196,45 @@ TEST(Handshake, NothingIsSealedWhereNobodyAsked) {
   EXPECT_FALSE(agreed->connector || agreed->listener);
 }
 
-TEST(Handshake, WhoWantsToSealRefusesWhoDoesNot) {
-  const Connector plain(kKey, 0);
-  const Connector sealing({kKey, true}, 0);
-  Listener plain_listener(kKey);
-  Listener sealing_listener({kKey, true});
+// Rows: the connector; columns: the listener; both in the order of Sealing. '-': no stream.
+TEST(Handshake, BothSidesComeToTheSameAsDocumented) {
+  constexpr std::array<std::string_view, 4> kOutcomes = {"c-c-", "-sss", "cscs", "-sss"};
+  for (std::size_t here = 0; here < 4; ++here) {
+    for (std::size_t there = 0; there < 4; ++there) {
+      const auto agreed = agree({kKey, static_cast<Sealing>(here)}, {kKey, static_cast<Sealing>(there)});
+      const char outcome = !agreed ? '-' : agreed->connector ? 's' : 'c';
+      EXPECT_EQ(outcome, kOutcomes[here][there]) << here << ' ' << there;
+      EXPECT_TRUE(!agreed || agreed->connector.has_value() == agreed->listener.has_value());
+    }
+  }
+}
 
-  const auto to_plain = sealing.answer(*plain_listener.challenge(sealing.hello(), 1));
-  ASSERT_FALSE(to_plain);
-  EXPECT_NE(to_plain.error().message().find("was not given --encrypt, but this side was; give it to both"),
-            std::string::npos);
-  EXPECT_EQ(plain_listener.disagreement(), "was given --encrypt, but this side was not; give it to both");
+TEST(Handshake, WhoWantsToSealRefusesWhoForbidsIt) {
+  const std::string not_here = "was given --no-encrypt, but this side was not; give it to both or to neither";
+  const std::string not_there =
+      "was not given --no-encrypt, but this side was; give it to both or to neither";
+  for (const Sealing wanted : {Sealing::always, Sealing::rather}) {
+    const Connector plain({kKey, Sealing::never}, 0);
+    const Connector sealing({kKey, wanted}, 0);
+    Listener plain_listener({kKey, Sealing::never});
+    Listener sealing_listener({kKey, wanted});
 
-  const auto to_sealing = plain.answer(*sealing_listener.challenge(plain.hello(), 1));
-  ASSERT_FALSE(to_sealing);
-  EXPECT_NE(to_sealing.error().message().find("was given --encrypt"), std::string::npos);
-  EXPECT_EQ(sealing_listener.disagreement(), "was not given --encrypt, but this side was; give it to both");
+    const auto to_plain = sealing.answer(*plain_listener.challenge(sealing.hello(), 1));
+    ASSERT_FALSE(to_plain);
+    EXPECT_NE(to_plain.error().message().find(not_here), std::string::npos);
+    EXPECT_EQ(plain_listener.disagreement(), not_there);
+
+    const auto to_sealing = plain.answer(*sealing_listener.challenge(plain.hello(), 1));
+    ASSERT_FALSE(to_sealing);
+    EXPECT_NE(to_sealing.error().message().find(not_there), std::string::npos);
+    EXPECT_EQ(sealing_listener.disagreement(), not_here);
+  }
 }
 
 // A peer that holds the key and proves it all the same gets no further.
 TEST(Handshake, ADisagreementOutlivesAProof) {
   const Connector plain(kKey, 0);
-  Listener listener({kKey, true});
+  Listener listener({kKey, Sealing::always});
   const auto challenge = *listener.challenge(plain.hello(), 1);
   Transcript transcript;
   transcript.listener_sealing = std::to_integer<std::uint8_t>(challenge[kNonceBytes + kSaltBytes]);
@@ -227,22 +244,25 @@ TEST(Handshake, ADisagreementOutlivesAProof) {
   EXPECT_FALSE(listener.check(*connector_mac(kKey, transcript)));
 }
 
-// On the way, the wish to seal is taken out of either message, or put in.
+// On the way, the wish to seal is taken out of either message, put in, or made a weaker one.
 TEST(Handshake, NobodyOnTheWayCanTalkTheSidesOutOfSealing) {
-  constexpr std::size_t kSealingAt = 7;  // the two highest bits
+  constexpr std::size_t kSealingAt = 7;  // the four highest bits
   constexpr std::size_t kListenerSealingAt = kNonceBytes + kSaltBytes;
-  for (const bool seals : {false, true}) {
-    const Connector connector({kKey, seals}, 0);
-    for (const std::uint8_t other : {0, 1, 2}) {
-      Listener listener({kKey, seals});
+  for (const Sealing sealing : {Sealing::never, Sealing::always, Sealing::if_wanted, Sealing::rather}) {
+    const Connector connector({kKey, sealing}, 0);
+    for (unsigned other = 0; other < 16; ++other) {
+      Listener listener({kKey, sealing});
       auto hello = connector.hello();
-      const auto changed = static_cast<std::byte>(other << 6);
+      const auto changed = static_cast<std::byte>(other << 4);
       const bool same = hello[kSealingAt] == changed;
       hello[kSealingAt] = changed;
       auto challenge = *listener.challenge(hello, 1);
-      EXPECT_EQ(connector.answer(challenge).ok(), same) << int{other};
-      challenge[kListenerSealingAt] ^= std::byte{1};
-      EXPECT_FALSE(connector.answer(challenge)) << int{other};
+      EXPECT_EQ(connector.answer(challenge).ok(), same) << other;
+      for (unsigned bit = 0; bit < 8; ++bit) {
+        auto meddled = challenge;
+        meddled[kListenerSealingAt] ^= std::byte{1} << bit;
+        EXPECT_FALSE(connector.answer(meddled)) << other << ' ' << bit;
+      }
     }
   }
 }

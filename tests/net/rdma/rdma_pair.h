@@ -58,7 +58,7 @@ struct RdmaJob {
   RdmaPatience patience;
 
   RdmaCall call(bool source) const {
-    HandshakeTerms terms(key, seals);
+    HandshakeTerms terms(key, seals ? Sealing::always : Sealing::never);
     terms.time_limit = handshake;
     return {terms, streams, slots, source, deadline, stop, patience};
   }

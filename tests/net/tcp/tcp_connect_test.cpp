@@ -330,5 +330,77 @@ TEST_F(TcpConnectTest, ALaterConnectionForAnIndexTakesTheEarliersPlace) {
   expect_paired(*connected, *accepted);
 }
 
+TEST_F(TcpConnectTest, TheFirstFreePortOfARangeIsTaken) {
+  open("127.0.0.1");
+  const auto next = static_cast<std::uint16_t>(port_ == 65535 ? port_ : port_ + 1);
+  EXPECT_FALSE(TcpListener::open_within("127.0.0.1", {port_, port_}));
+  const auto other = TcpListener::open_within("127.0.0.1", {port_, next});
+  EXPECT_EQ(other ? int{other->port()} : other.error().code, other ? next : EADDRINUSE)
+      << "somebody else may have the next one";
+  EXPECT_TRUE(TcpListener::open_within("127.0.0.1", {0, 0}));
+}
+
+// What somebody else carries from one listener to another: here a thread that joins a connection to each.
+TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
+  open("127.0.0.1");
+  accept(2);
+  const auto near = TcpListener::open("127.0.0.1");
+  ASSERT_TRUE(near);
+  const io::Fd stranger = raw_connection({"127.0.0.1", near->port()});  // comes first, and hangs up
+  ASSERT_EQ(::shutdown(stranger.get(), SHUT_RDWR), 0);
+  std::vector<std::thread> carriers;
+  for (int i = 0; i < 2; ++i) {
+    carriers.emplace_back([&] {
+      const io::Fd one = raw_connection({"127.0.0.1", near->port()}), other = raw_connection(here());
+      const auto pass = [](int from, int to, std::size_t bytes) {
+        std::array<char, 1024> piece;
+        for (std::size_t had = 0; had < bytes;) {
+          const ssize_t got = ::read(from, piece.data(), std::min(piece.size(), bytes - had));
+          if (got <= 0 || ::write(to, piece.data(), static_cast<std::size_t>(got)) != got) return;
+          had += static_cast<std::size_t>(got);
+        }
+      };
+      pass(one.get(), other.get(), kHelloBytes);
+      pass(other.get(), one.get(), kChallengeBytes);
+      pass(one.get(), other.get(), kProofBytes);
+    });
+  }
+  auto connected = connect_through(*near, {key_, kDeadline, stop_}, 2);
+  for (std::thread& carrier : carriers) carrier.join();
+  ASSERT_TRUE(connected) << connected.error().message();
+  auto accepted = accepted_.get();
+  ASSERT_TRUE(accepted) << accepted.error().message();
+  EXPECT_EQ(connected->size(), 2u);
+}
+
+TEST_F(TcpConnectTest, NobodyWhoCarriesIsAnErrorInTime) {
+  const auto near = TcpListener::open("127.0.0.1");
+  ASSERT_TRUE(near);
+  const auto none = connect_through(*near, {key_, std::chrono::milliseconds(50), stop_}, 1);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, io::ErrorKind::connection);
+  stop_ = true;
+  EXPECT_EQ(connect_through(*near, {key_, kDeadline, stop_}, 1).error().kind, io::ErrorKind::interrupted);
+}
+
+// Sealing by itself: within one host nobody needs it, and who asks for it gets it.
+TEST_F(TcpConnectTest, WhatStaysOnThisHostIsSealedOnlyIfOneSideAsks) {
+  for (const auto& [here_wants, there_wants, sealed] : {std::tuple(Sealing::rather, Sealing::rather, false),
+                                                        {Sealing::rather, Sealing::always, true},
+                                                        {Sealing::always, Sealing::rather, true},
+                                                        {Sealing::rather, Sealing::never, false}}) {
+    open("127.0.0.1");
+    const Sealing wanted = there_wants;
+    accepted_ = std::async(std::launch::async, [this, wanted] {
+      return listener_->accept_all({key_, wanted}, 1, kDeadline, stop_, {});
+    });
+    auto connected = connect_all({here()}, {{key_, here_wants}, kDeadline, stop_}, 1);
+    auto accepted = accepted_.get();
+    ASSERT_TRUE(connected && accepted);
+    EXPECT_EQ(connected->front().seal.has_value(), sealed);
+    EXPECT_EQ(accepted->front().seal.has_value(), sealed);
+  }
+}
+
 }  // namespace
 }  // namespace rdcp::net

@@ -1,7 +1,10 @@
 #include "tree/fs/special.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
 #include <cerrno>
@@ -109,6 +112,25 @@ TEST_F(SpecialTest, DeviceNodeWithoutPrivilegeIsALoss) {
   EXPECT_EQ(losses_.items()[0].first_path, "ROOT/free");
   EXPECT_THAT(names_in(root_.path()), ElementsAre("taken"));
   EXPECT_EQ(content_of(root_ / "taken"), "kept");
+}
+
+// EPERM has other causes than that one may not make nodes: here what has the name must not be replaced.
+TEST_F(SpecialTest, ANodeThatCannotTakeItsNameIsAFailureAndNoLoss) {
+  Entry entry = entry_of(EntryType::char_device, "taken", 0600);
+  entry.device = makedev(1, 3);
+  if (::mknodat(root_.fd(), "probe", S_IFCHR | 0600, entry.device) != 0)
+    GTEST_SKIP() << "may not make devices";
+  fs::remove(root_ / "probe");
+  write_file(root_ / "taken", "kept");
+  const io::Fd taken(::open((root_ / "taken").c_str(), O_RDONLY | O_CLOEXEC));
+  int flags = FS_IMMUTABLE_FL;
+  if (::ioctl(taken.get(), FS_IOC_SETFLAGS, &flags) != 0) GTEST_SKIP() << "this file system has no such flag";
+  const auto made = tree_.put_special(entry);
+  flags = 0;
+  EXPECT_EQ(::ioctl(taken.get(), FS_IOC_SETFLAGS, &flags), 0);
+  expect_error(made, EPERM, "ROOT/taken");
+  EXPECT_THAT(losses_.items(), IsEmpty());
+  EXPECT_THAT(names_in(root_.path()), ElementsAre("taken"));
 }
 
 TEST_F(SpecialTest, HardLinkIsTheSameInode) {

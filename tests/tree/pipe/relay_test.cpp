@@ -67,6 +67,14 @@ TEST_F(RelayTest, DeliversWordsAndTheEnd) {
   EXPECT_EQ(::read(speaker_.get(), bytes, sizeof bytes), 0);
 }
 
+TEST_F(RelayTest, AWordThatIsLostEndsTheTalk) {
+  ASSERT_EQ(::shutdown(speaker_.get(), SHUT_RD), 0);  // it hears nothing any more, and does not know it
+  relay_->deliver("lost");
+  relay_->forward();
+  EXPECT_EQ(received().bytes, "");
+  EXPECT_EQ(::send(speaker_.get(), "x", 1, MSG_NOSIGNAL), -1);
+}
+
 TEST_F(RelayTest, WhoHasGoneNeedsNoWord) {
   speaker_.reset();
   relay_->deliver("late");

@@ -12,6 +12,7 @@
 #include "tree/messages/clean_job.h"
 #include "tree/messages/finding.h"
 #include "tree/messages/job.h"
+#include "tree/messages/knock.h"
 #include "tree/messages/measure_job.h"
 #include "tree/messages/paths_named.h"
 #include "tree/messages/segment_job.h"
@@ -25,7 +26,7 @@ using Messages =
     std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
                Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost>;
+               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked>;
 
 // The first and the last number that an enum has a value for, written down once more.
 using Bounds = std::pair<std::uint64_t, std::uint64_t>;
@@ -41,6 +42,9 @@ Bounds bounds(io::CacheMode) {
 }
 Bounds bounds(io::RingChoice) {
   return to(io::RingChoice::thread_pool);
+}
+Bounds bounds(net::Sealing) {
+  return to(net::Sealing::rather);
 }
 Bounds bounds(net::LinkKind) {
   return to(net::LinkKind::iwarp, 1);

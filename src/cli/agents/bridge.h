@@ -1,0 +1,41 @@
+// One more session of the user's own ssh that carries one connection for data.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/text/line_pipe.h"
+#include "io/fd.h"
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// The words that tell an agent's program to be the far end of a bridge: --bridge=ADDRESS,PORT.
+inline constexpr const char* kBridge = "--bridge";
+
+// The process of such a session. Its standard input and output are one connection here; there `rdcp --agent
+// --bridge=...` joins them to a port where an agent listens. Not thread-safe.
+class Bridge {
+ public:
+  // prefix: is put before each line of its standard error. Error (unreachable): it cannot be executed here.
+  static io::Result<std::unique_ptr<Bridge>> start(const std::vector<std::string>& command,
+                                                   const std::string& prefix, io::Fd connection);
+  // Ends the process, if its connection's end has not done so within a moment.
+  ~Bridge();
+
+  // Returns the exit status, once it has ended (launch.h).
+  std::optional<int> ended();
+
+ private:
+  Bridge() = default;
+
+  std::unique_ptr<LinePipe> lines_;
+  pid_t pid_ = -1;  // until it has been seen to end
+  std::optional<int> status_;
+};
+
+}  // namespace rdcp::cli

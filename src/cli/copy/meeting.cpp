@@ -1,0 +1,136 @@
+#include "cli/copy/meeting.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/descriptors.h"
+#include "io/retry.h"
+#include "net/sockets/sockets.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using io::Result;
+using tree::Connect;
+
+namespace {
+
+using Bridges = std::vector<std::unique_ptr<Bridge>>;
+
+// Returns a function that carries a connection to a side's host, or none if it is this host.
+Parties::Carry carry_to(const CopySide& side, const Parties::Carry& given) {
+  if (given || !side.session->run().can_bridge()) return given;
+  return [&session = *side.session](const net::Address& at, io::Fd connection) {
+    return session.run().start_bridge(at, std::move(connection));
+  };
+}
+
+Result<io::Fd> connect_to(const net::Address& at) {
+  const auto to = net::to_socket_address(at);
+  if (!to) return to.error();
+  io::Fd socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket || io::retry_eintr([&] { return ::connect(socket.get(), to->get(), to->length); }) != 0) {
+    return io::errno_error("connect to", at.text(), errno, ErrorKind::connection);
+  }
+  return {std::move(socket)};
+}
+
+std::string joined(const std::vector<std::string>& causes) {
+  std::string text;
+  for (const std::string& cause : causes) text += (text.empty() ? "" : "; ") + cause;
+  return text;
+}
+
+}  // namespace
+
+std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source, TargetSide& target) {
+  const WayToTry by_source{&source, &target, &target.ready->reach, true};
+  const WayToTry by_target{&target, &source, &source.ready->reach, false};
+  const bool source_first = request.parties.source_connects == Connect::connect;
+  std::vector<WayToTry> ways{source_first ? by_source : by_target, source_first ? by_target : by_source};
+  std::erase_if(ways, [](const WayToTry& way) { return way.reach->hosts.empty(); });
+  return ways;
+}
+
+Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered) {
+  Meeting meeting;
+  meeting.source_connects = way.source_connects;
+  meeting.port = way.reach->port;
+  meeting.hosts = way.reach->hosts;
+  std::ranges::stable_partition(meeting.hosts, [&](const std::string& host) {
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(way.reach->hosts, host) - way.reach->hosts.begin());
+    return std::ranges::find(answered, place) != answered.end();
+  });
+  return meeting;
+}
+
+Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide& source,
+                                    const TargetSide& target, const WaysGivenUp& given_up) {
+  const tree::Reach& from = source.ready->reach;
+  const tree::Reach& to = target.ready->reach;
+  if (from.port == 0 && to.port == 0) {
+    return io::plain_error(ErrorKind::usage, "listen at", target.session->name(), to.no_tcp_because);
+  }
+  std::vector<std::string> causes = given_up.causes;
+  if (from.port == 0) causes.push_back(source.session->name() + ": " + from.no_tcp_because);
+  if (to.port == 0) causes.push_back(target.session->name() + ": " + to.no_tcp_because);
+  const bool both_listen = from.port != 0 && to.port != 0;
+  const bool carried =
+      carry_to(source, request.parties.carry_to_source) || carry_to(target, request.parties.carry_to_target);
+  const std::string between = source.session->name() + " and " + target.session->name();
+  if (request.ssh_data == Options::SshData::never || !carried || !both_listen) {
+    return io::plain_error(ErrorKind::connection, "connect", between,
+                           joined(causes) + "; open a port in a firewall and name it with --data-port" +
+                               (carried && both_listen ? ", or leave out --no-ssh-data" : ""));
+  }
+  Meeting meeting;
+  meeting.source_connects = request.parties.source_connects == Connect::connect;
+  meeting.through_ssh = true;
+  if (request.ssh_data == Options::SshData::always) return meeting;
+  meeting.slower = "the data goes through ssh, which is slower, because neither of " + between +
+                   " can reach the other by TCP; to make it fast, open a port in a firewall and name it with "
+                   "--data-port\n";
+  for (const std::string& cause : causes) meeting.notes.emplace_back("not reached: " + cause);
+  return meeting;
+}
+
+net::Address address_within(const CopyRequest& request, const tree::Reach& reach) {
+  return {request.wish.via.empty() ? "127.0.0.1" : reach.hosts.front(), reach.port};
+}
+
+Result<Bridges> start_bridges(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
+                              unsigned streams) {
+  struct End {
+    Parties::Carry carry;
+    net::Address at;
+  };
+  const End from{carry_to(source, request.parties.carry_to_source),
+                 address_within(request, source.ready->reach)};
+  const End to{carry_to(target, request.parties.carry_to_target),
+               address_within(request, target.ready->reach)};
+  Bridges bridges;
+  const auto start = [&](const End& end, io::Fd connection) -> Result<void> {
+    auto bridge = end.carry(end.at, std::move(connection));
+    if (!bridge) return bridge.error();
+    bridges.push_back(std::move(*bridge));
+    return {};
+  };
+  for (unsigned i = 0; i < streams; ++i) {
+    if (from.carry && to.carry) {
+      auto ends = io::make_socket_pair();
+      if (!ends) return ends.error();
+      if (auto started = start(from, std::move(ends->first)); !started) return started.error();
+      if (auto started = start(to, std::move(ends->second)); !started) return started.error();
+      continue;
+    }
+    auto here = connect_to(from.carry ? to.at : from.at);
+    if (!here) return here.error();
+    if (auto started = start(from.carry ? from : to, std::move(*here)); !started) return started.error();
+  }
+  return bridges;
+}
+
+}  // namespace rdcp::cli

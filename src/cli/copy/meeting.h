@@ -1,0 +1,58 @@
+// Decides how two agents' connections over TCP come about: who connects, or whether ssh carries them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/copy/copy_request.h"
+#include "cli/copy/copy_sides.h"
+#include "io/result.h"
+#include "io/words.h"
+
+namespace rdcp::cli {
+
+// How the connections are made.
+struct Meeting {
+  bool source_connects = true;
+  bool through_ssh = false;
+  std::vector<std::string> hosts;  // of the side that listens: those that have answered, then the others
+  std::uint16_t port = 0;
+  std::vector<io::Words> notes;  // for -v: what was tried before
+  std::string slower;            // through ssh without having been asked for: why, and what would help
+};
+
+// A way to be tried, by a knock of the side that would connect.
+struct WayToTry {
+  CopySide* connecting;
+  const CopySide* listening;
+  const tree::Reach* reach;  // of the side that listens
+  bool source_connects;
+};
+
+// Returns the ways, the one first that the parties would take by themselves. A side that does not listen
+// cannot be reached, so there may be none.
+std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source, TargetSide& target);
+
+// Returns the meeting by a way that has answered.
+Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered);
+
+// Why the ways were given up, in the order in which they were tried.
+struct WaysGivenUp {
+  std::vector<std::string> causes;  // "far: 10.0.0.2:7000: Connection refused"
+};
+// Returns the meeting through ssh. Errors: neither side listens, as with a wrong --via (usage); ssh must not
+// carry the data (connection).
+io::Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide& source,
+                                        const TargetSide& target, const WaysGivenUp& given_up);
+
+// Returns the address at which a bridge reaches an agent on its own host.
+net::Address address_within(const CopyRequest& request, const tree::Reach& reach);
+
+// Starts the bridges that carry this many connections between the two agents' ports. Errors: a process cannot
+// be started, or an agent on this host does not listen.
+io::Result<std::vector<std::unique_ptr<Bridge>>> start_bridges(const CopyRequest& request,
+                                                               const SourceSide& source,
+                                                               const TargetSide& target, unsigned streams);
+
+}  // namespace rdcp::cli
