@@ -13,6 +13,7 @@
 #include "cli/inspect/doctor.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
+#include "cli/options/settings.h"
 #include "cli/serve/bridge_end.h"
 #include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
@@ -60,7 +61,12 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 
 int main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  rdcp::cli::Parsed parsed = rdcp::cli::parse_options(argc, argv);
+  const auto words = rdcp::cli::with_settings(argc, argv);
+  if (!words) {
+    return rdcp::cli::print_and_end("rdcp", "", "rdcp: " + words.error().message() + "\n",
+                                    rdcp::cli::kExitUsage);
+  }
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_options(words->argc(), words->argv());
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }

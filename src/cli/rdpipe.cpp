@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/agents/confinement.h"
+#include "cli/options/settings.h"
 #include "cli/pipes/pipe_coordinator.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
@@ -42,7 +43,12 @@ void fill_closed_descriptors() {
 
 int main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(argc, argv);
+  const auto words = rdcp::cli::with_settings(argc, argv);
+  if (!words) {
+    return rdcp::cli::print_and_end("rdpipe", "", "rdpipe: " + words.error().message() + "\n",
+                                    rdcp::cli::kExitUsage);
+  }
+  const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(words->argc(), words->argv());
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }

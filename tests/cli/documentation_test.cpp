@@ -253,7 +253,8 @@ class BashCompletion : public ::testing::Test {
 
 TEST_F(BashCompletion, OffersOptions) {
   EXPECT_EQ(bash_offers("rdcp --ca"), "--cache\n");
-  EXPECT_EQ(bash_offers("rdcp --no-"), "--no-owner --no-xattrs --no-resume --no-deploy --no-landlock\n");
+  EXPECT_EQ(bash_offers("rdcp --no-"),
+            "--no-owner --no-xattrs --no-resume --no-deploy --no-encrypt --no-ssh-data --no-landlock\n");
 }
 
 TEST_F(BashCompletion, OffersValuesAlsoBehindTheSign) {

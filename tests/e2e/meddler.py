@@ -9,14 +9,14 @@ class Meddler:
     """Listens on self.port of 127.0.0.1 and passes all connections on to `port` there, a number or what gives one.
 
     change: (connection, to_listener, at): that byte of the connection with this index (in the order in which they
-    come) in that direction gets another last bit. seen: all bytes of all connections, both ways.
+    begin to speak) in that direction gets another last bit. seen: all bytes of all connections, both ways.
     reset: (connection, listener, after): the end of that connection which listens, or the one that connects, is reset
     after so many bytes in either direction; the other end is held open, and what it sends is swallowed."""
 
     def __init__(self, port, change: tuple | None = None, reset: tuple | None = None):
         self.to, self.change, self.reset = port, change, reset
         self.changed = self.was_reset = False
-        self._seen, self._lock = [], threading.Lock()
+        self._seen, self._connections, self._lock = [], 0, threading.Lock()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -30,17 +30,21 @@ class Meddler:
             return b"".join(bytes(part) for part in self._seen)
 
     def _accept(self):
-        index = 0
         while True:
             try:
                 near, _ = self._listening.accept()
                 far = socket.create_connection(("127.0.0.1", self.to() if callable(self.to) else self.to))
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(near, far, index), daemon=True).start()
-            index += 1
+            threading.Thread(target=self._serve, args=(near, far), daemon=True).start()
 
-    def _serve(self, near, far, index: int):
+    def _serve(self, near, far):
+        if not near.recv(1, socket.MSG_PEEK):  # a knock, which says nothing
+            near.close()
+            far.close()
+            return
+        with self._lock:
+            index, self._connections = self._connections, self._connections + 1
         threads = []
         for from_, to, to_listener in ((near, far, True), (far, near, False)):
             with self._lock:

@@ -1,9 +1,11 @@
 """Networks as they are: a firewall on one side, on both, one that drops and one that refuses, NAT, a jump host, IPv6 alone.
 The other host is a network namespace behind a veth pair with nft rules; the data finds its way by itself."""
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +19,7 @@ from sshd import LocalSshd
 
 RDPIPE = Path(RDCP).with_name("rdpipe")
 NEAR, FAR = "10.231.77.1", "10.231.77.2"
+THIRD_ROUTER, THIRD = "10.231.78.1", "10.231.78.2"
 SSH_PORT = 2222
 THROUGH_SSH = "rdcp: the data goes through ssh, which is slower, because neither of "
 # What a firewall does to what it does not let in.
@@ -37,16 +40,45 @@ def networks_are_to_be_had() -> str:
     return ""
 
 
-class Networks(CopyTest):
+def do(*words: str):
+    subprocess.run(words, check=True)
+
+
+@contextlib.contextmanager
+def network_behind(router: list[str], mtu: int = 1500):
+    """A third network, which only the router's (second_network) reaches. Yields the command prefix that enters it."""
+    name, near, far = f"rdcp-third-{os.getpid()}", f"rdcpr{os.getpid() % 10**6}", f"rdcpt{os.getpid() % 10**6}"
+    inside = ["nsenter", f"--net=/run/netns/{name}"]
+    do("ip", "netns", "add", name)
+    try:
+        do(*router, "ip", "link", "add", near, "mtu", str(mtu), "type", "veth", "peer", "name", far, "netns", name)
+        for prefix, link, address, address6 in ((router, near, THIRD_ROUTER, "fd78::1/64"), (inside, far, THIRD, "fd78::2/64")):
+            do(*prefix, "ip", "address", "add", f"{address}/24", "dev", link)
+            do(*prefix, "ip", "address", "add", address6, "dev", link, "nodad")
+            do(*prefix, "ip", "link", "set", link, "mtu", str(mtu), "up")
+        do(*inside, "ip", "link", "set", "lo", "up")
+        do(*inside, "ip", "route", "add", "default", "via", THIRD_ROUTER)
+        do(*router, "sysctl", "-q", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        yield inside
+    finally:
+        subprocess.run([*router, "ip", "link", "delete", near], check=False)
+        do("ip", "netns", "delete", name)
+
+
+class NetworkTest(CopyTest):
+    """Copies a small tree to `dest` and back."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if why := networks_are_to_be_had():
             raise unittest.SkipTest(why)
+
+    @classmethod
+    def sshd_in(cls, address: str, inside: list[str]) -> LocalSshd:
         folder = Path(tempfile.mkdtemp(prefix="rdcp-networks-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        address, cls.inside = cls.enterClassContext(second_network())
-        cls.sshd = cls.enterClassContext(LocalSshd(folder, address, port=SSH_PORT, inside=cls.inside))
+        return cls.enterClassContext(LocalSshd(folder, address, port=SSH_PORT, inside=inside))
 
     def setUp(self):
         super().setUp()
@@ -56,6 +88,31 @@ class Networks(CopyTest):
             (self.tree / f"small-{i}").write_bytes(bytes([i]) * (i * 100))
         self.large = self.make_file(self.tree / "large", 5 * MIB)
         (self.tree / "link").symlink_to("large")
+
+    def there_and_back(self, *options) -> str:
+        """Copies, as a tree, to the other host and back again; what was said on stderr."""
+        there, back = self.target / "there", self.target / "back"
+        for folder in (there, back):
+            shutil.rmtree(folder, ignore_errors=True)
+        begin = time.monotonic()
+        said = self.copy("-r", "-v", *options, f"{self.tree}/", f"dest:{there}").err
+        said += self.copy("-r", "-v", *options, f"dest:{there}/", back).err
+        self.seconds = time.monotonic() - begin
+        self.assert_same_tree(self.tree, there)
+        self.assert_same_tree(self.tree, back)
+        return said
+
+    def assert_directly(self, said: str):
+        self.assertNotIn("through ssh", said)
+        self.assertEqual(said.count(" over tcp "), 4, said)  # two streams each
+
+
+class Networks(NetworkTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        address, cls.inside = cls.enterClassContext(second_network())
+        cls.sshd = cls.sshd_in(address, cls.inside)
 
     def rules(self, *rules: str):
         """Only for new connections to or from the other host, which ssh's port stays open to."""
@@ -76,25 +133,6 @@ class Networks(CopyTest):
 
     def closed_both_ways(self, how=DROP):
         self.rules(f"input: meta l4proto tcp {how}", f"output: meta l4proto tcp {how}")
-
-    def there_and_back(self, *options) -> str:
-        """Copies, as a tree, to the other host and back again; what was said on stderr."""
-        there, back = self.target / "there", self.target / "back"
-        for folder in (there, back):
-            shutil.rmtree(folder, ignore_errors=True)
-        begin = time.monotonic()
-        said = self.copy("-r", "-v", *options, f"{self.tree}/", f"dest:{there}").err
-        said += self.copy("-r", "-v", *options, f"dest:{there}/", back).err
-        self.seconds = time.monotonic() - begin
-        self.assert_same_tree(self.tree, there)
-        self.assert_same_tree(self.tree, back)
-        return said
-
-    def assert_directly(self, said: str, from_here: bool | None = None):
-        self.assertNotIn("through ssh", said)
-        if from_here is not None:
-            connects = f"tcp {NEAR}:" if from_here else f"tcp {FAR}:"
-            self.assertEqual(said.count(connects), said.count(" over tcp ") + said.count(", tcp "), said)
 
     def test_an_open_network(self):
         said = self.there_and_back()
@@ -156,6 +194,22 @@ class Networks(CopyTest):
         taken = self.there_and_back("--data-port", "7003")
         self.assertIn(f"{FAR}:7003", taken)
 
+    def test_settings_hold_for_every_run(self):
+        home = self.disk / "home"
+        (home / "rdcp").mkdir(parents=True)
+        options = home / "rdcp" / "options"
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+        options.write_text("# ours\n--data-port 7100-7104\n--no-encrypt\n")
+        done = self.copy("-v", self.large, f"dest:{self.target}/one", env=environment)
+        self.assertRegex(done.err, rf"{FAR}:710[0-4]\n")
+        self.assertNotIn("rdcp: encrypted\n", done.err)
+        done = self.copy("-v", "--data-port", "7105", "--encrypt", self.large, f"dest:{self.target}/one", env=environment)
+        self.assertIn(f"{FAR}:7105\n", done.err)
+        self.assertIn("rdcp: encrypted\n", done.err)
+        options.write_text("--data-port 7000\n--delete\n")
+        self.fails(EXIT_USAGE, self.large, f"dest:{self.target}/two", env=environment, says=(f"{options} line 2:", "--delete"))
+        self.assertFalse((self.target / "two").exists())
+
     def test_between_two_hosts_that_reach_neither_each_other(self):
         """Both are the same one here, but each agent takes the other for one that it cannot reach."""
         self.rules()
@@ -175,6 +229,33 @@ class Networks(CopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_file(self.large, out)
 
+    def test_the_far_end_of_a_bridge_makes_no_other_use_of_ssh(self):
+        bridge = [RDCP, "--agent"]
+        for at in ("", "7000", "host,1", "127.0.0.1,0", "127.0.0.1,70000", "127.0.0.1,1x", "127.0.0.1,22;id"):
+            done = subprocess.run([*bridge, f"--bridge={at}"], input=b"x", capture_output=True, timeout=20, check=False)
+            self.assertEqual(done.returncode, EXIT_USAGE, (at, done))
+            self.assertEqual(done.stdout, b"")
+        nobody = subprocess.run([*bridge, "--bridge=127.0.0.1,1"], input=b"x", capture_output=True, timeout=20, check=False)
+        self.assertEqual(nobody.returncode, EXIT_DATA, nobody)
+        with socket.create_server(("127.0.0.1", 0)) as agent:
+            port = agent.getsockname()[1]
+            joined = subprocess.Popen([*bridge, f"--bridge=127.0.0.1,{port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.addCleanup(joined.wait)
+            self.addCleanup(joined.kill)
+            there, _ = agent.accept()
+            with there:
+                status = Path(f"/proc/{joined.pid}/status").read_text()
+                self.assertIn("NoNewPrivs:\t1\n", status)
+                joined.stdin.write(b"there")
+                joined.stdin.flush()
+                self.assertEqual(there.recv(5, socket.MSG_WAITALL), b"there")
+                joined.stdin.close()
+                self.assertEqual(there.recv(1), b"")  # its end gets there, and what is still to come back does so
+                there.sendall(b"back")
+            self.assertEqual(joined.stdout.read(), b"back")
+            joined.stdout.close()
+            self.assertEqual(joined.wait(20), EXIT_OK)
+
     def test_ssh_that_lets_nobody_in_twice(self):
         self.closed_both_ways(REFUSE)
         wrapper = self.disk / "ssh"
@@ -185,6 +266,109 @@ class Networks(CopyTest):
                           says=("dest: ssh: no more\n", "Such sessions can ask for no password"))
         self.assertLess(time.monotonic() - begin, 15, done)
         self.assertFalse((self.target / "no").exists())
+
+
+
+class Routed(NetworkTest):
+    """Between this host and the other one there is a third, which forwards."""
+
+    MTU = 1500
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.router_address, cls.router = cls.enterClassContext(second_network())
+        cls.inside = cls.enterClassContext(network_behind(cls.router, cls.MTU))
+        cls.lead_there()
+        cls.sshd = cls.sshd_in(cls.ADDRESS, cls.inside)
+        cls.once_it_listens(cls.sshd.config)
+
+    ADDRESS = THIRD
+
+    @classmethod
+    def lead_there(cls):
+        do("ip", "route", "add", "10.231.78.0/24", "via", cls.router_address)
+        cls.addClassCleanup(do, "ip", "route", "delete", "10.231.78.0/24")
+
+    @classmethod
+    def nobody_leads_there_now(cls):
+        do("ip", "route", "add", "unreachable", f"{THIRD}/32")
+        cls.addClassCleanup(do, "ip", "route", "delete", "unreachable", f"{THIRD}/32")
+
+    @classmethod
+    def once_it_listens(cls, config: Path):
+        """What else makes this network what it is. config: ssh's."""
+
+
+class SmallerPackets(Routed):
+    """The way is narrower than the devices at its ends say."""
+
+    MTU = 1300
+
+    def test_they_get_through(self):
+        self.assert_directly(self.there_and_back())
+
+
+class Nat(Routed):
+    """The other host has a private address; ssh's port is forwarded to it."""
+
+    @classmethod
+    def once_it_listens(cls, config: Path):
+        cls.nobody_leads_there_now()
+        rules = f"""table ip rdcp {{
+ chain pre {{
+  type nat hook prerouting priority -100
+  ip daddr {FAR} tcp dport {SSH_PORT} dnat to {THIRD}:{SSH_PORT}
+ }}
+ chain post {{
+  type nat hook postrouting priority 100
+  masquerade
+ }}
+}}
+"""
+        subprocess.run([*cls.router, "nft", "-f", "-"], input=rules, text=True, check=True)
+        config.write_text(config.read_text().replace(f"HostName {THIRD}", f"HostName {FAR}"))
+
+    def test_the_host_within_connects(self):
+        said = self.there_and_back()
+        self.assert_directly(said)
+        self.assertEqual(said.count(f"not reached: dest: {THIRD}:"), 2, said)
+
+
+class JumpHost(Routed):
+    """Only an sshd between them reaches both."""
+
+    @classmethod
+    def once_it_listens(cls, config: Path):
+        cls.nobody_leads_there_now()
+        do(*cls.router, "sysctl", "-q", "net.ipv4.ip_forward=0")
+        cls.jump = cls.sshd_in(cls.router_address, cls.router)
+        jump = cls.jump.config.read_text().replace("Host dest other", "Host jump")
+        config.write_text(f"{config.read_text()}  ProxyCommand ssh -F {cls.jump.config} -W %h:%p dest\n{jump}")
+
+    def test_the_data_goes_through_ssh(self):
+        self.assertEqual(self.there_and_back().count(THROUGH_SSH), 2)
+
+
+class Ipv6Alone(Routed):
+    ADDRESS = "fd78::2"
+
+    @classmethod
+    def lead_there(cls):
+        near = f"rdcpn{os.getpid() % 10**6}"
+        do("ip", "address", "add", "fd77::1/64", "dev", near, "nodad")
+        do(*cls.router, "ip", "address", "add", "fd77::2/64", "dev", f"rdcpf{os.getpid() % 10**6}", "nodad")
+        do("ip", "route", "add", "fd78::/64", "via", "fd77::2")
+        do(*cls.inside, "ip", "route", "add", "default", "via", "fd78::1")
+        do(*cls.inside, "ip", "address", "delete", f"{THIRD}/24", "dev", f"rdcpt{os.getpid() % 10**6}")
+
+    def test_it_is_enough(self):
+        said = self.there_and_back()
+        self.assert_directly(said)
+        self.assertIn("[fd78::2]:", said)
+
+
+del Routed  # has no tests of its own
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+// Reads the options that hold for every run: /etc/rdcp/options, then ~/.config/rdcp/options.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// A program's command line with the settings before the user's own words, which so count more.
+class SettledWords {
+ public:
+  SettledWords(int argc, const char* const* argv, std::vector<std::string> settings);
+  SettledWords(SettledWords&&) = default;
+  SettledWords& operator=(SettledWords&&) = default;
+  int argc() const { return static_cast<int>(pointers_.size()); }
+  const char* const* argv() const { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> settings_;
+  std::vector<const char*> pointers_;  // into settings_ and the caller's argv
+};
+
+// Reads both files, unless argv has --agent: an agent does as its coordinator says. A file that is not there
+// is none. The user's is beneath $XDG_CONFIG_HOME if that is set. Error (usage): a file cannot be read, or a
+// line of it is not one of the options that may stand there; it names the file and the line.
+io::Result<SettledWords> with_settings(int argc, const char* const* argv);
+
+// Reads the text of one such file, `name` for messages. Each line has one option, as on the command line:
+// --data-port 7000-7015, or --data-port=7000-7015. '#' begins a comment. Those may stand there that say how
+// hosts are reached and how data travels: --no-deploy, --data-port, --encrypt, --no-encrypt, --no-ssh-data,
+// --compress and --congestion.
+io::Result<std::vector<std::string>> read_settings(std::string_view text, std::string_view name);
+
+}  // namespace rdcp::cli

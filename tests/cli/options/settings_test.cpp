@@ -1,0 +1,49 @@
+#include "cli/options/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rdcp::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> good(std::string_view text) {
+  auto words = read_settings(text, "F");
+  EXPECT_TRUE(words) << words.error().message();
+  return words ? *words : std::vector<std::string>();
+}
+
+std::string refused(std::string_view text) {
+  const auto words = read_settings(text, "F");
+  EXPECT_FALSE(words) << text;
+  EXPECT_TRUE(words || words.error().kind == io::ErrorKind::usage);
+  return words ? "" : words.error().message();
+}
+
+TEST(Settings, EachLineIsAnOption) {
+  EXPECT_THAT(good(""), IsEmpty());
+  EXPECT_THAT(good("\n  # nothing\n\t\n"), IsEmpty());
+  EXPECT_THAT(good("--no-deploy\n--data-port 7000-7015 # open\r\n --encrypt\n--compress=auto"),
+              ElementsAre("--no-deploy", "--data-port=7000-7015", "--encrypt", "--compress=auto"));
+}
+
+TEST(Settings, OnlyWhatIsAboutHostsAndNetworksMayStandThere) {
+  for (const char* line : {"--delete", "-r", "x", "--data-port", "--no-deploy=1", "--no-encrypt yes",
+                           "--agent", "--rsh=evil", "--no-landlock", "--", "=", "--data-port="}) {
+    EXPECT_THAT(refused("--encrypt\n\n" + std::string(line)), testing::HasSubstr("F line 3:")) << line;
+  }
+  EXPECT_THAT(refused("\x1b[2J"), testing::Not(testing::HasSubstr("\x1b")))
+      << "control characters are escaped";
+}
+
+TEST(Settings, TheUsersOwnWordsComeLast) {
+  const char* const argv[] = {"rdcp", "a", "b"};
+  const SettledWords words(3, argv, {"--no-deploy", "--encrypt"});
+  EXPECT_THAT(std::vector<std::string>(words.argv(), words.argv() + words.argc()),
+              ElementsAre("rdcp", "--no-deploy", "--encrypt", "a", "b"));
+}
+
+}  // namespace
+}  // namespace rdcp::cli
