@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   const auto words = rdcp::cli::with_settings(argc, argv);
   if (!words) {
     return rdcp::cli::print_and_end("rdcp", "", "rdcp: " + words.error().message() + "\n",
-                                    rdcp::cli::kExitUsage);
+                                    rdcp::cli::exit_status(words.error().kind));
   }
   rdcp::cli::Parsed parsed = rdcp::cli::parse_options(words->argc(), words->argv());
   if (parsed.exit_status) {

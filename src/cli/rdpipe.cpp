@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   const auto words = rdcp::cli::with_settings(argc, argv);
   if (!words) {
     return rdcp::cli::print_and_end("rdpipe", "", "rdpipe: " + words.error().message() + "\n",
-                                    rdcp::cli::kExitUsage);
+                                    rdcp::cli::exit_status(words.error().kind));
   }
   const rdcp::cli::ParsedPipeline parsed = rdcp::cli::parse_pipeline_options(words->argc(), words->argv());
   if (parsed.exit_status) {

@@ -98,11 +98,7 @@ Result<SettledWords> with_settings(int argc, const char* const* argv) {
   if (std::any_of(argv, argv + argc, is_agent)) return SettledWords(argc, argv, {});
   for (const std::string& path : {std::string(kForAll), users_file()}) {
     const auto text = text_of(path);
-    if (!text) {
-      io::Error error = text.error();
-      error.kind = ErrorKind::usage;
-      return error;
-    }
+    if (!text) return text.error();
     auto of_file = read_settings(*text, path);
     if (!of_file) return of_file.error();
     words.insert(words.end(), of_file->begin(), of_file->end());

@@ -24,8 +24,8 @@ class SettledWords {
 };
 
 // Reads both files, unless argv has --agent: an agent does as its coordinator says. A file that is not there
-// is none. The user's is beneath $XDG_CONFIG_HOME if that is set. Error (usage): a file cannot be read, or a
-// line of it is not one of the options that may stand there; it names the file and the line.
+// is none. The user's is beneath $XDG_CONFIG_HOME if that is set. Errors: a file cannot be read (file); a
+// line of it is not one of the options that may stand there, and is named (usage).
 io::Result<SettledWords> with_settings(int argc, const char* const* argv);
 
 // Reads the text of one such file, `name` for messages. Each line has one option, as on the command line:
