@@ -59,7 +59,7 @@ Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answer
   meeting.source_connects = way.source_connects;
   meeting.port = way.reach->port;
   meeting.hosts = way.reach->hosts;
-  std::ranges::stable_partition(meeting.hosts, [&](const std::string& host) {
+  std::stable_partition(meeting.hosts.begin(), meeting.hosts.end(), [&](const std::string& host) {
     const auto place =
         static_cast<std::size_t>(std::ranges::find(way.reach->hosts, host) - way.reach->hosts.begin());
     return std::ranges::find(answered, place) != answered.end();
