@@ -316,7 +316,7 @@ class Words(CopyTest):
     def test_help_is_short(self):
         text = self.rdcp("--help").out.decode()
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
-        self.assertLessEqual(len(text.splitlines()), 104)
+        self.assertLessEqual(len(text.splitlines()), 100)
 
 
 if __name__ == "__main__":

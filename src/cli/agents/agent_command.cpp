@@ -1,7 +1,6 @@
 #include "cli/agents/agent_command.h"
 
 #include <cassert>
-#include <sstream>
 
 #include "cli/text/shell_quote.h"
 
@@ -52,13 +51,13 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   if (runs_ssh(shell)) {
     append_ssh_options(shell, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
-    const std::string options = way.agent_options.empty() ? "" : " " + way.agent_options;
-    command.insert(command.end(), {"--", location.ssh_destination(),
-                                   looks_around(shell) ? way_in(way) : program + " --agent" + options});
+    std::string agent = program + " --agent";
+    for (const std::string& option : way.agent_options) agent += " " + option;
+    command.insert(command.end(),
+                   {"--", location.ssh_destination(), looks_around(shell) ? way_in(way) : agent});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
-    std::istringstream options(way.agent_options);
-    for (std::string word; options >> word;) command.push_back(word);
+    command.insert(command.end(), way.agent_options.begin(), way.agent_options.end());
   }
   return command;
 }

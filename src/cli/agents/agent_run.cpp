@@ -1,5 +1,7 @@
 #include "cli/agents/agent_run.h"
 
+#include <fmt/format.h>
+
 #include <signal.h>
 
 #include <algorithm>
@@ -63,18 +65,16 @@ Result<AgentRun::Ends> AgentRun::start_ours() {
 }
 
 WayIn AgentRun::way_in_to_it() const {
-  return {.search = origin_->search,
-          .same_path = own_path(),
-          .agents = {},
-          .agent_options = origin_->shell.landlock ? "" : kNoLandlock};
+  WayIn way{.search = origin_->search, .same_path = own_path(), .agents = {}, .agent_options = {}};
+  if (!origin_->shell.landlock) way.agent_options.emplace_back(kNoLandlock);
+  return way;
 }
 
 Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, io::Fd connection) const {
   RemoteShell shell = origin_->shell;
   if (runs_ssh(shell)) shell.ssh_options.insert(shell.ssh_options.begin(), "BatchMode=yes");
   WayIn way = way_in_to_it();
-  const std::string word = std::string(kBridge) + "=" + at.host + "," + std::to_string(at.port);
-  way.agent_options = way.agent_options.empty() ? word : word + " " + way.agent_options;
+  way.agent_options.push_back(fmt::format("{}={},{}", kBridge, at.host, at.port));
   return Bridge::start(agent_command(shell, origin_->location, way), origin_->prefix, std::move(connection));
 }
 

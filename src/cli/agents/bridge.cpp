@@ -1,5 +1,8 @@
 #include "cli/agents/bridge.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "cli/agents/launch.h"
 
 namespace rdcp::cli {
@@ -23,17 +26,26 @@ io::Result<std::unique_ptr<Bridge>> Bridge::start(const std::vector<std::string>
   return bridge;
 }
 
-std::optional<int> Bridge::ended() {
+std::optional<int> Bridge::wait(std::chrono::milliseconds limit) {
   if (pid_ > 0) {
-    status_ = wait_agent(pid_, std::chrono::milliseconds(0));
+    status_ = wait_agent(pid_, limit);
     if (status_) pid_ = -1;
   }
   return status_;
 }
 
 Bridge::~Bridge() {
-  if (pid_ > 0 && !wait_agent(pid_, kEndsByItself)) end_agent(pid_);
+  if (pid_ > 0) end_agent(pid_);
   if (lines_) lines_->finish(true);
+}
+
+void end_bridges(std::vector<std::unique_ptr<Bridge>> bridges) {
+  using std::chrono::milliseconds, std::chrono::steady_clock;
+  const auto until = steady_clock::now() + kEndsByItself;
+  for (const auto& bridge : bridges) {
+    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+    bridge->wait(std::max(left, milliseconds(0)));
+  }
 }
 
 }  // namespace rdcp::cli

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,11 +25,12 @@ class Bridge {
   // prefix: is put before each line of its standard error. Error (unreachable): it cannot be executed here.
   static io::Result<std::unique_ptr<Bridge>> start(const std::vector<std::string>& command,
                                                    const std::string& prefix, io::Fd connection);
-  // Ends the process, if its connection's end has not done so within a moment.
+  // Ends the process at once; see end_bridges().
   ~Bridge();
 
-  // Returns the exit status, once it has ended (launch.h).
-  std::optional<int> ended();
+  // Waits at most this long for the end of the process. Returns its exit status (launch.h), or nothing if it
+  // still runs.
+  std::optional<int> wait(std::chrono::milliseconds limit = {});
 
  private:
   Bridge() = default;
@@ -37,5 +39,8 @@ class Bridge {
   pid_t pid_ = -1;  // until it has been seen to end
   std::optional<int> status_;
 };
+
+// Ends these. Those whose connections have ended end by themselves, for which they have a moment together.
+void end_bridges(std::vector<std::unique_ptr<Bridge>> bridges);
 
 }  // namespace rdcp::cli

@@ -1,5 +1,7 @@
 #include "cli/agents/way_in.h"
 
+#include <fmt/format.h>
+
 #include "cli/text/shell_quote.h"
 #include "cli/text/version.h"
 #include "tree/messages/message.h"
@@ -59,7 +61,7 @@ std::string way_in(const WayIn& way) {
   const std::string same_path = usable ? way.same_path : "rdcp";
   std::string line = "exec /bin/sh -c '" + std::string(kScript) + "' rdcp ";
   line += way.search == Search::only_ours ? "\"\"" : shell_quote(same_path);
-  line += way.agent_options.empty() ? " \"\"" : " " + way.agent_options;
+  line += " " + shell_quote(fmt::format("{}", fmt::join(way.agent_options, " ")));  // it splits them itself
   line += " " + version;
   for (const AgentFile& agent : way.agents)
     line += " " + agent.processor + ":" + agent.sha256 + ":" + std::to_string(agent.bytes);

@@ -15,9 +15,9 @@ enum class Search : unsigned char { everywhere, only_ours };
 
 struct WayIn {
   Search search = Search::everywhere;
-  std::string same_path;          // where rdcp is here, and so perhaps there; empty: unknown
-  std::vector<AgentFile> agents;  // that may be put there; empty: none
-  std::string agent_options;      // words for the agent, which need no quotes
+  std::string same_path;                   // where rdcp is here, and so perhaps there; empty: unknown
+  std::vector<AgentFile> agents;           // that may be put there; empty: none
+  std::vector<std::string> agent_options;  // for the agent: words without blanks and patterns
 };
 
 // Returns a line that sh, csh, fish and their like pass on to sh(1). It starts the first rdcp of: same_path,

@@ -137,19 +137,19 @@ bool Coordinator::begin() {
 std::optional<Meeting> Coordinator::meet() {
   SourceSide& source = sides_.source();
   TargetSide& target = *sides_.targets().front();
-  WaysGivenUp given_up;
+  std::vector<std::string> given_up;
   const bool tries = request_.ssh_data != Options::SshData::always;
   for (const WayToTry& way : tries ? ways_to_try(request_, source, target) : std::vector<WayToTry>()) {
     const auto knocked = knock(way);
     if (!knocked) return std::nullopt;
     if (!knocked->answered.empty()) {
       Meeting meeting = meeting_by(way, knocked->answered);
-      for (const std::string& cause : given_up.causes) meeting.notes.emplace_back("not reached: " + cause);
+      for (const std::string& cause : given_up) meeting.notes.emplace_back("not reached: " + cause);
       return meeting;
     }
-    given_up.causes.push_back(way.listening->session->name() + ": " + knocked->none_because);
+    given_up.push_back(way.listening->session->name() + ": " + knocked->none_because);
   }
-  auto meeting = meeting_through_ssh(request_, source, target, given_up);
+  auto meeting = meeting_through_ssh(request_, source, target, std::move(given_up));
   if (!meeting) return fail(meeting.error()), std::nullopt;
   if (!meeting->slower.empty()) console_.tell(meeting->slower);
   return std::move(*meeting);
@@ -166,7 +166,7 @@ std::optional<tree::Knocked> Coordinator::knock(const WayToTry& way) {
 
 // A session of ssh that fails before anything has come through is the end; later it is a lost stream.
 bool Coordinator::bridges_hold() {
-  const auto failed = [](const std::unique_ptr<Bridge>& bridge) { return bridge->ended().value_or(0) != 0; };
+  const auto failed = [](const std::unique_ptr<Bridge>& bridge) { return bridge->wait().value_or(0) != 0; };
   if (sides_.source().progress.bytes_done != 0 || std::ranges::none_of(bridges_, failed)) return true;
   fail(io::plain_error(
       ErrorKind::connection, "send data through", "ssh",
@@ -182,7 +182,7 @@ void Coordinator::sum_up() {
 }
 
 void Coordinator::end_agents() {
-  bridges_.clear();
+  end_bridges(std::move(bridges_));
   loop_.tell_all(tree::Finish{.status = static_cast<std::uint8_t>(console_.status())});
   for (AgentSession* session : loop_.sessions()) session->end(console_.interrupted() || session->gone());
 }

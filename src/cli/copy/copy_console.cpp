@@ -35,6 +35,7 @@ void CopyConsole::report_signal(int signal) {
 }
 
 void CopyConsole::tell(const std::string& line) {
+  if (view_.remark) return view_.remark(line);
   if (!view_.quiet) print(view_.program + ": " + line);
 }
 

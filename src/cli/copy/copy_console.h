@@ -27,7 +27,7 @@ class CopyConsole {
   void report(const AgentSession& session, const tree::Problem& problem);
   // Says which signal has ended the run. From now on nothing waits for a reader.
   void report_signal(int signal);
-  // Tells the user something that is no failure, unless -q was given.
+  // Tells the user a line about what is no failure, unless -q was given.
   void tell(const std::string& line);
   void print_changes(const tree::Changes& changes);
   void print_summary(const Summary& summary, bool dry_run);

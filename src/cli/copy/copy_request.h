@@ -47,6 +47,7 @@ struct CopyView {
   bool sends = false;  // files go from this host to another one: changes are shown by "<"
   // If set, it is told of problems, and nothing is printed.
   std::function<void(io::ErrorKind kind, const std::string& text)> tell = {};
+  std::function<void(const std::string& line)> remark = {};  // likewise, of what is no problem
 };
 
 struct CopyRequest {

@@ -1,12 +1,11 @@
 #include "cli/copy/meeting.h"
 
-#include <sys/socket.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "io/descriptors.h"
-#include "io/retry.h"
 #include "net/sockets/sockets.h"
 
 namespace rdcp::cli {
@@ -27,20 +26,9 @@ Parties::Carry carry_to(const CopySide& side, const Parties::Carry& given) {
   };
 }
 
-Result<io::Fd> connect_to(const net::Address& at) {
-  const auto to = net::to_socket_address(at);
-  if (!to) return to.error();
-  io::Fd socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket || io::retry_eintr([&] { return ::connect(socket.get(), to->get(), to->length); }) != 0) {
-    return io::errno_error("connect to", at.text(), errno, ErrorKind::connection);
-  }
-  return {std::move(socket)};
-}
-
-std::string joined(const std::vector<std::string>& causes) {
-  std::string text;
-  for (const std::string& cause : causes) text += (text.empty() ? "" : "; ") + cause;
-  return text;
+// Returns the address at which a bridge reaches an agent on its own host.
+net::Address address_within(const CopyRequest& request, const tree::Reach& reach) {
+  return {request.wish.via.empty() ? "127.0.0.1" : reach.hosts.front(), reach.port};
 }
 
 }  // namespace
@@ -68,13 +56,12 @@ Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answer
 }
 
 Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide& source,
-                                    const TargetSide& target, const WaysGivenUp& given_up) {
+                                    const TargetSide& target, std::vector<std::string> causes) {
   const tree::Reach& from = source.ready->reach;
   const tree::Reach& to = target.ready->reach;
   if (from.port == 0 && to.port == 0) {
     return io::plain_error(ErrorKind::usage, "listen at", target.session->name(), to.no_tcp_because);
   }
-  std::vector<std::string> causes = given_up.causes;
   if (from.port == 0) causes.push_back(source.session->name() + ": " + from.no_tcp_because);
   if (to.port == 0) causes.push_back(target.session->name() + ": " + to.no_tcp_because);
   const bool both_listen = from.port != 0 && to.port != 0;
@@ -83,7 +70,8 @@ Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide
   const std::string between = source.session->name() + " and " + target.session->name();
   if (request.ssh_data == Options::SshData::never || !carried || !both_listen) {
     return io::plain_error(ErrorKind::connection, "connect", between,
-                           joined(causes) + "; open a port in a firewall and name it with --data-port" +
+                           fmt::format("{}", fmt::join(causes, "; ")) +
+                               "; open a port in a firewall and name it with --data-port" +
                                (carried && both_listen ? ", or leave out --no-ssh-data" : ""));
   }
   Meeting meeting;
@@ -95,10 +83,6 @@ Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide
                    "--data-port\n";
   for (const std::string& cause : causes) meeting.notes.emplace_back("not reached: " + cause);
   return meeting;
-}
-
-net::Address address_within(const CopyRequest& request, const tree::Reach& reach) {
-  return {request.wish.via.empty() ? "127.0.0.1" : reach.hosts.front(), reach.port};
 }
 
 Result<Bridges> start_bridges(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
@@ -126,7 +110,7 @@ Result<Bridges> start_bridges(const CopyRequest& request, const SourceSide& sour
       if (auto started = start(to, std::move(ends->second)); !started) return started.error();
       continue;
     }
-    auto here = connect_to(from.carry ? to.at : from.at);
+    auto here = net::connect_to(from.carry ? to.at : from.at);
     if (!here) return here.error();
     if (auto started = start(from.carry ? from : to, std::move(*here)); !started) return started.error();
   }

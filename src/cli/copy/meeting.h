@@ -37,17 +37,11 @@ std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source
 // Returns the meeting by a way that has answered.
 Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered);
 
-// Why the ways were given up, in the order in which they were tried.
-struct WaysGivenUp {
-  std::vector<std::string> causes;  // "far: 10.0.0.2:7000: Connection refused"
-};
-// Returns the meeting through ssh. Errors: neither side listens, as with a wrong --via (usage); ssh must not
-// carry the data (connection).
+// Returns the meeting through ssh. causes: why the ways that were tried were given up, each as
+// "far: 10.0.0.2:7000: Connection refused". Errors: neither side listens, as with a wrong --via (usage); ssh
+// must not carry the data (connection).
 io::Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide& source,
-                                        const TargetSide& target, const WaysGivenUp& given_up);
-
-// Returns the address at which a bridge reaches an agent on its own host.
-net::Address address_within(const CopyRequest& request, const tree::Reach& reach);
+                                        const TargetSide& target, std::vector<std::string> causes);
 
 // Starts the bridges that carry this many connections between the two agents' ports. Errors: a process cannot
 // be started, or an agent on this host does not listen.

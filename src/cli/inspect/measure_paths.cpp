@@ -66,6 +66,8 @@ tree::MeasureJob job_for(const Options& options, Transport transport, const net:
   job.streams.connect = tree::Connect::listen;
   job.streams.transport = transport;
   job.streams.via = options.via;
+  job.streams.port = options.data_port;
+  job.streams.port_last = options.data_port_last;
   job.streams.key = key;
   job.streams.encrypt = net::Sealing::never;
   job.streams.compress = net::kCompressOff;

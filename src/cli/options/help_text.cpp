@@ -23,8 +23,7 @@ What to copy
       --no-owner         do not keep owner and group (only root keeps them)
       --no-xattrs        do not keep extended attributes and ACLs
       --numeric-ids      keep owner and group by number, not by name
-      --inplace          write only changed blocks into existing large files;
-                         not atomic: an interrupted copy leaves a mix
+      --inplace          write only changed blocks into large files; not atomic
   -W, --whole-file       send whole files, whatever DST has of them
       --no-resume        discard partial files of interrupted runs
       --fsync            flush each file to the disk before it gets its name
@@ -34,8 +33,7 @@ What to verify
       --verify           read back from the target's disk what was written
       --manifest FILE    write a list of what was copied, with digests
       --sums FILE        the same in the format of xxh128sum
-      --check            compare SRC with DST (contents with contents), or DIR
-                         with the list in FILE; copy nothing
+      --check            compare SRC with DST, or DIR with FILE; copy nothing
       --quick            check types, sizes and times, read no file
       --metadata         check times, modes, owners and attributes, too
 
@@ -52,8 +50,7 @@ Which part of SRC to copy (rsync's rules; the first that matches counts)
       --min-size SIZE    leave out files smaller than SIZE
 
 Mirrors
-      --sync             make DST equal to SRC: copy what is new or differs in
-                         size or time; SRC and SRC/ mean the same; implies -r
+      --sync             make DST equal to SRC, by size and time; implies -r
   -n, --dry-run          only print what --sync (or --clean) would do
       --itemize-changes  print a line for each change, as rsync does (or -i)
   -c, --checksum         compare contents, not times

@@ -23,9 +23,10 @@ class SettledWords {
   std::vector<const char*> pointers_;  // into settings_ and the caller's argv
 };
 
-// Reads both files, unless argv has --agent: an agent does as its coordinator says. A file that is not there
-// is none. The user's is beneath $XDG_CONFIG_HOME if that is set. Errors: a file cannot be read (file); a
-// line of it is not one of the options that may stand there, and is named (usage).
+// Reads both files, unless argv has --agent: an agent does as its coordinator says. A file that is not there,
+// or that this user may not open, is none. The user's is beneath $XDG_CONFIG_HOME if that is set. Errors: a
+// file cannot be read (file); a line of it is not one of the options that may stand there, and is named
+// (usage).
 io::Result<SettledWords> with_settings(int argc, const char* const* argv);
 
 // Reads the text of one such file, `name` for messages. Each line has one option, as on the command line:

@@ -182,6 +182,9 @@ bool PipeCoordinator::is_failure(std::size_t index, const tree::SegmentEnd& end)
 
 void PipeCoordinator::look_at_streams() {
   for (const auto& stream : streams_) {
+    if (const std::string remarks = stream->take_remarks(); !remarks.empty() && !options_.copy.quiet) {
+      write_to_stderr("rdpipe: " + remarks);
+    }
     if (!stream->over() || stream->stopped() || ending_) continue;
     if (stream->whole() || stream->reader_gone()) continue;
     const auto problem = stream->problem();

@@ -25,6 +25,7 @@ io::Result<void> PipeLink::start(CopyRequest request) {
   stop_write_.reset(ends[1]);
   request.view = {.quiet = true};
   request.view.tell = [this](io::ErrorKind kind, const std::string& text) { take_problem(kind, text); };
+  request.view.remark = [this](const std::string& line) { take_remark(line); };
   auto thread = io::Thread::start("a stream", [this, request = std::move(request)]() mutable {
     Coordinator coordinator(std::move(request), stop_read_.get());
     status_ = coordinator.run();
@@ -49,6 +50,19 @@ void PipeLink::take_problem(io::ErrorKind kind, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (kind == io::ErrorKind::reader_gone && !problem_) reader_gone_ = true;
   if (!reader_gone_ && !problem_) problem_ = Problem{kind, text};
+}
+
+void PipeLink::take_remark(const std::string& line) {
+  {
+    const std::lock_guard lock(mutex_);
+    remarks_ += from_ + " -> " + to_ + ": " + line;
+  }
+  wake_.signal();
+}
+
+std::string PipeLink::take_remarks() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(remarks_, {});
 }
 
 std::optional<PipeLink::Problem> PipeLink::problem() const {

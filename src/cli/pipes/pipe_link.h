@@ -21,7 +21,8 @@ class PipeLink {
     std::string text;
   };
 
-  // `from` and `to` are names for messages. wake is signalled when the stream is over, and outlives this.
+  // `from` and `to` are names for messages. wake is signalled when the stream is over or there are remarks,
+  // and outlives this.
   PipeLink(std::string from, std::string to, const io::Event& wake)
       : from_(std::move(from)), to_(std::move(to)), wake_(wake) {}
   ~PipeLink();
@@ -45,9 +46,12 @@ class PipeLink {
   // Returns what went wrong first, or nothing if that was a reader that is gone.
   std::optional<Problem> problem() const;
   const std::optional<Summary>& outcome() const { return outcome_; }
+  // Returns, once, the lines that the user is to be told, such as that the data goes through ssh.
+  std::string take_remarks();
 
  private:
   void take_problem(io::ErrorKind kind, const std::string& text);
+  void take_remark(const std::string& line);
 
   const std::string from_;
   const std::string to_;
@@ -60,8 +64,9 @@ class PipeLink {
   std::optional<Summary> outcome_;
   std::atomic<bool> over_{false};
   std::atomic<bool> reader_gone_{false};
-  mutable std::mutex mutex_;  // guards problem_
+  mutable std::mutex mutex_;  // guards the following
   std::optional<Problem> problem_;
+  std::string remarks_;
 };
 
 }  // namespace rdcp::cli

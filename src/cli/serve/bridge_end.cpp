@@ -8,7 +8,6 @@
 
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
-#include "io/retry.h"
 #include "io/thread.h"
 #include "io/write_all.h"
 #include "net/sockets/sockets.h"
@@ -38,17 +37,6 @@ io::Result<net::Address> parse(const std::string& at) {
   return io::plain_error(io::ErrorKind::usage, "--bridge", at, "must be ADDRESS,PORT");
 }
 
-io::Result<io::Fd> connect_to(const net::Address& address) {
-  const auto to = net::to_socket_address(address);
-  if (!to) return to.error();
-  io::Fd socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket || io::retry_eintr([&] { return ::connect(socket.get(), to->get(), to->length); }) != 0) {
-    return io::errno_error("connect to", address.text(), errno, io::ErrorKind::connection);
-  }
-  if (auto set = net::set_stream_options(socket.get(), ""); !set) return set.error();
-  return {std::move(socket)};
-}
-
 // Moves bytes until `from` is at its end, or one of them fails.
 void move(int from, int to) {
   std::string piece(kPieceBytes, '\0');
@@ -68,7 +56,7 @@ int serve_bridge(const std::string& at, bool landlock) {
   auto held = sandbox.enter({.connects = true});
   if (held) held = sandbox.keep_connections_to({address->port});
   if (!held) return refuse(kExitFiles, held.error().message());
-  auto socket = connect_to(*address);
+  auto socket = net::connect_to(*address);
   if (!socket) return refuse(kExitConnection, socket.error().message());
   auto inward = io::Thread::start("the way in", [&] {
     move(STDIN_FILENO, socket->get());

@@ -13,6 +13,7 @@
 #include "io/result.h"
 #include "net/crypto/handshake.h"
 #include "net/rdma/rails.h"
+#include "net/sockets/address.h"
 
 namespace rdcp::net {
 
@@ -51,6 +52,8 @@ class RdmaListener {
   // Listens on port number `at`, or with 0 on one that the kernel picks for each address. Sets listen_port of
   // each port that can be listened on. Error (connection): none can.
   static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports, std::uint16_t at = 0);
+  // Listens on the first number of the range at which it can at one address.
+  static io::Result<RdmaListener> open_within(std::vector<RdmaPort>& ports, const PortRange& numbers);
   RdmaListener(RdmaListener&&) noexcept;
   RdmaListener& operator=(RdmaListener&&) noexcept;
   ~RdmaListener();

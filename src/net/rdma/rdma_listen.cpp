@@ -330,6 +330,14 @@ io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports, std::u
   return RdmaListener(std::move(ids));
 }
 
+io::Result<RdmaListener> RdmaListener::open_within(std::vector<RdmaPort>& ports, const PortRange& numbers) {
+  for (unsigned at = numbers.first; at < numbers.last; ++at) {
+    auto listener = open(ports, static_cast<std::uint16_t>(at));
+    if (listener || listener.error().code != EADDRINUSE) return listener;
+  }
+  return open(ports, numbers.last);
+}
+
 io::Result<RdmaConnections> RdmaListener::accept_all(const RdmaCall& call) {
   auto connections = accept_first(call);
   ids_.reset();

@@ -21,7 +21,6 @@ struct Address {
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;  // not below `first`
-  bool operator==(const PortRange&) const = default;
 };
 
 // Returns the addresses at which this host can probably be reached, best first, without a port: the address

@@ -89,6 +89,16 @@ bool stays_on_this_host(int socket) {
   return here == there || there == "::1" || there.starts_with("127.");
 }
 
+io::Result<io::Fd> connect_to(const Address& address) {
+  const auto to = to_socket_address(address);
+  if (!to) return to.error();
+  io::Fd socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket || io::retry_eintr([&] { return ::connect(socket.get(), to->get(), to->length); }) != 0) {
+    return io::errno_error("connect to", address.text(), errno, io::ErrorKind::connection);
+  }
+  return socket;
+}
+
 io::Result<io::Fd> open_tcp_socket(int family) {
   io::Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return io::errno_error("open", "TCP socket", errno, io::ErrorKind::connection);

@@ -43,7 +43,7 @@ bool Agent::confine_target(const TargetJob& job, PathKind kind) {
 // A side that connects may connect to the other side's port, and one that does not to none. Where RDMA may be
 // used this is left out.
 bool Agent::confine_connections(const Begin& begin) {
-  const bool connects = setup_->connects_in(begin) && !begin.through_ssh;
+  const bool connects = setup_->connects_in(begin) && !setup_->goes_through_ssh(begin);
   if (!begin.rails.empty() || (connects && begin.port == 0)) return true;
   if (!connects && !setup_->goes_either_way()) return true;  // it never could
   std::vector<std::uint16_t> ports;

@@ -127,8 +127,9 @@ Result<Reach> StreamSetup::open(const StreamWish& wish) {
 // of its own.
 void StreamSetup::listen_rdma(Reach& reach) {
   if (reach.rdma.usable.empty()) return;
-  auto listener = net::RdmaListener::open(reach.rdma.usable,
-                                          place_.listener != nullptr ? place_.listener->port() : wish_.port);
+  auto listener = place_.listener != nullptr
+                      ? net::RdmaListener::open(reach.rdma.usable, place_.listener->port())
+                      : net::RdmaListener::open_within(reach.rdma.usable, ports());
   if (listener) {
     rdma_listener_.emplace(std::move(*listener));
   } else {
@@ -142,8 +143,7 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   if (!hosts) return hosts.error();
   const std::string at = via.empty() ? std::string() : hosts->front();
   auto listener = place_.listener != nullptr ? Result<net::TcpListener>(std::move(*place_.listener))
-                                             : net::TcpListener::open_within(
-                                                   at, {wish_.port, std::max(wish_.port, wish_.port_last)});
+                                             : net::TcpListener::open_within(at, ports());
   if (!listener) return listener.error();
   reach.hosts = std::move(*hosts);
   reach.port = listener->port();
@@ -162,7 +162,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
-  auto made = begin.through_ssh ? meet_through_ssh() : connects() ? connect() : accept();
+  auto made = goes_through_ssh(begin) ? meet_through_ssh() : connects() ? connect() : accept();
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
     auto made_of = maker_of(std::move(connection));
@@ -176,9 +176,9 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   }
   const std::lock_guard lock(listening_);
   over_rdma_ = !made->rdma.empty();
-  may_have_further_ =
-      begin.through_ssh ? false
-                        : connects() || (over_rdma_ ? rdma_listener_.has_value() : tcp_listener_.has_value());
+  may_have_further_ = goes_through_ssh(begin) ? false
+                                              : connects() || (over_rdma_ ? rdma_listener_.has_value()
+                                                                          : tcp_listener_.has_value());
   return makers;
 }
 

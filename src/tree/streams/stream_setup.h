@@ -1,6 +1,7 @@
 // Sets up an agent's streams: finds out how this host can be reached, then makes the job's connections.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -48,6 +49,8 @@ class StreamSetup : public FurtherStreams {
     return wish_.either_way ? begin.connects : wish_.connect == Connect::connect;
   }
   bool goes_either_way() const { return wish_.either_way; }
+  // Before make(): true if the connections come through ssh by this Begin.
+  bool goes_through_ssh(const Begin& begin) const { return wish_.either_way && begin.through_ssh; }
   // Tries whether the other side can be reached by TCP. Blocks for kKnockMax at most.
   net::KnockOutcome knock(const Knock& at) const;
   std::optional<FurtherStream> next(std::size_t stream) override;
@@ -78,6 +81,7 @@ class StreamSetup : public FurtherStreams {
   io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection) const;
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
   net::HandshakeTerms rdma_terms() const;
+  net::PortRange ports() const { return {wish_.port, std::max(wish_.port, wish_.port_last)}; }
 
   const StreamPlace& place_;
   StreamWish wish_;

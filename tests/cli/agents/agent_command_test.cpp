@@ -38,6 +38,15 @@ TEST(AgentCommand, SshGetsOneCommandStringBehindTwoDashes) {
             (Words{"ssh", "--", "me@::1", "rdcp --agent"}));
 }
 
+TEST(AgentCommand, TheAgentsOptionsAreHandedOnInEachForm) {
+  const WayIn way{.same_path = {}, .agents = {}, .agent_options = {"--no-landlock", "--bridge=::1,7"}};
+  EXPECT_EQ(agent_command(with_path("rdcp"), kHost, way).back(), "rdcp --agent --no-landlock --bridge=::1,7");
+  RemoteShell shell;
+  shell.rsh = {"kubectl-exec"};
+  EXPECT_EQ(agent_command(shell, kHost, way),
+            (Words{"kubectl-exec", "me@::1", "rdcp", "--agent", "--no-landlock", "--bridge=::1,7"}));
+}
+
 TEST(AgentCommand, WithoutAPathSshGetsTheWayIn) {
   const WayIn way{.same_path = "/here/rdcp", .agents = {}, .agent_options = {}};
   EXPECT_EQ(without_fixed_options(agent_command(RemoteShell{}, kHost, way)),

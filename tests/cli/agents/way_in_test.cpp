@@ -56,8 +56,8 @@ TEST_F(WayInTest, TheSamePathComesFirstThenTheHome) {
   EXPECT_EQ(run(way), "home --agent\n");
   make_program(way.same_path, "same");
   EXPECT_EQ(run(way), "same --agent\n");
-  way.agent_options = "--no-landlock";
-  EXPECT_EQ(run(way), "same --agent --no-landlock\n");
+  way.agent_options = {"--no-landlock", "--bridge=::1,7000"};
+  EXPECT_EQ(run(way), "same --agent --no-landlock --bridge=::1,7000\n");
 }
 
 // Whoever has a directory there may have put it at that path.
