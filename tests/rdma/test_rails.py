@@ -123,6 +123,15 @@ class Rails(VmCopyTest):
         self.assertNotIn("large", os.listdir(self.target))
         self.assert_nothing_lives(running)
 
+    def test_two_copies_share_a_range_of_ports(self):
+        first = self.start_copy("--data-port", "7400-7401")
+        second = self.copy("-v", "--transport", "rdma", "--data-port", "7400-7401", self.source / "small-19",
+                           f"dest:{self.target}/other").err
+        self.assertRegex(second, r" over rdma rxe\d ")
+        done = first.finish(60)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assert_same_file(self.source / "small-19", self.target / "other")
+
 
 if __name__ == "__main__":
     unittest.main()
