@@ -56,10 +56,11 @@ LOCKED_MEMORY = Suite("locked_memory", ["test_locked_memory"])
 
 LISTS = {
     "one_host": [
-        Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, Suite("rails", ["test_rails"]),
-        over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
-        over_rdma("failures", "test_failures.Mounted.test_a_full_tmpfs"),
+        Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
         Suite("pipes", ["test_pipes"]),
+    ],
+    "one_host_failures": [
+        Suite("rails", ["test_rails"]), over_rdma("failures", "test_failures.Mounted.test_a_full_tmpfs"),
     ],
     "two_hosts": [
         Suite("two_hosts", ["test_two_hosts"]), Suite("pipeline", ["test_pipeline"], transport="rdma"),
