@@ -75,6 +75,15 @@ class Deploys(CopyTest):
             self.assertEqual((done.status, done.err), (EXIT_OK, ""), done)
             self.assert_same_tree(self.tree, self.disk / to)
 
+    def test_through_ssh(self):
+        """The further sessions find what the first one has put there."""
+        for words, to in ((("--via", "ssh", "-r", self.tree, f"far:{self.disk}/out"), "out"),
+                          (("--via", "ssh", "-r", f"far:{self.disk}/out/", f"{self.disk}/back"), "back"),
+                          (("--via", "ssh", "-r", f"far:{self.disk}/out/", f"other:{self.disk}/third"), "third")):
+            done = self.copy_out(*words)
+            self.assertEqual(done.status, EXIT_OK, done)
+            self.assert_same_tree(self.tree, self.disk / to)
+
     def test_every_shell(self):
         shells = [shell for shell in SHELLS if os.access(shell, os.X_OK)]
         for shell in shells:
@@ -94,6 +103,9 @@ class Deploys(CopyTest):
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("not found there, and --no-deploy forbids", done.err)
         self.assertEqual(self.there, [])
+        self.assert_put(self.copy_out(self.tree / "large", f"far:{self.disk}/copy"))
+        done = self.copy_out("--no-deploy", self.tree / "large", f"far:{self.disk}/copy")
+        self.assertEqual((done.status, done.err), (EXIT_OK, ""))
 
     def test_a_path_that_is_named_is_the_one(self):
         done = self.copy_out("--rdcp-path", "/nowhere/rdcp", self.tree / "large", f"far:{self.disk}/copy")

@@ -66,6 +66,7 @@ Result<AgentRun::Ends> AgentRun::start_ours() {
 
 WayIn AgentRun::way_in_to_it() const {
   WayIn way{.search = origin_->search, .same_path = own_path(), .agents = {}, .agent_options = {}};
+  if (looks_around(origin_->shell)) way.agents = agent_files();
   if (!origin_->shell.landlock) way.agent_options.emplace_back(kNoLandlock);
   return way;
 }
@@ -81,7 +82,7 @@ Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, i
 Result<AgentRun::Ends> AgentRun::launch_remote() {
   const RemoteShell& shell = origin_->shell;
   WayIn way = way_in_to_it();
-  if (looks_around(shell) && shell.deploy) way.agents = agent_files();
+  way.may_put = shell.deploy;
   return launch(agent_command(shell, origin_->location, way), origin_->prefix);
 }
 

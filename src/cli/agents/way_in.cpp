@@ -11,11 +11,11 @@ namespace {
 
 // It has no newline, single quote or exclamation mark, and no backslash at the end of a quoted part: csh and
 // fish would take them for something else. $1: the same path as here, which counts if it is the user's or
-// root's; $2: the agent's options; $3: the name of this version; further: PROCESSOR:DIGEST:BYTES. kept()
-// reads a line of ls -ln: is this of that type (- or d), of this user (or of user $2), and written by nobody
-// else?
+// root's; $2: the agent's options; $3: the name of this version; $4: "put" if one may be put there; further:
+// PROCESSOR:DIGEST:BYTES. kept() reads a line of ls -ln: is this of that type (- or d), of this user (or of
+// user $2), and written by nobody else?
 constexpr std::string_view kScript =
-    "p=$1; o=$2; v=$3; shift 3; u=$(id -u); "
+    "p=$1; o=$2; v=$3; y=$4; shift 4; u=$(id -u); "
     "kept() { read -r m l w r; case $m in $1????"
     "-??"
     "-*) "
@@ -24,10 +24,10 @@ constexpr std::string_view kScript =
     "for f in \"$p\" rdcp \"$HOME/.local/bin/rdcp\"; do "
     "f=$(command -v \"$f\") && [ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; done; fi; "
     "a=$(uname -m); d=; for t; do case $t in \"$a\":*) d=${t#*:};; esac; done; "
-    "if [ -z \"$d\" ]; then printf \"\\001none %s\\n\" \"$a\"; exit 127; fi; "
+    "none() { printf \"\\001none %s\\n\" \"$a\"; exit 127; }; [ \"$d\" ] || none; "
     "n=${d#*:}; d=${d%%:*}; umask 077; "
     "give_up() { rm -f \"$t\"; rmdir \"$g\" \"$c\"; } 2>/dev/null; "
-    "for k in use put; do "
+    "for k in use $y; do "
     "for c in \"${XDG_CACHE_HOME:-$HOME/.cache}/rdcp\" \"/tmp/rdcp-$u\" \"/var/tmp/rdcp-$u\"; do "
     "g=$c/$v-$d; f=$g/rdcp; t=$g/.rdcp-$$; "
     "[ $k = use ] || mkdir -p \"${c%/*}\" 2>/dev/null; [ $k = use ] || mkdir \"$c\" 2>/dev/null; "
@@ -45,7 +45,7 @@ constexpr std::string_view kScript =
     "[ -h \"$x\" ] || { rm -f \"$x/rdcp\" \"$x\"/.rdcp-*; rmdir \"$x\"; }; done ) 2>/dev/null </dev/null; "
     "exec \"$f\" --agent $o; fi; "
     "give_up; echo \"what arrived in $t is not the agent that was sent\" >&2; exit 121; done; done; "
-    "printf \"\\001nowhere\\n\"; exit 121";
+    "[ \"$y\" ] || none; printf \"\\001nowhere\\n\"; exit 121";
 
 // True if every shell of a user takes the path for what it is when shell_quote() has quoted it.
 bool is_plain_in_quotes(std::string_view path) {
@@ -62,7 +62,7 @@ std::string way_in(const WayIn& way) {
   std::string line = "exec /bin/sh -c '" + std::string(kScript) + "' rdcp ";
   line += way.search == Search::only_ours ? "\"\"" : shell_quote(same_path);
   line += " " + shell_quote(fmt::format("{}", fmt::join(way.agent_options, " ")));  // it splits them itself
-  line += " " + version;
+  line += " " + version + (way.may_put ? " put" : " \"\"");
   for (const AgentFile& agent : way.agents)
     line += " " + agent.processor + ":" + agent.sha256 + ":" + std::to_string(agent.bytes);
   return line;

@@ -16,7 +16,8 @@ enum class Search : unsigned char { everywhere, only_ours };
 struct WayIn {
   Search search = Search::everywhere;
   std::string same_path;                   // where rdcp is here, and so perhaps there; empty: unknown
-  std::vector<AgentFile> agents;           // that may be put there; empty: none
+  std::vector<AgentFile> agents;           // that may have been put there, or may be now
+  bool may_put = false;                    // if not, only those that are there already are used
   std::vector<std::string> agent_options;  // for the agent: words without blanks and patterns
 };
 
@@ -25,8 +26,8 @@ struct WayIn {
 // its processor by the line "\1put PROCESSOR PLACE" on standard output, and reads that many bytes from
 // standard input. They go into PLACE/VERSION-DIGEST/rdcp, of which the three newest are kept; PLACE is
 // ~/.cache/rdcp, or rdcp-UID in /tmp or /var/tmp where nothing can be written or executed in the first.
-// "\1none PROCESSOR" says that there is no agent for it, and "\1nowhere" that no place was found; then it
-// ends.
+// "\1none PROCESSOR" says that there is no agent for it, or that none may be put there, and "\1nowhere" that
+// no place was found; then it ends.
 std::string way_in(const WayIn& way);
 
 // A line of the way in, read.

@@ -87,7 +87,8 @@ TEST_F(WayInTest, APathThatNotEveryShellCanQuoteIsPassedOver) {
 }
 
 TEST_F(WayInTest, AnAgentIsAskedForCheckedAndUsedAgain) {
-  const WayIn way{.same_path = {}, .agents = {make_agent(kAgent, processor())}, .agent_options = {}};
+  const WayIn way{
+      .same_path = {}, .agents = {make_agent(kAgent, processor())}, .may_put = true, .agent_options = {}};
   EXPECT_EQ(run(way, kAgent), "\1put " + processor() + " " + cache() + "\nput --agent\n");
   EXPECT_EQ(run(way), "put --agent\n");
   struct stat status {};
@@ -98,8 +99,22 @@ TEST_F(WayInTest, AnAgentIsAskedForCheckedAndUsedAgain) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);  // nothing temporary
 }
 
+// As with --no-deploy, and for a bridge, whose standard input is data.
+TEST_F(WayInTest, WhereNoneMayBePutOneThatIsThereIsUsed) {
+  WayIn way{.same_path = {}, .agents = {make_agent(kAgent, processor())}, .agent_options = {}};
+  EXPECT_EQ(run(way, kAgent), "\1none " + processor() + "\n");
+  EXPECT_FALSE(fs::exists(cache()));
+  way.may_put = true;
+  run(way, kAgent);
+  way.may_put = false;
+  EXPECT_EQ(run(way, "data"), "put --agent\n");
+  way.agent_options = {"--bridge=::1,7000"};
+  EXPECT_EQ(run(way, "data"), "put --agent --bridge=::1,7000\n");
+}
+
 TEST_F(WayInTest, EveryShellOfAUserTakesIt) {
-  const WayIn way{.same_path = {}, .agents = {make_agent(kAgent, processor())}, .agent_options = {}};
+  const WayIn way{
+      .same_path = {}, .agents = {make_agent(kAgent, processor())}, .may_put = true, .agent_options = {}};
   for (const char* shell : {"dash", "bash", "fish", "tcsh", "csh", "bsd-csh", "zsh", "ksh"}) {
     if (run_shell(std::string("command -v ") + shell).wait_status != 0) continue;
     fs::remove_all(home());
@@ -108,7 +123,8 @@ TEST_F(WayInTest, EveryShellOfAUserTakesIt) {
 }
 
 TEST_F(WayInTest, WhatArrivesDamagedOrShortGetsNoName) {
-  const WayIn way{.same_path = {}, .agents = {make_agent(kAgent, processor())}, .agent_options = {}};
+  const WayIn way{
+      .same_path = {}, .agents = {make_agent(kAgent, processor())}, .may_put = true, .agent_options = {}};
   std::string damaged = kAgent;
   damaged[20] ^= 1;
   for (const std::string& sent : {damaged, kAgent.substr(0, 10), std::string()}) {
@@ -120,7 +136,8 @@ TEST_F(WayInTest, WhatArrivesDamagedOrShortGetsNoName) {
 }
 
 TEST_F(WayInTest, AnotherProcessorsAgentIsNotTaken) {
-  const WayIn way{.same_path = {}, .agents = {make_agent(kAgent, "pdp11")}, .agent_options = {}};
+  const WayIn way{
+      .same_path = {}, .agents = {make_agent(kAgent, "pdp11")}, .may_put = true, .agent_options = {}};
   EXPECT_EQ(run(way, kAgent), "\1none " + processor() + "\n");
 }
 
@@ -129,6 +146,7 @@ TEST_F(WayInTest, OnlyOursPassesOverWhatIsInstalled) {
   const WayIn way{.search = Search::only_ours,
                   .same_path = {},
                   .agents = {make_agent(kAgent, processor())},
+                  .may_put = true,
                   .agent_options = {}};
   EXPECT_EQ(run(way, kAgent), "\1put " + processor() + " " + cache() + "\nput --agent\n");
 }
@@ -143,7 +161,8 @@ TEST_F(WayInTest, TheThreeNewestAreKeptAndAllThatIsNotAnAgent) {
   std::vector<std::string> put;
   for (int i = 0; i < 5; ++i) {
     const std::string agent = kAgent + "# " + std::to_string(i) + "\n";
-    const WayIn way{.same_path = {}, .agents = {make_agent(agent, processor())}, .agent_options = {}};
+    const WayIn way{
+        .same_path = {}, .agents = {make_agent(agent, processor())}, .may_put = true, .agent_options = {}};
     EXPECT_EQ(run(way, agent), "\1put " + processor() + " " + cache() + "\nput --agent\n") << i;
     put.push_back(way.agents.front().sha256);
   }
