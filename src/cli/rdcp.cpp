@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/copy/coordinator.h"
+#include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sums.h"
+#include "cli/copy/retries.h"
 #include "cli/inspect/check.h"
 #include "cli/inspect/clean.h"
 #include "cli/inspect/doctor.h"
@@ -40,7 +41,7 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
     part.into_directory = options.sources.size() > 1;
     rdcp::cli::CopyRequest request = rdcp::cli::request_of(part);
     if (sums.wanted()) request.hear_sum = [&](const rdcp::tree::SumLine& line) { sums.add(line); };
-    worst = std::max(worst, rdcp::cli::Coordinator(std::move(request), signal_fd).run());
+    worst = std::max(worst, rdcp::cli::copy_with_retries(request, signal_fd, options.retries));
     begin = end;
   }
   return worst;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/serve/bridge_end.h"
+#include "cli/serve/name_services.h"
 #include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
     }
   }
   if (agent && understood)
-    return bridge.empty() ? serve_coordinator(landlock) : serve_bridge(bridge, landlock);
+    return bridge.empty() ? serve_coordinator(landlock, unasked_name_services())
+                          : serve_bridge(bridge, landlock);
   return print_and_end("rdcp-agent", "", "rdcp-agent: rdcp starts it: see rdcp(1)\n", kExitUsage);
 }

@@ -84,6 +84,14 @@ class Deploys(CopyTest):
             self.assertEqual(done.status, EXIT_OK, done)
             self.assert_same_tree(self.tree, self.disk / to)
 
+    def test_names_of_owners_that_it_does_not_ask_for(self):
+        others = self.disk / "nsswitch.conf"
+        others.write_text("passwd: files sss\ngroup: files ldap\n")
+        for prepare, said in ((f"mount --bind {others} /etc/nsswitch.conf", True), (":", False)):
+            done = self.copy_out("-v", self.tree / "large", f"far:{self.disk}/copy", prepare=prepare)
+            self.assertEqual(done.status, EXIT_OK, done)
+            self.assertEqual("a static rdcp does not ask sss, ldap\n" in done.err, said, done)
+
     def test_every_shell(self):
         shells = [shell for shell in SHELLS if os.access(shell, os.X_OK)]
         for shell in shells:

@@ -14,7 +14,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DATA, MIB, RDCP, CopyTest, Finished, Running, local_agent, needs_root, remote_agents, session_of, wait_for
+from harness import (CHUNK, EXIT_DATA, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Finished, Running, local_agent,
+                     needs_root, remote_agents, session_of, wait_for)
 
 BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "16"))  # to copies, and as many to mirrors
 SEED = int(os.environ.get("RDCP_RESUME_SEED", str(time.time_ns() % 10**6)))
@@ -91,7 +92,7 @@ class Resuming(CopyTest):
         self.assertTrue(wait_for(lambda: recorded_chunks(self.target) >= chunks or running.process.poll() is not None,
                                  60, 0.002), "no progress")
 
-    def kill(self, running: Running, victim: str):
+    def hit(self, running: Running, victim: str):
         if victim == "agent":
             for pid in remote_agents()[:1]:
                 with contextlib.suppress(ProcessLookupError):
@@ -103,6 +104,9 @@ class Resuming(CopyTest):
                 if pid not in (running.pid, local_agent(running.pid)):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
+
+    def kill(self, running: Running, victim: str):
+        self.hit(running, victim)
         running.process.wait(40)
         self.assert_nothing_lives(running, 40)
 
@@ -135,6 +139,82 @@ class Resuming(CopyTest):
         copy = path.with_name("copy")
         shutil.copy2(path, copy)
         os.rename(copy, path)
+
+
+class Retries(Resuming):
+    """rdcp runs itself again."""
+
+    TREE_AGAIN = "rdcp: run the same command again to go on\n"
+
+    def test_a_copy_that_loses_its_host_goes_on(self):
+        for victim in ("agent", "ssh"):
+            with self.subTest(victim):
+                self.copied.unlink(missing_ok=True)
+                running = self.begin("-v", "--retries", "3", self.big, f"dest:{self.copied}")
+                self.await_progress(running, 30)
+                recorded = recorded_chunks(self.target)
+                self.hit(running, victim)
+                done = running.finish(60)
+                self.assertEqual(done.status, EXIT_OK, done)
+                self.assertIn("rdcp: goes on in 1 s (try 1 of 3)\n", done.err)
+                self.assertNotIn(self.TREE_AGAIN, done.err)
+                self.assert_same_file(self.big, self.copied)
+                self.assert_sent(done, recorded)
+                self.assertEqual(own_names(self.target), [])
+
+    def test_without_them_it_says_how_to_go_on(self):
+        running = self.begin(self.big, f"dest:{self.copied}")
+        self.await_progress(running, 30)
+        self.hit(running, "agent")
+        done = running.finish(60)
+        self.assertEqual(done.status, EXIT_DATA, done)
+        self.assertTrue(done.err.endswith(self.TREE_AGAIN), done)
+        self.resume(self.big, f"dest:{self.copied}")
+        self.assert_same_file(self.big, self.copied)
+
+    def test_a_host_that_stays_away_and_a_signal_in_the_pause(self):
+        """The first session is let in, and no other."""
+        ssh = self.stand_in_for_ssh(f'mkdir {self.disk}/once 2>/dev/null || {{ echo gone >&2; exit 255; }}; exec ssh "$@"')
+        for retries, status in ((1, EXIT_HOST), (100, 128 + signal.SIGINT)):
+            with self.subTest(retries):
+                for left in (*own_names(self.target), *self.disk.glob("once")):
+                    left.rmdir() if left.is_dir() else left.unlink()
+                running = self.begin("-e", ssh, "--retries", str(retries), self.big, f"dest:{self.copied}", stderr=subprocess.PIPE)
+                self.await_progress(running, 5)
+                self.hit(running, "agent")
+                if retries > 1:
+                    said = b""
+                    while b"(try 3 of 100)" not in said:
+                        piece = os.read(running.process.stderr.fileno(), 4096)
+                        self.assertTrue(piece, said)  # it has not ended
+                        said += piece
+                    running.process.send_signal(signal.SIGINT)
+                done = running.finish(60)
+                self.assertEqual(done.status, status, done)
+                self.assertEqual(self.TREE_AGAIN in done.err, retries == 1, done)
+                self.assertFalse(self.copied.exists())
+                self.assert_nothing_lives(running)
+
+    def stand_in_for_ssh(self, commands: str) -> Path:
+        ssh = self.disk / "ssh"
+        ssh.write_text(f"#!/bin/sh\n{commands}\n")
+        ssh.chmod(0o755)
+        return ssh
+
+    def test_what_can_be_done_once_only(self):
+        """A stream is not tried again, nor a copy that never began; a list of what one run has sent has one run."""
+        (self.disk / "list").touch()
+        running = self.begin("--retries", "5", "-", f"dest:{self.copied}", stdin=subprocess.PIPE)
+        running.process.stdin.write(bytes(8 * MIB))  # more than waits anywhere, so the target has some
+        self.hit(running, "agent")
+        done = running.finish(60)
+        self.assertEqual(done.status, EXIT_DATA, done)
+        self.assertNotIn("again", done.err)
+        done = self.fails(EXIT_HOST, "-e", self.stand_in_for_ssh("exit 255"), "--retries", "5", self.big, f"dest:{self.copied}")
+        self.assertNotIn("try 1", done.err)
+        self.fails(EXIT_USAGE, "--retries", "5", "--manifest", self.disk / "list", self.big, f"dest:{self.copied}")
+        for wrong in ("-1", "x", "10001", ""):
+            self.fails(EXIT_USAGE, "--retries", wrong, self.big, f"dest:{self.copied}")
 
 
 class OneFile(Resuming):

@@ -64,6 +64,7 @@ _rdcp() {
             _rdcp_complete_words "auto always" && return ;;
         --data-port) return ;;
         --transport) _rdcp_complete_words "auto tcp rdma" && return ;;
+        --retries) _rdcp_complete_words "3 10 100" && return ;;
         --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
         --via) _rdcp_complete_words "ssh $(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
@@ -86,7 +87,7 @@ _rdcp() {
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
-            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --via --bwlimit --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --via --bwlimit --cache --congestion --ring --no-landlock"
     else
         _rdcp_complete_location
     fi

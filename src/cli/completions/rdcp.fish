@@ -79,6 +79,7 @@ complete -c rdcp -l data-port -x -d 'listen for data on this port, or the first 
 complete -c rdcp -l no-ssh-data -d 'fail rather than send data through ssh'
 complete -c rdcp -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdcp -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
+complete -c rdcp -l retries -x -a '3 10 100' -d 'how often a copy that lost its host is gone on with'
 complete -c rdcp -l retry-time -x -a '0 10 60 600' -d 'seconds to try to get a lost connection back'
 complete -c rdcp -l via -x -a '(__rdcp_interfaces)' -d 'address or network interface for the data'
 complete -c rdcp -l bwlimit -x -a '100MB 500MB 1GB' -d 'most bytes per second'

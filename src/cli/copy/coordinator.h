@@ -28,6 +28,8 @@ class Coordinator final : public SessionUser {
 
   // Does the whole copy. Returns the exit status (exit_status.h).
   int run();
+  // True, after run(), if both agents were told to begin.
+  bool begun() const { return begun_.has_value(); }
   // Returns, after run(), what was copied, if both agents came to their end.
   const std::optional<Summary>& outcome() const { return outcome_; }
 

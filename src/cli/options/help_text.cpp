@@ -4,9 +4,8 @@ namespace rdcp::cli {
 
 const char* const kHelpText =
     R"(Usage: rdcp [options] SRC... DST
-       rdcp --check [options] SRC DST
+       rdcp --sync|--check [options] SRC DST
        rdcp --check --manifest FILE|--sums FILE [options] DIR
-       rdcp --sync [options] SRC DST
        rdcp --doctor [options] [HOST]
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, and checks every chunk.
@@ -91,6 +90,7 @@ How to move the data
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
       --retry-time SECS  how long to try to replace a lost connection (60)
+      --retries N        go on with a copy that lost its host, N times at most
       --via ADDR         address, interface or RDMA device; ssh: through ssh
       --data-port P[-Q]  port for data, or the first free one of a range
       --no-ssh-data      fail rather than send data through ssh

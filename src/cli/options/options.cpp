@@ -67,6 +67,10 @@ Result<void> check_together(const Options& options) {
   }
   if (options.json && options.clean) return refuse("--json", "cannot be used with --clean");
   if (auto checked = check_check(options); !checked) return checked;
+  const bool lists = !options.manifest_file.empty() || !options.sums_file.empty();
+  if (options.retries > 0 && lists && !options.check) {
+    return refuse("--retries", "cannot be used with --manifest or --sums, which list what one run has sent");
+  }
   if (auto checked = check_way_options(options); !checked) return checked;
   return check_host_options(options);
 }
@@ -189,6 +193,9 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_compress_option(line, parsed.options);
   line.value("--retry-time", [&](const string& word) {
     return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));
+  });
+  line.value("--retries", [&](const string& word) {
+    return assign(parsed.options.retries, parse_count("--retries", word, 0, kRetriesMax));
   });
   add_volume_options(line, parsed.options);
   add_path_options(line, parsed.options);

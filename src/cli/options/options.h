@@ -22,6 +22,7 @@ using tree::kRetrySecondsMax;
 using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
 inline constexpr unsigned kRetrySeconds = 60;
+inline constexpr unsigned kRetriesMax = 10'000;
 
 struct Options {
   std::string program = "rdcp";  // the program that messages name
@@ -44,6 +45,7 @@ struct Options {
   bool resume = true;
   bool fsync = false;
   unsigned retry_seconds = 0;  // how long to try to get a lost stream back; 0: not at all
+  unsigned retries = 0;        // how often the copy is made anew after a lost connection
 
   bool into_directory = false;  // there are several SRC, so DST must be a directory
   bool recursive = false;

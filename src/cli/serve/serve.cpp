@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
 #include "cli/text/version.h"
@@ -13,7 +15,7 @@
 
 namespace rdcp::cli {
 
-int serve_coordinator(bool landlock) {
+int serve_coordinator(bool landlock, std::string note) {
   const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source
   raise_limits();
@@ -23,6 +25,7 @@ int serve_coordinator(bool landlock) {
                        .signal_fd = signal_fd,
                        .umask = umask,
                        .confinement = landlock ? tree::Confinement::of_process : tree::Confinement::none,
+                       .note = std::move(note),
                        .run_segment = tree::run_segment});
   if (!end.complete) ::_exit(kExitFiles);
   return kExitOk;

@@ -96,6 +96,7 @@ io::Result<io::Fd> connect_to(const Address& address) {
   if (!socket || io::retry_eintr([&] { return ::connect(socket.get(), to->get(), to->length); }) != 0) {
     return io::errno_error("connect to", address.text(), errno, io::ErrorKind::connection);
   }
+  set(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   return socket;
 }
 

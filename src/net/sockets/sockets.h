@@ -37,7 +37,7 @@ Address peer_address(int socket);
 // sent never leaves this host.
 bool stays_on_this_host(int socket);
 
-// Connects, and waits for it. The socket blocks. Error (connection): the address and why.
+// Connects, and waits for it. The socket blocks and has TCP_NODELAY. Error (connection): the address and why.
 io::Result<io::Fd> connect_to(const Address& address);
 
 // Opens a non-blocking TCP socket of this family.

@@ -46,6 +46,7 @@ struct AgentConfig {
   std::uint32_t umask =
       022;  // the user's, for commands of a pipeline and for files that have no mode of their own
   Confinement confinement = Confinement::of_process;
+  std::string note = {};  // what users of -v are told of where the agent runs; empty: nothing
   StandardStreams standard = {};
   StreamPlace streams = {};
   std::optional<net::SealKeys> seal = {};  // keys of the control channel

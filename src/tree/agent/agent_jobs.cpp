@@ -203,6 +203,7 @@ void Agent::tell_result() {
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   if (config_.confinement != Confinement::by_caller)
     done.notes.emplace_back(sandbox_.description(source_ ? "the source" : "the target"));
+  if (!config_.note.empty()) done.notes.emplace_back(config_.note);
   end_.done = done;
   end_.seconds = std::chrono::duration<double>(SteadyClock::now() - begun_).count();
   tell(done);
