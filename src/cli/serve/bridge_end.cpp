@@ -1,13 +1,18 @@
 #include "cli/serve/bridge_end.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <string_view>
 
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
+#include "io/retry.h"
 #include "io/thread.h"
 #include "io/write_all.h"
 #include "net/sockets/sockets.h"
@@ -16,7 +21,8 @@
 namespace rdcp::cli {
 namespace {
 
-// ssh's channels move 32 KiB at a time; more than this would only leave the cache.
+// What waits in a pipe of sshd's, so that it and this process take turns less often than at every 32 KiB,
+// which is what it moves at a time. More would only leave the cache.
 constexpr std::size_t kPieceBytes = 256 << 10;
 
 int refuse(int status, const std::string& why) {
@@ -37,8 +43,32 @@ io::Result<net::Address> parse(const std::string& at) {
   return io::plain_error(io::ErrorKind::usage, "--bridge", at, "must be ADDRESS,PORT");
 }
 
-// Moves bytes until `from` is at its end, or one of them fails.
-void move(int from, int to) {
+// True if this is one end of a pipe, as sshd gives to its commands where it has been built to.
+bool is_pipe(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+void await(int fd, short events) {
+  pollfd watched{fd, events, 0};
+  io::wait_for_events({&watched, 1}, -1);
+}
+
+// Moves bytes by splice(2), which copies none of them, until `from` is at its end, or one of them fails. One
+// is a pipe and the other a socket that does not block: while splice(2) waits for either it holds the lock of
+// the pipe, and sshd, which carries both directions, would wait for that.
+void splice_all(int from, int to) {
+  for (;;) {
+    const long moved = ::splice(from, nullptr, to, nullptr, kPieceBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) return;
+    if (moved > 0) continue;
+    await(from, POLLIN);
+    await(to, POLLOUT);
+  }
+}
+
+// Does the same with what is no pipe, by a socket that blocks.
+void copy_all(int from, int to) {
   std::string piece(kPieceBytes, '\0');
   for (;;) {
     const long got = io::read_some(from, piece.data(), piece.size());
@@ -58,6 +88,11 @@ int serve_bridge(const std::string& at, bool landlock) {
   if (!held) return refuse(kExitFiles, held.error().message());
   auto socket = net::connect_to(*address);
   if (!socket) return refuse(kExitConnection, socket.error().message());
+  const bool splices =
+      is_pipe(STDIN_FILENO) && is_pipe(STDOUT_FILENO) && ::fcntl(socket->get(), F_SETFL, O_NONBLOCK) == 0;
+  for (const int pipe : {STDIN_FILENO, STDOUT_FILENO})  // where there is none, that fails
+    (void)::fcntl(pipe, F_SETPIPE_SZ, static_cast<int>(kPieceBytes));
+  const auto move = splices ? splice_all : copy_all;
   auto inward = io::Thread::start("the way in", [&] {
     move(STDIN_FILENO, socket->get());
     ::shutdown(socket->get(), SHUT_WR);
