@@ -8,6 +8,7 @@
 #include "cli/serve/bridge_end.h"
 #include "cli/serve/name_services.h"
 #include "cli/serve/serve.h"
+#include "cli/static_providers.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
       understood = false;
     }
   }
+  use_static_providers();
   if (agent && understood)
     return bridge.empty() ? serve_coordinator(landlock, unasked_name_services())
                           : serve_bridge(bridge, landlock);

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("RDCP_BUILD_DIR", ""))
 SEALED = "--encrypt --compress=1"
 
 
@@ -54,10 +55,13 @@ LEFT_OUT = ":".join(f"*.{test}/{setting}" for test in LONG
 UNIT = Suite("unit", but=LEFT_OUT)
 LOCKED_MEMORY = Suite("locked_memory", ["test_locked_memory"])
 
+# What is put on hosts without rdcp has the providers of RDMA linked in.
+WITH_AGENT = f"--rdcp-path {BUILD / f'rdcp-agent-{os.uname().machine}'}"
+
 LISTS = {
     "one_host": [
         Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
-        Suite("pipes", ["test_pipes"]),
+        Suite("pipes", ["test_pipes"]), over_rdma("agent", "test_copy.EverySize.test_remote_to_remote", options=WITH_AGENT),
     ],
     "one_host_failures": [
         Suite("rails", ["test_rails"]), over_rdma("failures", "test_failures.Mounted.test_a_full_tmpfs"),
@@ -75,6 +79,7 @@ LISTS = {
         thorough("rdpipe", "test_rdpipe.Files", "test_rdpipe.Streams.test_every_size_is_whole",
                   "test_rdpipe.Streams.test_each_stream_goes_over_rdma"),
         thorough("copy_wrapped", "test_copy.EverySize", options=SEALED), thorough("failures", "test_failures"),
+        thorough("agent", "test_copy.EverySize", options=WITH_AGENT),
     ],
     "two_hosts_thorough": [thorough("copy", "test_copy.EverySize")],
 }

@@ -21,7 +21,7 @@
 namespace rdcp::cli {
 namespace {
 
-// What waits in a pipe of sshd's, so that it and this process take turns less often than at every 32 KiB,
+// A pipe of sshd's holds this much, so that it and this process take turns less often than at every 32 KiB,
 // which is what it moves at a time. More would only leave the cache.
 constexpr std::size_t kPieceBytes = 256 << 10;
 
