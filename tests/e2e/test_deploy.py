@@ -189,6 +189,32 @@ class Deploys(CopyTest):
         self.assertIn(f"there is no {AGENT.name} here", done.err)
         self.assertEqual(self.there, [])
 
+    def test_a_host_with_another_processor(self):
+        """uname -m decides: without an agent for it here nothing is left there; one that lies beside ours is taken."""
+        own, uname = self.memory / "bin", self.disk / "uname"
+        own.mkdir()
+        uname.write_text("#!/bin/sh\necho pdp11\n")
+        uname.chmod(0o755)
+        for path in (RDCP, AGENT, AGENT.with_name(AGENT.name + ".sha256")):
+            shutil.copy2(path, own)
+        there = f"mount -t tmpfs none {own} && mount --bind {uname} {Path(shutil.which('uname')).resolve()}"
+        words = self.tree / "large", f"far:{self.disk}/copy"
+        done = self.copy_out(*words, program=own / "rdcp", prepare=there)
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("there is no rdcp-agent-pdp11 here", done.err)
+        self.assertEqual(self.there, [])
+        self.assertFalse((self.disk / "copy").exists())
+        agent = own / "rdcp-agent-pdp11"  # what it is does not matter: this host runs it
+        shutil.copy2(AGENT, agent)
+        with open(agent, "ab") as file:
+            file.write(b"another")
+        sums = subprocess.run(["sha256sum", agent.name], cwd=own, capture_output=True, text=True, check=True).stdout
+        agent.with_name(agent.name + ".sha256").write_text(sums)
+        done = self.copy_out(*words, program=own / "rdcp", prepare=there)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertEqual(self.there[0].read_bytes(), agent.read_bytes())
+        self.assert_same_file(self.tree / "large", self.disk / "copy")
+
     def test_another_version_is_passed_over(self):
         """What is found there says hello with another version, and then ours is put there."""
         old = self.home / ".local" / "bin" / "rdcp"

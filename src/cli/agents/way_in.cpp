@@ -33,12 +33,13 @@ constexpr std::string_view kScript =
     "[ $k = use ] || mkdir -p \"${c%/*}\" 2>/dev/null; [ $k = use ] || mkdir \"$c\" 2>/dev/null; "
     "ls -lnd \"$c\" 2>/dev/null | kept d \"$u\" || continue; "
     "[ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; [ $k = use ] && continue; "
-    // An empty file that can be executed, and then one as long as the agent: here it will have room.
+    // An empty file that can be executed, and then one as long as the agent: here it will have room. It is
+    // written over, because ext4 flushes what replaces the content of a file.
     "( mkdir -p \"$g\" && : >\"$t\" && chmod 700 \"$t\" && \"$t\" && head -c \"$n\" /dev/zero >\"$t\" ) "
     "2>/dev/null </dev/null || { give_up; continue; }; "
     "trap \"give_up; exit 121\" HUP INT TERM; "
     "printf \"\\001put %s %s\\n\" \"$a\" \"$c\"; "
-    "head -c \"$n\" >\"$t\"; s=$( ( sha256sum \"$t\" || \"$t\" --digest ) 2>/dev/null ); "
+    "head -c \"$n\" 1<>\"$t\"; s=$( ( sha256sum \"$t\" || \"$t\" --digest ) 2>/dev/null ); "
     "if [ \"${s%% *}\" = \"$d\" ] && mv -f \"$t\" \"$f\"; then "
     // Only what this has put there is removed, by its names.
     "( cd \"$c\" && ls -1td ./*-p*-*/rdcp | tail -n +4 | while read -r x; do x=${x%/rdcp}; "
