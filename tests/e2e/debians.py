@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import urllib.request
 from pathlib import Path
 
 from harness import BUILD, wait_for
@@ -29,8 +30,11 @@ def why_not() -> str:
         return f"no {missing[0]}"
     if "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text():
         return "what is built here runs on Debian 12"
-    reached = subprocess.run(["curl", "-sfI", "-m", "20", f"{MIRROR}/dists/bookworm/Release"], capture_output=True, check=False)
-    return f"{MIRROR} is out of reach" if reached.returncode else ""
+    try:
+        urllib.request.urlopen(f"{MIRROR}/dists/bookworm/Release", timeout=20).close()
+    except OSError as error:
+        return f"{MIRROR} is out of reach: {error}"
+    return ""
 
 
 def do(*words, **options) -> str:
