@@ -1,6 +1,7 @@
 #include "cli/copy/retries.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
