@@ -79,7 +79,10 @@ class Rails(VmCopyTest):
         words = ("--via", "rxe1", "--streams", "1", "--retry-time", "3")
         running = self.start_copy(*words, devices=["rxe1"])
         # So that there is something to go on with.
-        self.assertTrue(wait_for(lambda: any(path.stat().st_size > MIB for path in self.target.glob(".rdcp-*.part")), 20))
+        if not wait_for(lambda: any(path.stat().st_size > MIB for path in self.target.glob(".rdcp-*.part")), 20):
+            listed = {path.name: path.stat().st_size for path in self.target.iterdir()}
+            running.kill()
+            self.fail(f"nothing to go on with: {listed}; {running.finish(10)}")
         deleting = self.delete("rxe1", "rail1")
         before = time.monotonic()
         done = running.finish(60)
