@@ -84,6 +84,16 @@ def second_network():
         run("ip", "netns", "delete", name)
 
 
+def set_firewall(inside: list[str], ssh_port: int, inward: tuple = (), outward: tuple = ()):
+    """These rules of nft hold, and no others, for new connections to and from what is inside. ssh's port stays open."""
+    text = "flush ruleset\ntable inet rdcp {\n"
+    for hook, rules in (("input", inward), ("output", outward)):
+        text += f" chain {hook} {{\n  type filter hook {hook} priority 0; policy accept;\n  ct state established accept\n"
+        text += f"  tcp dport {ssh_port} accept\n  oif lo accept\n  iif lo accept\n"
+        text += "".join(f"  {rule}\n" for rule in rules) + " }\n"
+    subprocess.run([*inside, "nft", "-f", "-"], input=text + "}\n", text=True, check=True)
+
+
 @contextlib.contextmanager
 def slow_link(inside: list[str], rate: str):
     """The link of second_network(), both ways, as slow as `rate` ("1gbit"), by tc's token bucket."""

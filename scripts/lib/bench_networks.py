@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_machine import second_network, warm_memory
+from bench_machine import second_network, set_firewall, warm_memory
 from sshd import LocalSshd
 from trees import GIB, make_file
 
@@ -26,15 +26,6 @@ NETWORKS = {
     "both ways dropped": (DROP, DROP),
 }
 WAYS = {"through ssh": "through ssh", "not reached": "the far host connects", "": "this host connects"}
-
-
-def set_rules(inside: list[str], inward: str, outward: str):
-    text = "flush ruleset\ntable inet rdcp {\n"
-    for hook, what in (("input", inward), ("output", outward)):
-        text += f" chain {hook} {{\n  type filter hook {hook} priority 0; policy accept;\n  ct state established accept\n"
-        text += f"  tcp dport {SSH_PORT} accept\n  oif lo accept\n  iif lo accept\n"
-        text += (f"  meta l4proto tcp {what}\n" if what else "") + " }\n"
-    subprocess.run([*inside, "nft", "-f", "-"], input=text + "}\n", text=True, check=True)
 
 
 def timed(command: list) -> tuple[float, str]:
@@ -66,7 +57,7 @@ def measure_networks(options) -> int:
                  "scp": ["scp", "-q", "-F", ssh.config]}
         print(f"{'network':20} {'way':24} {'small file':>10} {size / 1e9:5.2f} GB " + "".join(f"{name:>20}" for name in tools))
         for network, (inward, outward) in NETWORKS.items():
-            set_rules(inside, inward, outward)
+            set_firewall(inside, SSH_PORT, *([f"meta l4proto tcp {what}"] if what else [] for what in (inward, outward)))
             samples: dict[str, list[float]] = {name: [] for name in ("small", *tools)}
             for run in range(options.runs):
                 seconds, said = timed([*rdcp, small, f"dest:{folder}/copy"])

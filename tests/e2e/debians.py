@@ -11,6 +11,8 @@ from pathlib import Path
 
 from harness import BUILD, wait_for
 
+from bench_machine import set_firewall  # in scripts/lib, as harness has it
+
 MIRROR = "http://deb.debian.org/debian"
 # What this build's programs are linked with, by the names of Debian 12, and ssh itself.
 RUNTIME = ("libarchive13,libfmt9,libibverbs1,libipsec-mb1,librdmacm1,libssl3,libstdc++6,liburing2,libxxhash0,libzstd1,"
@@ -75,16 +77,7 @@ class Host:
 
     def only_ssh(self):
         """From now on only port 22 is open, and what else comes is dropped."""
-        rules = """table inet rdcp {
- chain input {
-  type filter hook input priority 0; policy drop;
-  ct state established accept
-  iif lo accept
-  tcp dport 22 accept
- }
-}
-"""
-        do("nsenter", f"--net=/run/netns/{self.network}", "nft", "-f", "-", input=rules)
+        set_firewall(["nsenter", f"--net=/run/netns/{self.network}"], 22, inward=("drop",))
 
     def open_again(self):
         do("nsenter", f"--net=/run/netns/{self.network}", "nft", "flush", "ruleset")

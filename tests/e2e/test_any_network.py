@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness import EXIT_DATA, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, wait_for
 
-from bench_machine import second_network  # in scripts/lib, as harness has it
+from bench_machine import second_network, set_firewall  # in scripts/lib, as harness has it
 from sshd import LocalSshd
 from test_sandbox import landlock_abi
 
@@ -118,13 +118,8 @@ class Networks(NetworkTest):
 
     def rules(self, *rules: str):
         """Only for new connections to or from the other host, which ssh's port stays open to."""
-        text = "table inet rdcp {\n"
-        for hook in ("input", "output"):
-            text += f" chain {hook} {{\n  type filter hook {hook} priority 0; policy accept;\n"
-            text += f"  ct state established accept\n  tcp dport {SSH_PORT} accept\n  oif lo accept\n  iif lo accept\n"
-            text += "".join(f"  {rule}\n" for to, _, rule in (each.partition(": ") for each in rules) if to == hook)
-            text += " }\n"
-        subprocess.run([*self.inside, "nft", "-f", "-"], input=text + "}\n", text=True, check=True)
+        of = {hook: [rule for to, _, rule in (each.partition(": ") for each in rules) if to == hook] for hook in ("input", "output")}
+        set_firewall(self.inside, SSH_PORT, of["input"], of["output"])
         self.addCleanup(self.open_again)
 
     def open_again(self):

@@ -144,7 +144,7 @@ class Resuming(CopyTest):
 class Retries(Resuming):
     """rdcp runs itself again."""
 
-    TREE_AGAIN = "rdcp: run the same command again to go on\n"
+    HOW_TO_GO_ON = "rdcp: run the same command again to go on\n"
 
     def test_a_copy_that_loses_its_host_goes_on(self):
         for victim in ("agent", "ssh"):
@@ -157,7 +157,7 @@ class Retries(Resuming):
                 done = running.finish(60)
                 self.assertEqual(done.status, EXIT_OK, done)
                 self.assertIn("rdcp: goes on in 1 s (try 1 of 3)\n", done.err)
-                self.assertNotIn(self.TREE_AGAIN, done.err)
+                self.assertNotIn(self.HOW_TO_GO_ON, done.err)
                 self.assert_same_file(self.big, self.copied)
                 self.assert_sent(done, recorded)
                 self.assertEqual(own_names(self.target), [])
@@ -168,7 +168,7 @@ class Retries(Resuming):
         self.hit(running, "agent")
         done = running.finish(60)
         self.assertEqual(done.status, EXIT_DATA, done)
-        self.assertTrue(done.err.endswith(self.TREE_AGAIN), done)
+        self.assertTrue(done.err.endswith(self.HOW_TO_GO_ON), done)
         self.resume(self.big, f"dest:{self.copied}")
         self.assert_same_file(self.big, self.copied)
 
@@ -191,7 +191,7 @@ class Retries(Resuming):
                     running.process.send_signal(signal.SIGINT)
                 done = running.finish(60)
                 self.assertEqual(done.status, status, done)
-                self.assertEqual(self.TREE_AGAIN in done.err, retries == 1, done)
+                self.assertEqual(self.HOW_TO_GO_ON in done.err, retries == 1, done)
                 self.assertFalse(self.copied.exists())
                 self.assert_nothing_lives(running)
 
@@ -203,7 +203,6 @@ class Retries(Resuming):
 
     def test_what_can_be_done_once_only(self):
         """A stream is not tried again, nor a copy that never began; a list of what one run has sent has one run."""
-        (self.disk / "list").touch()
         running = self.begin("--retries", "5", "-", f"dest:{self.copied}", stdin=subprocess.PIPE)
         running.process.stdin.write(bytes(8 * MIB))  # more than waits anywhere, so the target has some
         self.hit(running, "agent")
