@@ -139,6 +139,7 @@ class _Machines:
             process = subprocess.Popen(command, pass_fds=passed, preexec_fn=_end_with_parent, start_new_session=True,
                                        stdin=terminal, stdout=terminal, stderr=log)
         self.stack.callback(_end, process)
+        _raise_share(process.pid)
         if host == 1:
             self.first = process
 
@@ -218,6 +219,13 @@ class _Machines:
 def _end_with_parent():
     """In the new process: whatever ends us, even SIGKILL, ends it (prctl(2))."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _raise_share(pid: int):
+    """Where the scheduler shares processors among sessions (sched(7), autogroups), an emulated machine is a single one beside
+    the many short ones of other tests, and its time limits are not made for a tenth of a processor. Only root may."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text("-10")
 
 
 def _end(process: subprocess.Popen):

@@ -106,20 +106,24 @@ class Running:
         return Finished(self.process.returncode, out, err.decode(errors="replace"), time.monotonic() - self.started)
 
     def where(self) -> str:
-        """What its threads wait for, as far as the kernel tells."""
-        lines = []
-        for pid in session_of(self.pid):
-            for thread in sorted(Path(f"/proc/{pid}/task").glob("*")):
-                with contextlib.suppress(OSError):
-                    state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-                    stack = re.findall(r"\] (\w+)", (thread / "stack").read_text())
-                    lines.append(f"{thread}: {(thread / 'comm').read_text().strip()} {state} {' < '.join(stack)}")
-        return "\n".join(lines)
+        return where(session_of(self.pid))
 
     def kill(self):
         for pid in session_of(self.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def where(pids: list[int]) -> str:
+    """What the threads of these processes wait for, as far as the kernel tells."""
+    lines = []
+    for pid in pids:
+        for thread in sorted(Path(f"/proc/{pid}/task").glob("*")):
+            with contextlib.suppress(OSError):
+                state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+                stack = re.findall(r"\] (\w+)", (thread / "stack").read_text())
+                lines.append(f"{thread}: {(thread / 'comm').read_text().strip()} {state} {' < '.join(stack)}")
+    return "\n".join(lines)
 
 
 class FarSshd:

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from copying import VmCopyTest  # puts the harness on the path
-from harness import EXIT_DATA, EXIT_OK, MIB, Running, remote_agents, wait_for
+from harness import EXIT_DATA, EXIT_OK, MIB, Running, remote_agents, session_of, wait_for, where
 
 SIZE = 24 * MIB
 SLOWLY = ["-v", "--transport", "rdma", "--chunk-size", "64K", "--bwlimit", "4M"]
@@ -40,7 +40,10 @@ class Rails(VmCopyTest):
         def all_carry():
             return all(packets_sent(device) - sent > MANY_PACKETS for device, sent in before.items())
         if not wait_for(lambda: all_carry() or running.process.poll() is not None, 40):
-            running.kill()
+            sent = {device: packets_sent(device) - sent for device, sent in before.items()}
+            threads = where(session_of(running.pid) + remote_agents())
+            running.process.send_signal(signal.SIGINT)
+            self.fail(f"packets within 40 s: {sent}\n{threads}\n{running.finish(30)}")
         if running.process.poll() is not None:
             self.fail(f"no data over all ports: {running.finish(10)}")
         return running
