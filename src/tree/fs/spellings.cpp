@@ -32,23 +32,23 @@ bool is_found_in_upper_case(int root, const std::string& name) {
 }
 
 // Tries it with a file that is there only for that.
-bool new_name_is_found_in_upper_case(int root) {
-  return with_times_kept(root, [&] {
-    io::Fd file;
-    const std::string name = take_temporary_name("case", [&](const char* free) {
-      file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-      return file.get();
-    });
-    if (name.empty()) return false;
-    const bool found = is_found_in_upper_case(root, name);
-    (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
-    return found;
+io::Result<bool> new_name_is_found_in_upper_case(int root) {
+  const KeptTimes times(root);
+  io::Fd file;
+  const std::string name = take_temporary_name("case", [&](const char* free) {
+    file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    return file.get();
   });
+  if (name.empty()) return false;
+  const bool found = is_found_in_upper_case(root, name);
+  (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
+  const auto kept = times.give_back("DST");
+  return kept ? io::Result<bool>(found) : kept.error();
 }
 
 // True for filesystems that never tell upper from lower case, and for directories that were set not to
 // (chattr(1), +F). On all others it is tried whether a name that surely exists is also found in upper case.
-bool takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
+io::Result<bool> takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
   struct statfs filesystem {};
   if (::fstatfs(root, &filesystem) == 0 &&
       (filesystem.f_type == MSDOS_SUPER_MAGIC || filesystem.f_type == kExfatMagic)) {
@@ -56,7 +56,7 @@ bool takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
   }
   int flags = 0;
   if (::ioctl(root, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL) != 0) return true;
-  if (own_name.empty()) return may_make && new_name_is_found_in_upper_case(root);
+  if (own_name.empty()) return may_make ? new_name_is_found_in_upper_case(root) : io::Result<bool>(false);
   return is_found_in_upper_case(root, own_name);
 }
 
@@ -93,8 +93,10 @@ std::string fold_case(std::string_view name) {
   return folded;
 }
 
-void Spellings::begin(int root, const std::string& own_name, bool may_make) {
-  watches_ = takes_cases_for_one(root, own_name, may_make);
+io::Result<void> Spellings::begin(int root, const std::string& own_name, bool may_make) {
+  const auto watches = takes_cases_for_one(root, own_name, may_make);
+  watches_ = watches.ok() && *watches;
+  return watches ? io::Result<void>() : watches.error();
 }
 
 std::size_t Spellings::Hash::operator()(const io::Digest& digest) const {

@@ -1,26 +1,27 @@
-// The times of a directory in which rdcp makes and removes what is its own, for a while.
+// The times of a directory in which rdcp makes and removes names for a while.
 #pragma once
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cerrno>
+#include <string_view>
+
+#include "io/result.h"
 
 namespace rdcp::tree {
 
-// Returns what change() returns, with its errno, and leaves the directory's modification time as it was. The
-// directory may be equal to its source otherwise, and then nothing else would set its time again. A time that
-// cannot be given back is not told: a later mirror sees the difference and sets it.
-template <class Change>
-auto with_times_kept(int directory, Change change) {
-  struct stat before {};
-  const bool known = ::fstat(directory, &before) == 0;
-  auto changed = change();
-  const int cause = errno;
-  const timespec times[2] = {{0, UTIME_OMIT}, before.st_mtim};
-  if (known) (void)::futimens(directory, times);
-  errno = cause;
-  return changed;
-}
+// Holds the modification time that a directory has when this is made. The directory may be equal to its
+// source otherwise, and then nothing else would set its time again.
+class KeptTimes {
+ public:
+  // directory: the caller's, outlives this.
+  explicit KeptTimes(int directory);
+  // Gives it back. On an Error, about `subject`, the directory has another time than its source.
+  io::Result<void> give_back(std::string_view subject) const;
+
+ private:
+  const int directory_;
+  struct stat before_ {};
+  int unknown_because_ = 0;  // errno
+};
 
 }  // namespace rdcp::tree

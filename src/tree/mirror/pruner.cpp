@@ -13,6 +13,7 @@
 #include "tree/fs/directory_reader.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/remove.h"
+#include "tree/meta/kept_times.h"
 
 namespace rdcp::tree {
 
@@ -95,12 +96,12 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
   if (!may_delete()) return;
   const std::string subject = join_path(root_name_, names.path);
   DirectoryReader listing = DirectoryReader::open(root_, names.path);
-  struct stat before {};
-  if (!listing || ::fstat(listing.fd(), &before) != 0) {
+  if (!listing) {
     if (!is_missing(errno)) reporter_.problem(io::errno_error("list directory", subject));
     return;
   }
   const int directory = listing.fd();
+  const KeptTimes times(directory);  // they were right before, or are none of ours
   kept_ = names.names;
   std::ranges::sort(kept_);
   last_.clear();
@@ -115,16 +116,16 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
                                         "it is being copied, so it was left as it is"));
       break;
     }
-    const bool granted = !sync_.dry_run && grant_owner_access(directory);
+    struct stat before {};
+    const bool granted =
+        !sync_.dry_run && ::fstat(directory, &before) == 0 && grant_owner_access(directory);
     for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
-    if (granted) (void)::fchmod(directory, before.st_mode & 07777);
+    if (granted && ::fchmod(directory, before.st_mode & 07777) != 0)
+      reporter_.problem(io::errno_error("set mode of", subject));
     if (extra_.size() < kAtOnce) break;
   }
-  // It was right before, or is none of ours.
-  const timespec times[2] = {{0, UTIME_OMIT}, before.st_mtim};
-  if (sync_.dry_run) return;
-  (void)::futimens(directory, times);
-  if (last_.empty()) return;
+  if (sync_.dry_run || last_.empty()) return;
+  if (const auto kept = times.give_back(subject); !kept) reporter_.problem(kept.error());
   if (const auto flushed = flush(directory, subject); !flushed) reporter_.problem(flushed.error());
 }
 

@@ -132,10 +132,11 @@ io::Result<void> PartFile::forget(int directory, std::string_view name) {
   const PartNames names(name);
   const io::Fd journal = open_own(directory, names.journal);
   if (!journal) return {};
-  return with_times_kept(directory, [&]() -> io::Result<void> {
-    if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
-    return removed(directory, names.journal);
-  });
+  const KeptTimes times(directory);
+  if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
+  auto forgotten = removed(directory, names.journal);
+  auto kept = times.give_back(names.journal);
+  return forgotten ? kept : forgotten;
 }
 
 io::Result<void> PartFile::forget_journal() {

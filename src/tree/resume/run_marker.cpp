@@ -61,12 +61,18 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
     errno = EINVAL;
     return std::nullopt;
   }
-  io::Fd file = with_times_kept(
-      directory, [&] { return open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600); });
+  const KeptTimes times(directory);
+  io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  const int not_made = errno;
+  auto kept = file ? times.give_back(name) : io::Result<void>();
+  errno = not_made;
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
-    if (lacks_locks(cause)) (void)with_times_kept(directory, [&] { return remove_own(directory, name); });
+    if (lacks_locks(cause)) {
+      (void)remove_own(directory, name);
+      kept = times.give_back(name);
+    }
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
   }
@@ -78,7 +84,7 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   }
   if (!file) file = open_own(directory, name);
   if (!file) return std::nullopt;
-  return RunMarker(std::move(file), name, is_new);
+  return RunMarker(std::move(file), name, is_new, std::move(kept));
 }
 
 io::Result<void> RunMarker::flush(int directory) const {
@@ -87,8 +93,10 @@ io::Result<void> RunMarker::flush(int directory) const {
 }
 
 io::Result<void> RunMarker::remove(int directory) {
-  const int removed = with_times_kept(directory, [&] { return remove_own(directory, name_); });
-  return removed == 0 || errno == ENOENT ? io::Result<void>() : io::errno_error("remove", name_);
+  const KeptTimes times(directory);
+  if (remove_own(directory, name_) != 0 && errno != ENOENT) return io::errno_error("remove", name_);
+  auto kept = times.give_back(name_);
+  return kept ? times_ : kept;
 }
 
 }  // namespace rdcp::tree

@@ -166,8 +166,9 @@ Result<void> Target::open_root(const Begin& begin) {
   // A disk that refuses this says so again for each file, which is then named.
   if (marker_ && job.settings.fsync) (void)marker_->flush(place.root.get());
   const bool several = job.tree || begin.landings.size() > 1;
-  session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
-                                  several && !job.settings.sync.dry_run);
+  auto begun = session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                               several && !job.settings.sync.dry_run);
+  if (!begun) session_.reporter().problem(io::about(place.name, std::move(begun).error()));
   return {};
 }
 
