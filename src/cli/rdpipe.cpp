@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/options/settings.h"
 #include "cli/pipes/pipe_coordinator.h"
 #include "cli/text/exit_status.h"

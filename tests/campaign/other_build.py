@@ -1,23 +1,26 @@
-"""Another build to talk to: of the oldest commit that speaks the protocol of this one."""
+"""Another build to talk to: of the oldest commit that speaks the protocol of this one, or of the last that does not."""
 
 import re
 import subprocess
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent.parent
-HEADER = REPO / "src" / "net" / "crypto" / "handshake.h"
+HEADER = REPO / "src" / "tree" / "messages" / "hello.h"
 PROGRAMS = ("rdcp", "rdsend", "rdrecv", "rdpipe")
 
 
-def make_other_build(beneath: Path, jobs: int) -> tuple[Path | None, str]:
+def make_other_build(beneath: Path, jobs: int, of_version_before: bool = False) -> tuple[Path | None, str]:
     """Builds it in a directory beneath this one, unless it is there. None, with the reason, where there is no history."""
     version = re.search(r"kProtocolVersion = \d+", HEADER.read_text())[0]
     found = subprocess.run(["git", "-C", REPO, "log", "--format=%H", "-S", version, "--", "src"], capture_output=True,
                            text=True, check=False)
-    commits = found.stdout.split()
-    if not commits:
+    raised = found.stdout.split()[-1:]
+    wanted = f"{raised[0]}~" if raised and of_version_before else raised[0] if raised else "HEAD"  # not committed yet
+    named = subprocess.run(["git", "-C", REPO, "rev-parse", "--verify", "--quiet", f"{wanted}^{{commit}}"], capture_output=True,
+                           text=True, check=False)
+    if named.returncode != 0 or not (raised or of_version_before):
         return None, f"there is no history here that says since when \"{version}\""
-    commit = commits[-1]
+    commit = named.stdout.strip()
     build = beneath / "other-build" / commit[:12]
     if all((build / program).exists() for program in PROGRAMS):
         return build, f"commit {commit[:12]}"

@@ -26,6 +26,7 @@
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
 #include "tree/messages/finding.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/job.h"
 #include "tree/messages/knock.h"
 #include "tree/messages/segment_job.h"

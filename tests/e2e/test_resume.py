@@ -150,7 +150,7 @@ class Retries(Resuming):
         for victim in ("agent", "ssh"):
             with self.subTest(victim):
                 self.copied.unlink(missing_ok=True)
-                running = self.begin("-v", "--retries", "3", self.big, f"dest:{self.copied}")
+                running = self.begin("-v", "--retries", "3", "--retry-time", "0", self.big, f"dest:{self.copied}")
                 self.await_progress(running, 30)
                 recorded = recorded_chunks(self.target)
                 self.hit(running, victim)
@@ -179,7 +179,7 @@ class Retries(Resuming):
             with self.subTest(retries):
                 for left in (*own_names(self.target), *self.disk.glob("once")):
                     left.rmdir() if left.is_dir() else left.unlink()
-                running = self.begin("-e", ssh, "--retries", str(retries), self.big, f"dest:{self.copied}", stderr=subprocess.PIPE)
+                running = self.begin("-e", ssh, "--retry-time", "2", "--retries", str(retries), self.big, f"dest:{self.copied}", stderr=subprocess.PIPE)
                 self.await_progress(running, 5)
                 self.hit(running, "agent")
                 if retries > 1:
@@ -223,7 +223,7 @@ class OneFile(Resuming):
                 with self.subTest(victim=victim, source=source, target=target):
                     words = (f"{source}{self.big}", f"{target}{self.copied}")
                     # So slow that it is not over before the victim is found, on a busy host, too.
-                    self.interrupt(*words, self.chance.randrange(20, 350), victim, rate="6MiB")
+                    self.interrupt(*words, self.chance.randrange(20, 350), victim, "--retry-time", "0", rate="6MiB")
                     recorded = recorded_chunks(self.target)
                     self.assertFalse(self.copied.exists())
                     self.assert_sent(self.resume(*words), recorded)

@@ -72,11 +72,22 @@ WayIn AgentRun::way_in_to_it() const {
 }
 
 Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, io::Fd connection) const {
+  return start_session(fmt::format("{},{}", at.host, at.port), std::move(connection), false);
+}
+
+Result<std::unique_ptr<Bridge>> AgentRun::start_rejoin(const std::string& rejoin_socket, io::Fd connection,
+                                                       bool quiet) const {
+  return start_session(rejoin_socket, std::move(connection), quiet);
+}
+
+Result<std::unique_ptr<Bridge>> AgentRun::start_session(const std::string& to, io::Fd connection,
+                                                        bool quiet) const {
   RemoteShell shell = origin_->shell;
   if (runs_ssh(shell)) shell.ssh_options.insert(shell.ssh_options.begin(), "BatchMode=yes");
   WayIn way = way_in_to_it();
-  way.agent_options.push_back(fmt::format("{}={},{}", kBridge, at.host, at.port));
-  return Bridge::start(agent_command(shell, origin_->location, way), origin_->prefix, std::move(connection));
+  way.agent_options.push_back(fmt::format("{}={}", kBridge, to));
+  return Bridge::start(agent_command(shell, origin_->location, way),
+                       quiet ? std::nullopt : std::optional(origin_->prefix), std::move(connection));
 }
 
 Result<AgentRun::Ends> AgentRun::launch_remote() {
@@ -193,6 +204,13 @@ io::Error AgentRun::explain(const std::string& noise) {
   }
   if (lines_) lines_->finish();  // its standard error is printed first
   return explain_launch_failure(origin_->shell, origin_->location, status, noise);
+}
+
+std::optional<int> AgentRun::leave_process(std::chrono::milliseconds limit) {
+  const auto status = pid_ > 0 ? wait_agent(pid_, limit) : std::nullopt;
+  if (status) pid_ = -1;
+  end_process(true);
+  return status;
 }
 
 void AgentRun::end_process(bool by_force) {

@@ -21,6 +21,11 @@
 
 namespace rdcp::cli {
 
+// Returns how an agent on this host is confined: as `wanted`, or not at all with --no-landlock.
+inline tree::Confinement confinement(const RemoteShell& shell, tree::Confinement wanted) {
+  return shell.landlock ? wanted : tree::Confinement::none;
+}
+
 // One of the start functions is called once, or none if somebody else has started the agent. Not thread-safe.
 class AgentRun {
  public:
@@ -50,6 +55,15 @@ class AgentRun {
   // asks for no password: the user is somewhere else by now. May be called by any thread once the agent has
   // said hello.
   io::Result<std::unique_ptr<Bridge>> start_bridge(const net::Address& at, io::Fd connection) const;
+  // True if start_rejoin() can replace a connection that is lost: ssh has started the agent. (What else
+  // may have, is not known to leave the agent alone when the user presses Ctrl-C.)
+  bool can_rejoin() const { return can_bridge() && runs_ssh(origin_->shell); }
+  // Does the same to the socket where the agent waits (net/sockets/rejoin_socket.h). quiet: what ssh says is
+  // dropped.
+  io::Result<std::unique_ptr<Bridge>> start_rejoin(const std::string& rejoin_socket, io::Fd connection,
+                                                   bool quiet) const;
+  // Ends the process, whose connection is lost. Returns its exit status if it ends by itself within `limit`.
+  std::optional<int> leave_process(std::chrono::milliseconds limit);
 
   io::Result<Ends> start_beside(const std::string& prefix, bool landlock);
   io::Result<Ends> start_local(tree::AgentConfig config);
@@ -84,6 +98,8 @@ class AgentRun {
   };
   io::Result<Ends> launch_remote();
   WayIn way_in_to_it() const;
+  io::Result<std::unique_ptr<Bridge>> start_session(const std::string& to, io::Fd connection,
+                                                    bool quiet) const;
   io::Result<Ends> launch(const std::vector<std::string>& command, const std::string& prefix);
 
   std::optional<Origin> origin_;

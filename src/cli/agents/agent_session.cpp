@@ -7,6 +7,7 @@
 
 #include "io/descriptors.h"
 #include "tree/messages/job.h"
+#include "tree/protocol/hello_reader.h"
 #include "tree/protocol/message_name.h"
 
 namespace rdcp::cli {
@@ -75,6 +76,7 @@ AgentSession::Started AgentSession::of_connection(io::Fd socket, const std::stri
 void AgentSession::connect(AgentRun::Ends ends, const std::optional<net::SealKeys>& seal) {
   control_.emplace(std::move(ends.in), std::move(ends.out), name_, seal);
   control_->limit_sends(tree::kSilenceMax);
+  if (run_.can_rejoin()) control_->keep_unacknowledged();
   if (!run_.is_program()) return;
   control_->take_lines_before_greeting([this](std::string_view line) {
     auto answered = run_.answer_ask(line, control_->out_fd());
@@ -92,10 +94,32 @@ Result<void> AgentSession::start_anew() {
   return {};
 }
 
+bool AgentSession::outlast_loss(const io::Error& lost, bool silent) {
+  const bool can = lost.kind == ErrorKind::connection && !away() && !may_be_silent_ && control_->can_go_on();
+  if (!can) return false;
+  control_->lose_connection();
+  const std::uint64_t received = control_->received();
+  return silent ? rejoiner_.begin_after_silence(lost, received) : rejoiner_.begin(lost, received, kStatusMax);
+}
+
+Result<void> AgentSession::try_to_rejoin() {
+  const Rejoiner::State state = rejoiner_.turn();
+  if (state == Rejoiner::State::trying) return {};
+  const bool joined = state == Rejoiner::State::joined &&
+                      control_->go_on_over(rejoiner_.channel(), rejoiner_.agent_received()).ok();
+  const io::Error lost = rejoiner_.settle(joined);
+  heard_ = Clock::now();
+  gone_ = !joined;
+  if (!joined) return lost;
+  return control_->buffered() ? receive() : Result<void>();
+}
+
 Result<void> AgentSession::receive() {
+  if (away()) return {};  // try_to_rejoin() reads
   do {
     auto message = control_->receive();
     if (!message) {
+      if (outlast_loss(message.error(), false)) return {};
       gone_ = true;
       return message.error();
     }
@@ -112,7 +136,7 @@ Result<void> AgentSession::receive() {
 
 void AgentSession::drop_arrived() {
   do {
-    gone_ = !control_->receive();
+    gone_ = away() || !control_->receive();
   } while (!gone_ && control_->buffered());
 }
 
@@ -121,19 +145,23 @@ io::Error AgentSession::refused(const tree::RawMessage& raw, const std::string& 
                          "'" + tree::name_of(raw.type) + "' " + why);
 }
 
-// In the hello of another version only the first field is sure to be the same.
 Result<void> AgentSession::take_hello(const tree::RawMessage& raw) {
-  std::uint32_t protocol = 0;
-  const bool same = tree::Decoder(raw.body).get(protocol) && protocol == tree::kProtocolVersion;
-  if (!same && run_.can_start_ours()) return start_anew();
-  if (!same) {
+  tree::HelloRead read = tree::read_hello(raw.body);
+  if (read.protocol == 0) return refused(raw, "makes no sense");
+  if (!read.hello && run_.can_start_ours()) return start_anew();
+  if (!read.hello) {
     return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", name_,
-                           "it speaks protocol " + std::to_string(protocol) + ", this one speaks " +
+                           "it speaks protocol " + std::to_string(read.protocol) + ", this one speaks " +
+                               std::to_string(tree::kOldestProtocol) + " to " +
                                std::to_string(tree::kProtocolVersion) + ": install the same version on both");
   }
-  auto hello = control_->decode<tree::Hello>(raw);
-  if (!hello) return hello.error();
-  hello_ = std::move(*hello);
+  hello_ = std::move(*read.hello);
+  if (const auto stay = rejoiner_.agree(*hello_)) {
+    control_->outlast_connection();
+    tell(*stay);
+  } else {
+    control_->keep_none();
+  }
   return {};
 }
 
@@ -146,8 +174,7 @@ Result<void> AgentSession::take(const tree::RawMessage& raw) {
   if (raw.type == MessageType::stream_lost && ++losses_ > tree::kStreamNumbersMax) {
     return refused(raw, "reports more lost streams than there can be");
   }
-  const auto handler = handlers_.find(raw.type);
-  if (handler != handlers_.end()) return handler->second(raw);
+  if (handlers_.has(raw.type)) return handlers_.take(*control_, raw);
   return is_sign_of_life(raw.type) ? Result<void>() : Result<void>(refused(raw, "is of no use here"));
 }
 
@@ -159,7 +186,7 @@ void AgentSession::note_sent(const Result<void>& sent) {
 }
 
 AgentSession::Clock::duration AgentSession::silence() const {
-  const bool excused = gone_ || suspended_ || may_be_silent_;
+  const bool excused = gone_ || away() || suspended_ || may_be_silent_;
   return excused ? Clock::duration::zero()
                  : Clock::now() - std::max(heard_, run_.delivered().value_or(heard_));
 }
@@ -187,6 +214,7 @@ void AgentSession::say_goodbye() {
 void AgentSession::end(bool by_force) {
   if (control_ && gone_because_ && !by_force) say_goodbye();
   if (control_) control_->close_out();
+  rejoiner_.end(by_force);
   run_.end_process(by_force);
   if (!run_.is_thread()) return;
   control_.reset();

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,13 +10,15 @@
 #include <utility>
 
 #include "cli/agents/agent_run.h"
-#include "cli/agents/inbox.h"
+#include "cli/agents/message_handlers.h"
+#include "cli/agents/rejoiner.h"
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 #include "io/result.h"
 #include "tree/agent/agent.h"
 #include "tree/guards/answers.h"
 #include "tree/messages/check_job.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/message.h"
 #include "tree/protocol/control.h"
 
@@ -50,22 +51,16 @@ class AgentSession {
   // Sets the handler of a kind of message.
   template <class Message>
   void on(std::function<void(Message&)> handler) {
-    handlers_[Message::kType] = [this, handler = std::move(handler)](auto& raw) -> io::Result<void> {
-      auto message = control_->decode<Message>(raw);
-      if (!message) return message.error();
-      handler(*message);
-      return {};
-    };
+    handlers_.set<Message>(
+        [handler](Message& message, auto&) { return handler(message), io::Result<void>(); });
   }
   // Puts messages of a kind into an inbox, which must outlive this. One that finds it full is an error.
   template <class Message>
   void collect(Inbox<Message>& inbox) {
-    handlers_[Message::kType] = [this, &inbox](auto& raw) -> io::Result<void> {
-      auto message = control_->decode<Message>(raw);
-      if (!message) return message.error();
-      if (inbox.add(std::move(*message), raw.body.size())) return {};
+    handlers_.set<Message>([this, &inbox](Message& message, auto& raw) -> io::Result<void> {
+      if (inbox.add(std::move(message), raw.body.size())) return {};
       return refused(raw, "comes faster than it can be taken");
-    };
+    });
   }
 
   // Sends a message, and notes which answers it permits. If the agent takes nothing for tree::kSilenceMax,
@@ -84,8 +79,17 @@ class AgentSession {
   // Closes the sending side, so that the agent sees the end.
   void close_out() { control_->close_out(); }
 
-  // The descriptor that poll(2) must watch before receive() is called.
-  int fd() const { return control_->fd(); }
+  // Rejoins the agent when the connection to it is lost. To be set up before the hello.
+  Rejoiner& rejoiner() { return rejoiner_; }
+  // True while it tries to. No sign of life is expected then.
+  bool away() const { return rejoiner_.away(); }
+  // Looks what has come of the tries. Error: they are over; it is that of the lost connection.
+  io::Result<void> try_to_rejoin();
+  // Begins such tries, if the agent can be rejoined. silent: the connection is not lost for sure.
+  bool outlast_loss(const io::Error& lost, bool silent);
+
+  // The descriptor that poll(2) must watch before receive() is called; -1: none at the moment.
+  int fd() const { return away() ? rejoiner_.fd() : control_->fd(); }
   // Reads what has arrived, and calls the handlers. Error: the agent is gone, or what it says makes no sense.
   io::Result<void> receive();
   void drop_arrived();  // reads what has arrived, and drops it
@@ -111,9 +115,8 @@ class AgentSession {
   void allow_silence() { may_be_silent_ = true; }
   // Begins the silence anew, after a time in which this process did not listen.
   void excuse_silence() { heard_ = Clock::now(); }
-
   // True if the agent has no process, or its process has ended by itself.
-  bool has_ended() { return run_.has_ended(); }
+  bool has_ended() { return run_.has_ended() && rejoiner_.has_ended(); }
   const AgentRun& run() const { return run_; }  // may start bridges
   // Sends SIGSTOP or SIGCONT to an agent that is a copy of this process.
   void signal_copy(int signal) { run_.signal_fork(signal); }
@@ -121,8 +124,6 @@ class AgentSession {
   void end(bool by_force);
 
  private:
-  using Handler = std::function<io::Result<void>(const tree::RawMessage&)>;
-
   explicit AgentSession(std::string name) : name_(std::move(name)) {}
   void connect(AgentRun::Ends ends, const std::optional<net::SealKeys>& seal = {});
   io::Result<void> start_anew();
@@ -134,16 +135,15 @@ class AgentSession {
 
   const std::string name_;
   AgentRun run_;
+  Rejoiner rejoiner_{run_};
   std::optional<tree::ControlChannel> control_;
   tree::Answers answers_;
-  std::map<tree::MessageType, Handler> handlers_;
+  MessageHandlers handlers_;
   std::optional<tree::Hello> hello_;
   std::optional<io::Error> send_failure_, not_put_;  // not_put_: why no agent could be put on the other host
   Clock::time_point heard_ = Clock::now();
   std::size_t losses_ = 0;  // lost streams that it has reported so far
-  bool gone_ = false;
-  bool suspended_ = false;
-  bool may_be_silent_ = false;
+  bool gone_ = false, suspended_ = false, may_be_silent_ = false;
   std::optional<std::string> gone_because_;  // why, if of_connection() has made this
 };
 

@@ -1,5 +1,7 @@
 #include "cli/agents/bridge.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,14 +16,20 @@ constexpr std::chrono::milliseconds kEndsByItself{500};
 }  // namespace
 
 io::Result<std::unique_ptr<Bridge>> Bridge::start(const std::vector<std::string>& command,
-                                                  const std::string& prefix, io::Fd connection) {
+                                                  const std::optional<std::string>& prefix,
+                                                  io::Fd connection) {
   std::unique_ptr<Bridge> bridge(new Bridge());
-  auto lines = LinePipe::start(prefix);
-  if (!lines) return lines.error();
-  bridge->lines_ = std::move(*lines);
-  const auto pid = launch_on(command, connection.get(), bridge->lines_->fd());
+  io::Fd nowhere;
+  if (prefix) {
+    auto lines = LinePipe::start(*prefix);
+    if (!lines) return lines.error();
+    bridge->lines_ = std::move(*lines);
+  } else {
+    nowhere.reset(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  }
+  const auto pid = launch_on(command, connection.get(), prefix ? bridge->lines_->fd() : nowhere.get());
   if (!pid) return pid.error();
-  bridge->lines_->let_go();
+  if (prefix) bridge->lines_->let_go();
   bridge->pid_ = *pid;
   return bridge;
 }

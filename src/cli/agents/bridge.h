@@ -15,16 +15,20 @@
 
 namespace rdcp::cli {
 
-// The words that tell an agent's program to be the far end of a bridge: --bridge=ADDRESS,PORT.
+// The word that tells an agent's program to be the far end of a bridge: --bridge=ADDRESS,PORT or
+// --bridge=REJOIN-SOCKET.
 inline constexpr const char* kBridge = "--bridge";
 
 // The process of such a session. Its standard input and output are one connection here; there `rdcp --agent
-// --bridge=...` joins them to a port where an agent listens. Not thread-safe.
+// --bridge=...` joins them to a port where an agent listens, or waits
+// (net/sockets/rejoin_socket.h). Not thread-safe.
 class Bridge {
  public:
-  // prefix: is put before each line of its standard error. Error (unreachable): it cannot be executed here.
+  // prefix: is put before each line of its standard error, which is dropped if there is none. Error
+  // (unreachable): it cannot be executed here.
   static io::Result<std::unique_ptr<Bridge>> start(const std::vector<std::string>& command,
-                                                   const std::string& prefix, io::Fd connection);
+                                                   const std::optional<std::string>& prefix,
+                                                   io::Fd connection);
   // Ends the process at once; see end_bridges().
   ~Bridge();
 

@@ -49,10 +49,12 @@ class SignalsBlocked {
 
 // The child stays in the terminal's foreground process group, since from a background one ssh could not read
 // a password from /dev/tty. So Ctrl-C reaches it, too; it ignores SIGINT, because the coordinator ends the
-// agents in order: they remove their temporary files first. Nor does Ctrl-Z stop it, because the message that
-// the coordinator is stopped must still reach the agent. ssh leaves an ignored SIGINT ignored (clientloop.c,
-// as rsh did), and so does what it starts in turn (ProxyCommand); while it asks for a password it has
-// handlers of its own, and SIGTERM, which end_agent() sends, makes it put the terminal's echo back.
+// agents in order: they remove their temporary files first. The same holds for the end of the terminal and
+// SIGQUIT: an agent that sees ssh end waits for us to come back, and one that sees us end does not. Nor does
+// Ctrl-Z stop it, because the message that the coordinator is stopped must still reach the agent. ssh leaves
+// an ignored signal ignored (clientloop.c, as rsh did), and so does what it starts in turn (ProxyCommand);
+// while it asks for a password it has handlers of its own, and SIGTERM, which end_agent() sends, makes it put
+// the terminal's echo back.
 void set_child_signals() {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction action {};
@@ -60,8 +62,7 @@ void set_child_signals() {
     const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
     if (handled || number == SIGPIPE || number == SIGXFSZ) ::signal(number, SIG_DFL);
   }
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGTSTP, SIG_IGN);
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTSTP}) ::signal(number, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

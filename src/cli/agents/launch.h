@@ -36,6 +36,8 @@ io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connect
 std::optional<int> wait_agent(pid_t pid, std::chrono::milliseconds timeout);
 
 inline constexpr std::chrono::milliseconds kEndGrace{1000};
+// How long ssh may take to end, and so to say how, after its connection has.
+inline constexpr std::chrono::milliseconds kStatusMax{1000};
 
 // Ends a process that wait_agent() has not yet seen end, by SIGTERM, and by SIGKILL after `grace`. Returns
 // its exit status, as wait_agent() does.

@@ -102,14 +102,22 @@ void SessionLoop::receive(AgentSession& session) {
   if (!received && !ended_) user_.lose(session, received.error());
 }
 
-// Finds out whether the agent has been silent, or has taken no message, for too long.
+// Finds out whether the agent has been silent, or has taken no message, for too long, and whether one that
+// was lost is rejoined.
 void SessionLoop::check(AgentSession& session) {
   if (session.send_failure()) return user_.fail(*session.send_failure());
   const milliseconds limit = session.hello() ? settings_.limits.after_hello : settings_.limits.before_hello;
+  if (session.away()) {
+    const auto tried = session.try_to_rejoin();
+    if (!tried && !ended_) user_.lose(session, tried.error());
+    return;
+  }
   if (session.silence() <= limit) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
-  user_.fail(io::plain_error(session.hello() ? ErrorKind::connection : ErrorKind::unreachable, "wait for",
-                             session.name(), settings_.silence + " for " + std::to_string(seconds) + " s"));
+  const auto silence =
+      io::plain_error(session.hello() ? ErrorKind::connection : ErrorKind::unreachable, "wait for",
+                      session.name(), settings_.silence + " for " + std::to_string(seconds) + " s");
+  if (!session.outlast_loss(silence, true)) user_.fail(silence);
 }
 
 // An agent that its user has stopped hears no beats, and expects none when it goes on.

@@ -49,6 +49,7 @@ bool Coordinator::start_target() {
   auto target = request_.parties.start_target();
   if (!target) return fail(target.error()), false;
   AgentSession& to = *sides_.add_target(std::move(*target)).session;
+  outlast_connection_to(to);
   to.on<tree::Changes>([this](const tree::Changes& changes) { console_.print_changes(changes); });
   loop_.add(to);
   return true;
@@ -58,6 +59,7 @@ bool Coordinator::start_source() {
   auto source = request_.parties.start_source();
   if (!source) return fail(source.error()), false;
   AgentSession& from = *sides_.set_source(std::move(*source)).session;
+  outlast_connection_to(from);
   if (request_.hear_sum) {
     from.on<tree::Sums>([this](const tree::Sums& sums) {
       for (const tree::SumLine& line : sums.lines) request_.hear_sum(line);
@@ -65,6 +67,14 @@ bool Coordinator::start_source() {
   }
   loop_.add(from);
   return true;
+}
+
+void Coordinator::outlast_connection_to(AgentSession& session) {
+  session.rejoiner().set_up(
+      std::chrono::seconds(request_.settings.retry_seconds), [&](const io::Error& lost) {
+        console_.tell("warning: the connection to the agent on " + session.name() +
+                      " was lost: " + lost.message() + "; another one took its place\n");
+      });
 }
 
 bool Coordinator::send_jobs() {

@@ -45,6 +45,7 @@ class Coordinator final : public SessionUser {
   bool start_agents();
   bool start_source();
   bool start_target();
+  void outlast_connection_to(AgentSession& session);
   bool send_jobs();
   bool send_jobs(EarlierRun earlier);
   bool begin();

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/report.h"
 

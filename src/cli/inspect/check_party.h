@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/agents/inbox.h"
+#include "cli/agents/message_handlers.h"
 #include "cli/agents/session_loop.h"
 #include "cli/agents/user_output.h"
 #include "cli/options/options.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/human.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/inspect/doctor_report.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/inspect/measure_paths.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 
 namespace rdcp::cli {
 

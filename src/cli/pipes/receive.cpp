@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"

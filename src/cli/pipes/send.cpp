@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "cli/agents/confinement.h"
+#include "cli/agents/agent_run.h"
 #include "cli/copy/coordinator.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"

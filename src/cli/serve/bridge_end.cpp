@@ -15,6 +15,7 @@
 #include "io/retry.h"
 #include "io/thread.h"
 #include "io/write_all.h"
+#include "net/sockets/rejoin_socket.h"
 #include "net/sockets/sockets.h"
 #include "tree/sandbox/sandbox.h"
 
@@ -77,17 +78,26 @@ void copy_all(int from, int to) {
   }
 }
 
+// Enters the sandbox and connects. What is in a sandbox reaches no socket of a process outside it.
+io::Result<io::Fd> connect(const std::string& at, tree::Sandbox& sandbox) {
+  if (net::is_rejoin_socket(at)) {
+    auto socket = net::connect_to_rejoin_socket(at);
+    const auto held = sandbox.enter({});
+    return held ? std::move(socket) : held.error();
+  }
+  const auto address = parse(at);
+  if (!address) return address.error();
+  auto held = sandbox.enter({.connects = true});
+  if (held) held = sandbox.keep_connections_to({address->port});
+  return held ? net::connect_to(*address) : held.error();
+}
+
 }  // namespace
 
 int serve_bridge(const std::string& at, bool landlock) {
-  const auto address = parse(at);
-  if (!address) return refuse(kExitUsage, address.error().message());
   tree::Sandbox sandbox(landlock);
-  auto held = sandbox.enter({.connects = true});
-  if (held) held = sandbox.keep_connections_to({address->port});
-  if (!held) return refuse(kExitFiles, held.error().message());
-  auto socket = net::connect_to(*address);
-  if (!socket) return refuse(kExitConnection, socket.error().message());
+  auto socket = connect(at, sandbox);
+  if (!socket) return refuse(exit_status(socket.error().kind), socket.error().message());
   const bool splices =
       is_pipe(STDIN_FILENO) && is_pipe(STDOUT_FILENO) && ::fcntl(socket->get(), F_SETFL, O_NONBLOCK) == 0;
   for (const int pipe : {STDIN_FILENO, STDOUT_FILENO})  // where there is none, that fails

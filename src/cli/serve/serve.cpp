@@ -25,6 +25,7 @@ int serve_coordinator(bool landlock, std::string note) {
                        .signal_fd = signal_fd,
                        .umask = umask,
                        .confinement = landlock ? tree::Confinement::of_process : tree::Confinement::none,
+                       .has_rejoin_socket = true,
                        .note = std::move(note),
                        .run_segment = tree::run_segment});
   if (!end.complete) ::_exit(kExitFiles);

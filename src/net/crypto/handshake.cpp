@@ -144,19 +144,19 @@ std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
     return std::nullopt;
   }
   const auto version = io::load_le<std::uint16_t>(message.data() + kVersionAt);
-  return version == kProtocolVersion ? std::nullopt : std::optional(version);
+  return version == kStreamVersion ? std::nullopt : std::optional(version);
 }
 
 io::Error version_error(std::uint16_t theirs) {
   return refusal("speaks stream protocol " + std::to_string(theirs) + ", this side speaks " +
-                     std::to_string(kProtocolVersion) + ": install the same version on both",
+                     std::to_string(kStreamVersion) + ": install the same version on both",
                  io::ErrorKind::protocol);
 }
 
 std::array<std::byte, kRefusalBytes> version_refusal() {
   std::array<std::byte, kRefusalBytes> message{};
   std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
-  io::store_le(message.data() + kVersionAt, kProtocolVersion);
+  io::store_le(message.data() + kVersionAt, kStreamVersion);
   return message;
 }
 
@@ -189,7 +189,7 @@ Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
 std::array<std::byte, kHelloBytes> Connector::hello() const {
   std::array<std::byte, kHelloBytes> message{};
   std::ranges::transform(kMagic, message.begin(), [](char c) { return static_cast<std::byte>(c); });
-  io::store_le(message.data() + kVersionAt, kProtocolVersion);
+  io::store_le(message.data() + kVersionAt, kStreamVersion);
   io::store_le(
       message.data() + kIndexAt,
       static_cast<std::uint16_t>(transcript_.stream_index | transcript_.connector_sealing << kSealingShift));

@@ -40,7 +40,7 @@
 namespace rdcp::net {
 
 // The version of everything that travels on a stream: handshake, frames and what the frames mean.
-inline constexpr std::uint16_t kProtocolVersion = 9;
+inline constexpr std::uint16_t kStreamVersion = 9;
 
 using SessionKey = io::Secret<32>;
 io::Result<SessionKey> make_session_key();  // getrandom(2)
@@ -80,7 +80,7 @@ struct HandshakeTerms {
 
 // The words that a MAC covers, apart from its label.
 struct Transcript {
-  std::uint16_t version = kProtocolVersion;
+  std::uint16_t version = kStreamVersion;
   std::uint16_t stream_index = 0;
   std::uint8_t connector_sealing =
       0;                              // its Sealing, and 4 times the cipher (seal.h) that it would rather use

@@ -28,7 +28,9 @@ constexpr std::chrono::seconds kStopGrace{5};
 }  // namespace
 
 AgentEnd Agent::run() {
+  if (config_.has_rejoin_socket) rejoinable_.open();
   Hello hello;
+  hello.rejoin_socket = rejoinable_.name();
   hello.program_version = config_.program_version;
   hello.cpus = io::processors();
   hello.boot_id = boot_id();
@@ -54,7 +56,7 @@ int Agent::next_timeout_ms() const {
 // Returns true if the coordinator is taken for dead. While an agent waits long for its first job, because the
 // other host's password is being typed, the coordinator sends beats.
 bool Agent::coordinator_silent() const {
-  return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
+  return !suspended_ && !rejoinable_.away() && SteadyClock::now() - heard_ > kSilenceMax;
 }
 
 // Takes a signal. Ctrl-Z stops this process until the user wants it to go on; the coordinator is told before
@@ -72,12 +74,22 @@ bool Agent::survive_signal() {
   return true;
 }
 
+// The coordinator is away and may come back. Returns false if nothing goes on meanwhile.
+bool Agent::outlast_loss() {
+  return rejoinable_.leave() && wait_for_coordinator();
+}
+
+bool Agent::wait_for_coordinator() {
+  const bool begun = copy_thread_.joinable() && (source_ || target_);
+  return begun && rejoinable_.still_waits(source_ ? source_->connected() : target_->connected());
+}
+
 // Runs one round of the loop: waits for a message, the end of the copy, a signal or the time to report
 // progress. Returns false if the agent is to end.
 bool Agent::serve() {
   if (!control_.buffered()) {
-    std::array<pollfd, 3> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
-                                  pollfd{config_.signal_fd, POLLIN, 0}};
+    std::array<pollfd, 4> watched{pollfd{control_.fd(), POLLIN, 0}, pollfd{copy_over_.fd(), POLLIN, 0},
+                                  pollfd{config_.signal_fd, POLLIN, 0}, pollfd{rejoinable_.fd(), POLLIN, 0}};
     if (!io::wait_for_events(watched, next_timeout_ms())) return false;
     if (watched[2].revents != 0 && !survive_signal()) return false;
     if (watched[1].revents != 0) {
@@ -86,15 +98,17 @@ bool Agent::serve() {
     }
     if (SteadyClock::now() >= next_progress_) {
       next_progress_ = SteadyClock::now() + kProgressInterval;
-      tell(source_ ? source_->progress() : Progress());
+      if (!rejoinable_.away()) tell(source_ ? source_->progress() : Progress());
     }
     if (stopping_) return false;
+    if (watched[3].revents != 0 && rejoinable_.let_in()) heard_ = SteadyClock::now();
+    if (rejoinable_.away()) return wait_for_coordinator();
     // Messages come first: an agent that was stopped together with its coordinator has some to read.
-    if (watched[0].revents == 0) return !coordinator_silent();
+    if (watched[0].revents == 0) return !coordinator_silent() || outlast_loss();
   }
   const auto message = control_.receive();
   if (!message && message.error().kind == ErrorKind::digest) reporter_.fatal(message.error());
-  if (!message) return false;
+  if (!message) return rejoinable_.is_loss(message.error()) && outlast_loss();
   if (!*message) return true;
   heard_ = SteadyClock::now();
   suspended_ = false;
@@ -143,6 +157,10 @@ bool Agent::handle(const RawMessage& raw) {
   if (!may_order(raw.type, state(), stranger)) return refuse(refusal_of(raw.type, state(), stranger));
   if (is_check(raw.type)) return confine({}) && checks_.handle(raw);
   switch (raw.type) {
+    case MessageType::stay:
+      return with<Stay>(raw, [this](const Stay& wish) {
+        return rejoinable_.stay(wish) || refuse("asks to stay an agent that it cannot rejoin");
+      });
     case MessageType::ping:
       return tell(Pong()), true;
     case MessageType::beat:

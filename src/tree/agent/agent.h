@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 
 #include "io/fd.h"
 #include "tree/agent/agent_config.h"
@@ -15,17 +14,6 @@ namespace rdcp::tree {
 inline constexpr std::chrono::seconds kSilenceMax{25};
 inline constexpr std::chrono::milliseconds kProgressInterval{200};
 inline constexpr std::chrono::seconds kBeatInterval{5};
-
-// How an agent ended.
-struct AgentEnd {
-  bool complete = false;      // false: a part of the job hangs in the kernel (a dead network filesystem), and
-                              // only the end of the process can help
-  std::optional<int> signal;  // the signal that ended it
-  bool aborted = false;       // the coordinator gave up
-  std::optional<std::uint8_t> status;  // the coordinator's Finish::status; none: it went away without one
-  std::optional<Done> done;            // the result of the copy, if it came to its end
-  double seconds = 0;                  // how long the copy took
-};
 
 // Serves one job until the coordinator says finish or abort, goes away, stays silent for kSilenceMax, or a
 // signal comes. If the end is `complete`, all that the job held has been released.

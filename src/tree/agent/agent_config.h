@@ -1,4 +1,5 @@
-// The configuration of an agent: what is fixed where it runs and is not for its coordinator to decide.
+// The configuration of an agent, which is fixed where it runs and is not for its coordinator to decide, and
+// how an agent ends.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ struct AgentConfig {
   std::uint32_t umask =
       022;  // the user's, for commands of a pipeline and for files that have no mode of their own
   Confinement confinement = Confinement::of_process;
-  std::string note = {};  // what users of -v are told of where the agent runs; empty: nothing
+  bool has_rejoin_socket = false;  // its coordinator may lose the connection and come back
+  std::string note = {};           // what users of -v are told of where the agent runs; empty: nothing
   StandardStreams standard = {};
   StreamPlace streams = {};
   std::optional<net::SealKeys> seal = {};  // keys of the control channel
@@ -56,6 +58,17 @@ struct AgentConfig {
   // Serves a segment of a pipeline until it is over. Returns false if a part of it hangs in the kernel, so
   // that only the end of the process can help. If empty, this agent runs no segments.
   std::function<bool(const SegmentJob&, ControlChannel&, const AgentConfig&)> run_segment = {};
+};
+
+// How an agent ended.
+struct AgentEnd {
+  bool complete = false;      // false: a part of the job hangs in the kernel (a dead network filesystem), and
+                              // only the end of the process can help
+  std::optional<int> signal;  // the signal that ended it
+  bool aborted = false;       // the coordinator gave up
+  std::optional<std::uint8_t> status;  // the coordinator's Finish::status; none: it went away without one
+  std::optional<Done> done;            // the result of the copy, if it came to its end
+  double seconds = 0;                  // how long the copy took
 };
 
 }  // namespace rdcp::tree

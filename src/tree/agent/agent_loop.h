@@ -10,10 +10,12 @@
 #include "io/descriptors.h"
 #include "io/thread.h"
 #include "tree/agent/agent.h"
+#include "tree/agent/rejoinable.h"
 #include "tree/check/checker.h"
 #include "tree/doctor/measure.h"
 #include "tree/guards/orders.h"
 #include "tree/messages/clean_job.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/job.h"
 #include "tree/protocol/control.h"
 #include "tree/protocol/reporter.h"
@@ -78,9 +80,12 @@ class Agent {
   bool end_job();
   int next_timeout_ms() const;
   bool coordinator_silent() const;
+  bool outlast_loss();
+  bool wait_for_coordinator();
 
   const AgentConfig config_;
   ControlChannel control_;
+  Rejoinable rejoinable_{control_};
   Reporter reporter_;
   Sandbox sandbox_;
   std::unique_ptr<Source> source_;

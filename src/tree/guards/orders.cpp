@@ -32,6 +32,7 @@ struct OrderRule {
 constexpr std::array kOrderRules = {
     OrderRule{MessageType::ping, kAllButSegment, By::everybody},
     OrderRule{MessageType::beat, kAnyState, By::everybody},
+    OrderRule{MessageType::stay, in(S::idle), By::no_stranger},
     OrderRule{MessageType::suspend, kAllButSegment, By::everybody},
     OrderRule{MessageType::abort, kAnyState, By::everybody},
     OrderRule{MessageType::finish, kAnyState, By::everybody},

@@ -7,11 +7,13 @@
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
 #include "tree/messages/finding.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/job.h"
 #include "tree/messages/knock.h"
 #include "tree/messages/measure_job.h"
 #include "tree/messages/message.h"
 #include "tree/messages/paths_named.h"
+#include "tree/messages/rejoin.h"
 #include "tree/messages/segment_job.h"
 #include "tree/messages/sum_line.h"
 
@@ -21,7 +23,7 @@ using AllMessages =
     std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
                Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked>;
+               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -1,7 +1,7 @@
 // The messages of a coordinator and its agents; control.h carries them. All of them are low-rate.
 //
-// tree/guards/orders decides what a coordinator may send. An agent sends hello first; after that
-// tree/guards/answers decides what it may send.
+// tree/guards/orders decides what a coordinator may send. An agent sends hello first (hello.h);
+// after that tree/guards/answers decides what it may send.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,11 @@
 #include "io/range.h"
 #include "io/result.h"
 #include "io/words.h"
-#include "net/crypto/handshake.h"
 #include "tree/messages/message_type.h"
 #include "tree/messages/stage_times.h"
 #include "tree/meta/metadata.h"
 
 namespace rdcp::tree {
-
-// The version of messages, frames and the handshake. Agents of different versions do not talk.
-inline constexpr std::uint32_t kProtocolVersion = net::kProtocolVersion;
-
-struct Hello {
-  static constexpr MessageType kType = MessageType::hello;
-  std::uint32_t protocol = kProtocolVersion;
-  io::Words program_version;
-  io::Within<std::uint32_t, 1, 1u << 16> cpus = 1;
-  std::string boot_id;  // the kernel's: agents with the same one see the same files
-  auto fields() { return std::tie(protocol, program_version, cpus, boot_id); }
-};
 
 struct Ping {
   static constexpr MessageType kType = MessageType::ping;

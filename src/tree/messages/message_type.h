@@ -42,12 +42,15 @@ enum class MessageType : std::uint8_t {
   stream_lost,
   knock,
   knocked,
+  stay,
+  ack,
+  rejoin,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::knocked;
+  return MessageType::rejoin;
 }
 
 }  // namespace rdcp::tree

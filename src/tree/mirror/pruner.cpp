@@ -117,8 +117,7 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
       break;
     }
     struct stat before {};
-    const bool granted =
-        !sync_.dry_run && ::fstat(directory, &before) == 0 && grant_owner_access(directory);
+    const bool granted = !sync_.dry_run && ::fstat(directory, &before) == 0 && grant_owner_access(directory);
     for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
     if (granted && ::fchmod(directory, before.st_mode & 07777) != 0)
       reporter_.problem(io::errno_error("set mode of", subject));

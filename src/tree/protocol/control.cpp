@@ -13,6 +13,7 @@
 #include "io/bytes.h"
 #include "io/retry.h"
 #include "io/write_all.h"
+#include "tree/messages/rejoin.h"
 
 namespace rdcp::tree {
 
@@ -27,6 +28,11 @@ constexpr std::size_t kNoiseShown = 200;
 constexpr std::size_t kSealedHeaderBytes = 4;
 // The greeting, a header and the longest message together.
 constexpr std::size_t kSealedMax = kGreeting.size() + kHeaderBytes + kMessageBytesMax;
+
+// False for what is said of the channel itself.
+bool is_counted(MessageType type) {
+  return type != MessageType::ack && type != MessageType::rejoin;
+}
 
 std::span<std::byte> bytes_of(std::string& text) {
   return std::as_writable_bytes(std::span(text));
@@ -91,18 +97,30 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
   Encoder header;
   header.put(type);
   header.put(static_cast<std::uint32_t>(body.size()));
+  io::SecretText message(header.take());
+  message.append(body);
   std::lock_guard lock(send_mutex_);
   if (broken_) return *broken_;
-  if (!out_) return io::plain_error(ErrorKind::connection, "write to", peer_, "closed");
+  if (!out_ && !lost_) return io::plain_error(ErrorKind::connection, "write to", peer_, "closed");
+  if (keeps_ && is_counted(type)) unacknowledged_.add(message);
+  return lost_ ? Result<void>() : write(message);
+}
+
+// To be called with the mutex held.
+Result<void> ControlChannel::write(std::string_view message) {
   std::string bytes;
   if (!greeting_sent_) bytes = kGreeting;
   greeting_sent_ = true;
-  io::append_secret(bytes, header.take());
-  io::append_secret(bytes, body);
+  io::append_secret(bytes, message);
   const auto wire = sealed(std::move(bytes));
   if (!wire) return wire.error();
   const int code = io::write_all(out_.get(), wire->view(), {.limit = send_limit_});
   if (code == 0) return {};
+  if (outlasts_ && code != ETIMEDOUT) {  // the end shows when the peer is read from
+    lost_ = true;
+    out_.reset();
+    return {};
+  }
   broken_ = io::errno_error("write to", peer_, code, ErrorKind::connection);
   if (code != ETIMEDOUT) {
     // Our beats would go on, and the peer would wait for this message for ever. If this is a socket, its
@@ -116,6 +134,57 @@ Result<void> ControlChannel::send_raw(MessageType type, const io::SecretText& bo
 void ControlChannel::limit_sends(std::chrono::milliseconds limit) {
   std::lock_guard lock(send_mutex_);
   send_limit_ = limit;
+}
+
+void ControlChannel::keep_unacknowledged() {
+  std::lock_guard lock(send_mutex_);
+  keeps_ = true;
+}
+
+void ControlChannel::keep_none() {
+  std::lock_guard lock(send_mutex_);
+  keeps_ = outlasts_ = false;
+  unacknowledged_.give_up();
+}
+
+void ControlChannel::outlast_connection() {
+  std::lock_guard lock(send_mutex_);
+  outlasts_ = keeps_;
+}
+
+bool ControlChannel::can_go_on() {
+  std::lock_guard lock(send_mutex_);
+  return outlasts_ && !broken_ && unacknowledged_.complete();
+}
+
+void ControlChannel::lose_connection() {
+  std::lock_guard lock(send_mutex_);
+  lost_ = true;
+  out_.reset();
+  in_.reset();
+  io::wipe(input_);
+  consumed_ = 0;
+}
+
+Result<void> ControlChannel::go_on_over(ControlChannel& fresh, std::uint64_t peer_received) {
+  std::lock_guard lock(send_mutex_);
+  if (!unacknowledged_.acknowledge(peer_received)) return garbled();
+  in_ = std::move(fresh.in_);
+  out_ = std::move(fresh.out_);
+  input_ = std::move(fresh.input_);
+  consumed_ = fresh.consumed_;
+  greeting_sent_ = greeted_ = true;
+  lost_ = false;
+  acknowledged_ = received_;  // by rejoin
+  for (const io::SecretText& message : unacknowledged_.messages()) {
+    if (auto said = write(message); !said || lost_) return said;
+  }
+  return {};
+}
+
+bool ControlChannel::is_unread(std::chrono::milliseconds limit) const {
+  pollfd entry{out_.get(), 0, 0};
+  return !out_ || (io::retry_eintr([&] { return ::poll(&entry, 1, static_cast<int>(limit.count())); }) > 0);
 }
 
 void ControlChannel::close_out() {
@@ -170,7 +239,36 @@ Result<std::optional<RawMessage>> ControlChannel::take() {
   message.body = input_.substr(consumed_ + kHeaderBytes, length);
   consumed_ += kHeaderBytes + length;
   if (consumed_ == input_.size()) drop_consumed();
+  const auto counted = count(message);
+  if (!counted) return counted.error();
+  if (!*counted) return std::optional<RawMessage>();
   return std::optional<RawMessage>(std::move(message));
+}
+
+// Returns false if the message was for the channel itself.
+Result<bool> ControlChannel::count(const RawMessage& message) {
+  if (message.type != MessageType::ack) {
+    if (is_counted(message.type)) {
+      ++received_;
+      acknowledge(message.body.size());
+    }
+    return true;
+  }
+  auto told = decode<Ack>(message);
+  std::lock_guard lock(send_mutex_);
+  if (!outlasts_ || !told || !unacknowledged_.acknowledge(told->received)) return garbled();
+  return false;
+}
+
+// So often that the peer need not keep much.
+void ControlChannel::acknowledge(std::size_t bytes) {
+  constexpr std::uint64_t kMessages = 32;
+  constexpr std::size_t kBytes = 256 << 10;
+  bytes_since_ack_ += bytes;
+  if (!outlasts_ || (received_ - acknowledged_ < kMessages && bytes_since_ack_ < kBytes)) return;
+  acknowledged_ = received_;
+  bytes_since_ack_ = 0;
+  (void)send(Ack{.received = received_}).ok();
 }
 
 void ControlChannel::drop_consumed() {

@@ -8,6 +8,9 @@
 // A sealed channel (rdsend and rdrecv with --encrypt) sends what is written at once, the greeting with the
 // first message or a message alone, as its length (u32, which is authenticated with it), its sealed bytes and
 // a tag of 16 bytes.
+//
+// A channel that is not sealed can go on over other descriptors when its own are lost
+// (tree/messages/rejoin.h).
 #pragma once
 
 #include <chrono>
@@ -24,6 +27,7 @@
 #include "net/crypto/seal.h"
 #include "tree/messages/message.h"
 #include "tree/protocol/codec.h"
+#include "tree/protocol/unacknowledged.h"
 
 namespace rdcp::tree {
 
@@ -53,6 +57,25 @@ class ControlChannel {
   // coordinator reads nothing while the user reads its output with a pager, and the agent notices its end by
   // the end of the channel.
   void limit_sends(std::chrono::milliseconds limit);
+
+  // To be called before the first send(): what the peer has not acknowledged is kept (unacknowledged.h).
+  void keep_unacknowledged();
+  // Keeps nothing any more: the peer will not be met again.
+  void keep_none();
+  // Both sides have agreed that the connection may be lost: from now on each acknowledges what it receives,
+  // and a send() that fails loses the connection instead.
+  void outlast_connection();
+  // True if go_on_over() can be called.
+  bool can_go_on();
+  // The connection is lost: closes the descriptors. What is sent from now on is kept.
+  void lose_connection();
+  // Returns how many messages were received, without acks and rejoins.
+  std::uint64_t received() const { return received_; }
+  // Goes on over the descriptors of another channel, which is left empty, and sends again what the peer has
+  // not received. peer_received: how much it says it has. Error (protocol): that cannot be.
+  io::Result<void> go_on_over(ControlChannel& fresh, std::uint64_t peer_received);
+  // Waits at most `limit`, and returns true once nobody can read what is sent (pipe(7), unix(7)).
+  bool is_unread(std::chrono::milliseconds limit) const;
 
   // Lines that begin with '\1' may come before the peer's greeting; take() is told each, without its end.
   // They are noise unless this is called. An error of take() is that of receive().
@@ -87,6 +110,9 @@ class ControlChannel {
 
  private:
   io::Result<void> send_raw(MessageType type, const io::SecretText& body);
+  io::Result<void> write(std::string_view message);
+  io::Result<bool> count(const RawMessage& message);
+  void acknowledge(std::size_t bytes);
   io::Result<io::SecretText> sealed(std::string bytes);
   io::Result<void> open_arrived();
   io::Error garbled() const;
@@ -105,6 +131,13 @@ class ControlChannel {
   std::function<io::Result<void>(std::string_view)> take_line_;
   std::string input_;
   std::size_t consumed_ = 0;
+  Unacknowledged unacknowledged_;  // guarded by send_mutex_
+  bool keeps_ = false;
+  bool outlasts_ = false;
+  bool lost_ = false;
+  std::uint64_t received_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::size_t bytes_since_ack_ = 0;
   // These are used only if the channel is sealed.
   std::optional<io::Error> no_seal_;
   std::optional<net::Sealer> sealer_;

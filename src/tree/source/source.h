@@ -40,6 +40,8 @@ class Source {
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams().set_tell(std::move(tell)); }
   // Notes that the target has lost a stream. Any thread, any time. Returns false if the number is impossible.
   bool hear_loss(std::size_t stream) { return session_.streams().give_up(stream); }
+  // True while a stream to the target lives, or has ended well. Any thread, any time.
+  bool connected() { return session_.streams().connected(); }
   // Takes the SRC's name out of the paths that are told (tell_sums()): the only SRC becomes DST itself. After
   // set_landings().
   void land_beneath_parent();

@@ -78,6 +78,11 @@ bool StreamTable::gone_for(std::chrono::milliseconds time) const {
   return all_lost() && (!may_come_back_ || io::Clock::now() - lost_since_ >= time);
 }
 
+bool StreamTable::connected() const {
+  const std::lock_guard lock(mutex_);
+  return begun_ && !all_lost();
+}
+
 std::optional<io::Error> StreamTable::last_loss() const {
   const std::lock_guard lock(mutex_);
   return last_loss_;

@@ -37,6 +37,8 @@ class StreamTable {
   std::size_t losses() const;
   // True if all are lost, and the last loss, failed tries excepted, is at least that long ago.
   bool gone_for(std::chrono::milliseconds time) const;
+  // True if the other side has been reached: a stream lives, or has ended well.
+  bool connected() const;
   std::optional<io::Error> last_loss() const;
 
   // The stream's last frame has been sent (source) or received (target), so everything is settled.

@@ -36,6 +36,8 @@ class Target {
   // The source has lost a stream. Any thread may call this at any time. Returns false if no stream can have
   // that number.
   bool hear_loss(std::size_t stream) { return session_.streams.give_up(stream); }
+  // True while a stream from the source lives, or has ended well. Any thread may call this at any time.
+  bool connected() const { return session_.streams.connected(); }
   // Says what stands at DST, and which directories are above it.
   TargetReady open();
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.

@@ -81,12 +81,12 @@ void attack_listener(Choices& choices) {
   const auto version = io::load_le<std::uint16_t>(hello.data() + kVersionAt);
   const bool magic = text_of(hello).starts_with("RDCP");
   require(other_version(hello) ==
-          (magic && version != net::kProtocolVersion ? std::optional(version) : std::nullopt));
+          (magic && version != net::kStreamVersion ? std::optional(version) : std::nullopt));
   if (!challenge) {
     require(!listener.check(taken<kProofBytes>(choices)).ok() && listener.disagreement().empty());
     return;
   }
-  require(magic && version == net::kProtocolVersion && listener.stream_index() < kStreams);
+  require(magic && version == net::kStreamVersion && listener.stream_index() < kStreams);
   const Transcript transcript = transcript_of(hello, *challenge);
   auto proof = *connector_mac(key_of(has_key ? 1 : 2), transcript);
   const auto right = proof;

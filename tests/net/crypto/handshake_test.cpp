@@ -126,7 +126,7 @@ TEST(Handshake, TheVersionOfAnotherIsTold) {
   EXPECT_FALSE(other_version(Connector(kKey, 0).hello()));
   auto theirs = version_refusal();
   theirs[5] = std::byte{1};
-  EXPECT_EQ(other_version(theirs), kProtocolVersion + 256);
+  EXPECT_EQ(other_version(theirs), kStreamVersion + 256);
   EXPECT_FALSE(other_version(std::span(theirs).first(kRefusalBytes - 1)));
   EXPECT_FALSE(other_version({}));
   theirs[0] = std::byte{'r'};
@@ -141,7 +141,7 @@ TEST(Handshake, AnotherVersionIsNamedBesideOurs) {
   const auto challenge = listener.challenge(hello, 1);
   ASSERT_FALSE(challenge);
   EXPECT_NE(challenge.error().message().find("speaks stream protocol 1337, this side speaks " +
-                                             std::to_string(kProtocolVersion)),
+                                             std::to_string(kStreamVersion)),
             std::string::npos);
 }
 

@@ -189,7 +189,7 @@ TEST_F(TcpConnectTest, AListenerOfAnotherVersionIsNamed) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, EPROTONOSUPPORT);
   EXPECT_NE(refused.error().detail.find("speaks stream protocol 99, this side speaks " +
-                                        std::to_string(kProtocolVersion)),
+                                        std::to_string(kStreamVersion)),
             std::string::npos);
 }
 

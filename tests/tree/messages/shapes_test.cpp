@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "net/crypto/handshake.h"
 #include "net/stream/frame.h"
 #include "tree/messages/all_messages.h"
 #include "tree/protocol/message_name.h"
@@ -63,6 +64,7 @@ std::string line_of() {
 
 std::string shapes() {
   std::string text = "version " + std::to_string(kProtocolVersion) + "\n";
+  text += "streams: version " + std::to_string(net::kStreamVersion) + "\n";
   text += "frame: bytes " + std::to_string(net::kFrameBytes) + "\n";
   [&]<class... Message>(std::tuple<Message...>*) {
     ((text += line_of<Message>()), ...);
@@ -81,9 +83,10 @@ std::string text_of_file() {
 TEST(Shapes, AreThoseOfTheVersion) {
   if (std::getenv("RDCP_WRITE_SHAPES") != nullptr) std::ofstream(kFile) << shapes();
   EXPECT_EQ(shapes(), text_of_file())
-      << "What travels has changed: raise kProtocolVersion (net/crypto/handshake.h), if it has not been "
-         "raised "
-         "since the last change that users may have; then run this test with RDCP_WRITE_SHAPES=1.";
+      << "What travels has changed: raise kProtocolVersion (tree/messages/hello.h) for a message, or "
+         "kStreamVersion (net/crypto/handshake.h) for a frame, if it has not been raised since the last "
+         "change "
+         "that users may have; then run this test with RDCP_WRITE_SHAPES=1.";
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <thread>
 
 #include "tree/messages/job.h"
+#include "tree/messages/rejoin.h"
 
 namespace rdcp::tree {
 namespace {
@@ -270,6 +273,116 @@ TEST_F(ControlTest, APeerThatTakesNothingIsGivenUpAtTheLimit) {
   std::string taken(1 << 20, '\0');
   EXPECT_GT(::recv(raw.get(), taken.data(), taken.size(), MSG_DONTWAIT), 0);
   EXPECT_EQ(theirs->send(Ping()).error().code, ETIMEDOUT);
+}
+
+// Two sides that can outlast their connection, which is a socket pair.
+struct OutlastingTest : testing::Test {
+  OutlastingTest() {
+    ::signal(SIGPIPE, SIG_IGN);
+    join(agent, coordinator);
+    for (auto* side : {&agent, &coordinator}) (*side)->keep_unacknowledged();
+    say(*agent, 0);
+    expect(*coordinator, 0);
+    for (auto* side : {&agent, &coordinator}) (*side)->outlast_connection();
+  }
+  static void join(std::optional<ControlChannel>& one, std::optional<ControlChannel>& other) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    one.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), "one");
+    other.emplace(io::Fd(ends[1]), io::Fd(::fcntl(ends[1], F_DUPFD_CLOEXEC, 0)), "other");
+  }
+  static void say(ControlChannel& side, std::uint64_t number, std::size_t bytes = 100) {
+    ASSERT_TRUE(side.send(Progress{.bytes_done = number, .path = std::string(bytes, 'x')}));
+  }
+  static void expect(ControlChannel& side, std::uint64_t number) {
+    const auto raw = side.wait(Steady::now() + seconds(5));
+    ASSERT_TRUE(raw) << number << ": " << raw.error().message();
+    ASSERT_EQ(side.decode<Progress>(*raw)->bytes_done, number);
+  }
+  // What both sides do when they meet again.
+  void meet() {
+    std::optional<ControlChannel> at_agent, at_coordinator;
+    join(at_agent, at_coordinator);
+    ASSERT_TRUE(at_coordinator->send(Rejoin{.received = coordinator->received()}));
+    const auto asked = at_agent->wait(Steady::now() + seconds(5));
+    ASSERT_TRUE(asked);
+    ASSERT_TRUE(at_agent->send(Rejoin{.received = agent->received()}));
+    ASSERT_TRUE(agent->go_on_over(*at_agent, at_agent->decode<Rejoin>(*asked)->received));
+    const auto answered = at_coordinator->wait(Steady::now() + seconds(5));
+    ASSERT_TRUE(answered);
+    ASSERT_TRUE(
+        coordinator->go_on_over(*at_coordinator, at_coordinator->decode<Rejoin>(*answered)->received));
+  }
+  std::optional<ControlChannel> agent, coordinator;
+};
+
+TEST_F(OutlastingTest, WhatWasNotReceivedIsSentAgain) {
+  for (std::uint64_t number = 1; number <= 100; ++number) say(*agent, number);
+  for (std::uint64_t number = 1; number <= 70; ++number) expect(*coordinator, number);
+  coordinator->lose_connection();
+  agent->lose_connection();
+  for (std::uint64_t number = 101; number <= 110; ++number) say(*agent, number);
+  say(*coordinator, 7);
+  meet();
+  for (std::uint64_t number = 71; number <= 110; ++number) expect(*coordinator, number);
+  expect(*agent, 7);
+  for (std::uint64_t number = 111; number <= 200; ++number) say(*agent, number);
+  for (std::uint64_t number = 111; number <= 200; ++number) expect(*coordinator, number);
+}
+
+TEST_F(OutlastingTest, ASideThatNoticesNothingIsSentTheRestAllTheSame) {
+  for (std::uint64_t number = 1; number <= 5; ++number) say(*agent, number);
+  coordinator->lose_connection();
+  meet();
+  for (std::uint64_t number = 1; number <= 5; ++number) expect(*coordinator, number);
+}
+
+TEST_F(OutlastingTest, ASendThatFailsLosesNothing) {
+  coordinator->lose_connection();
+  for (std::uint64_t number = 1; number <= 5; ++number) say(*agent, number);
+  EXPECT_TRUE(agent->is_unread(std::chrono::milliseconds(0)));
+  meet();
+  for (std::uint64_t number = 1; number <= 5; ++number) expect(*coordinator, number);
+}
+
+TEST_F(OutlastingTest, LittleIsKeptWhileTheOtherSideAcknowledges) {
+  constexpr std::size_t kBytes = 10'000;
+  for (std::uint64_t number = 1; number <= 4 * Unacknowledged::kBytesMax / kBytes; ++number) {
+    say(*agent, number, kBytes);
+    expect(*coordinator, number);
+    pollfd told{agent->fd(), POLLIN, 0};
+    while (::poll(&told, 1, 0) > 0) ASSERT_TRUE(agent->receive());
+  }
+  EXPECT_TRUE(agent->can_go_on());
+}
+
+TEST_F(OutlastingTest, WhoAcknowledgesNothingCannotRejoin) {
+  agent->lose_connection();
+  constexpr std::size_t kBytes = 1 << 20;
+  for (std::uint64_t number = 0; number <= Unacknowledged::kBytesMax / kBytes; ++number)
+    say(*agent, number, kBytes);
+  EXPECT_FALSE(agent->can_go_on());
+}
+
+TEST_F(OutlastingTest, NumbersThatCannotBeAreRefused) {
+  std::optional<ControlChannel> at_agent, at_coordinator;
+  join(at_agent, at_coordinator);
+  const auto gone = agent->go_on_over(*at_agent, 2);  // one message was sent
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, io::ErrorKind::protocol);
+  ASSERT_TRUE(coordinator->send(Ack{.received = 2}));
+  const auto heard = agent->wait(Steady::now() + seconds(5));
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().kind, io::ErrorKind::protocol);
+}
+
+// Nobody has asked this side to keep anything.
+TEST_F(ControlTest, AnAckIsRefusedWhereNothingIsKept) {
+  write_raw(kGreeting);
+  write_raw(std::string("\x26\x08\0\0\0\0\0\0\0\0\0\0\0", 13));
+  const auto heard = theirs->wait(Steady::now() + seconds(5));
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().kind, io::ErrorKind::protocol);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "tree/messages/changes.h"
 #include "tree/messages/finding.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/job.h"
 #include "tree/messages/measure_job.h"
 #include "tree/messages/message.h"

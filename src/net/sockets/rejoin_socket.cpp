@@ -1,0 +1,94 @@
+#include "net/sockets/rejoin_socket.h"
+
+#include <fmt/format.h>
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "io/retry.h"
+
+namespace rdcp::net {
+
+using io::ErrorKind;
+using io::Fd;
+using io::Result;
+
+namespace {
+
+constexpr std::string_view kPrefix = "rdcp-";
+constexpr std::size_t kRandomBytes = 16;
+constexpr std::size_t kNameBytes = kPrefix.size() + 2 * kRandomBytes;
+constexpr int kWaiting = 4;  // connections that nobody has looked at yet
+
+struct UnixAddress {
+  sockaddr_un socket{};
+  socklen_t length = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
+};
+
+// A name in the abstract namespace follows a zero byte, and ends with the address.
+UnixAddress address_of(std::string_view name) {
+  UnixAddress address;
+  address.socket.sun_family = AF_UNIX;
+  name.copy(address.socket.sun_path + 1, sizeof address.socket.sun_path - 1);
+  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+Result<Fd> make_socket(int flags) {
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+  if (!socket) return io::errno_error("make", "a Unix socket", errno, ErrorKind::connection);
+  return socket;
+}
+
+bool is_of_this_user(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+Result<RejoinSocket> RejoinSocket::open() {
+  std::array<unsigned char, kRandomBytes> drawn{};
+  if (io::retry_eintr([&] { return ::getrandom(drawn.data(), drawn.size(), 0); }) != kRandomBytes)
+    return io::errno_error("draw", "a random name");
+  std::string name = fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, ""));
+  auto socket = make_socket(SOCK_NONBLOCK);
+  if (!socket) return socket.error();
+  const UnixAddress address = address_of(name);
+  if (::bind(socket->get(), address.get(), address.length) != 0 || ::listen(socket->get(), kWaiting) != 0)
+    return io::errno_error("listen at", name, errno, ErrorKind::connection);
+  return RejoinSocket(std::move(name), std::move(*socket));
+}
+
+Fd RejoinSocket::accept() const {
+  Fd who(io::retry_eintr([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC); }));
+  if (who && !is_of_this_user(who.get())) who.reset();
+  return who;
+}
+
+bool is_rejoin_socket(std::string_view name) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return name.size() == kNameBytes && name.starts_with(kPrefix) &&
+         std::ranges::all_of(name.substr(kPrefix.size()), is_digit);
+}
+
+Result<Fd> connect_to_rejoin_socket(const std::string& name) {
+  auto socket = make_socket(0);
+  if (!socket) return socket.error();
+  const UnixAddress address = address_of(name);
+  if (io::retry_eintr([&] { return ::connect(socket->get(), address.get(), address.length); }) != 0)
+    return io::errno_error("rejoin", "the agent", errno, ErrorKind::connection);
+  return socket;
+}
+
+}  // namespace rdcp::net

@@ -1,0 +1,35 @@
+// The first message of an agent: which versions it speaks, and where it runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include "io/range.h"
+#include "io/words.h"
+#include "tree/messages/message_type.h"
+
+namespace rdcp::tree {
+
+// The version of the control channel's messages. Whoever raises it lets a coordinator still talk to agents of
+// the version before, without what is new (tree/protocol/hello_reader.h). What travels on streams has a
+// version of its own (net/crypto/handshake.h), which both agents of a job must share.
+//
+// 10: a coordinator can rejoin an agent (rejoin.h).
+inline constexpr std::uint32_t kProtocolVersion = 10;
+inline constexpr std::uint32_t kOldestProtocol = 9;
+
+// In every version the first field is `protocol`, from 10 on the second is `oldest`, and later versions only
+// add fields at the end.
+struct Hello {
+  static constexpr MessageType kType = MessageType::hello;
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t oldest = kOldestProtocol;  // which the agent speaks as well
+  io::Words program_version;
+  io::Within<std::uint32_t, 1, 1u << 16> cpus = 1;
+  std::string boot_id;        // the kernel's: agents with the same one see the same files
+  std::string rejoin_socket;  // its name (net/sockets/rejoin_socket.h); empty: it has none
+  auto fields() { return std::tie(protocol, oldest, program_version, cpus, boot_id, rejoin_socket); }
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,113 @@
+"""This version's programs with agents of the version before: all that both know works. Builds that version, so for --thorough."""
+
+import os
+import re
+import sys
+import unittest
+
+from harness import BUILD, CHUNK, EXIT_HOST, EXIT_OK, RDCP, REPO, CopyTest, Running, wait_for
+
+sys.path.insert(0, str(REPO / "tests" / "campaign"))
+from other_build import make_other_build  # noqa: E402
+from test_control_lost import ssh_of  # noqa: E402
+
+
+class OtherVersion(CopyTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other, why = make_other_build(BUILD, os.cpu_count() or 1, of_version_before=True)
+        if cls.other is None:
+            raise unittest.SkipTest(why)
+        print(f"({why}) ", end="", flush=True)
+
+    def setUp(self):
+        super().setUp()
+        self.older = ["--rdcp-path", self.other / "rdcp"]
+        self.tree = self.source / "tree"
+        (self.tree / "sub").mkdir(parents=True)
+        for i in range(50):
+            self.make_file(self.tree / "sub" / f"file-{i}", (i % 5) * 3000 + i, seed=i)
+        self.make_file(self.tree / "large", 40 * CHUNK + 1)
+        os.symlink("large", self.tree / "link")
+
+    def check(self, *words, source="", target="dest:"):
+        self.copy(*self.older, *words, "-r", f"{source}{self.tree}/", f"{target}{self.target}")
+        self.assert_same_tree(self.tree, self.target)
+        self.assert_no_litter(self.target)
+
+    def test_to_and_from_a_host(self):
+        self.check()
+        self.make_file(self.tree / "large", 41 * CHUNK)
+        self.check(source="dest:", target="")
+
+    def test_between_two(self):
+        self.check(source="dest:", target="other:")
+
+    def test_between_a_host_of_this_version_and_one_of_that(self):
+        for first, second in ((self.other / "rdcp", RDCP), (RDCP, self.other / "rdcp")):
+            taken, either = self.disk / "taken", self.disk / "either"
+            either.write_text(f'#!/bin/sh\nmkdir {taken} 2>/dev/null && exec {first} "$@"\nexec {second} "$@"\n')
+            either.chmod(0o755)
+            self.older = ["--rdcp-path", either]
+            self.check(source="dest:", target="other:")
+            self.make_file(self.tree / "large", 41 * CHUNK)
+            taken.rmdir()
+
+    def test_through_ssh_encrypted_and_compressed(self):
+        self.check("--via", "ssh", "--compress=1")
+        self.make_file(self.tree / "large", 41 * CHUNK)
+        self.check("--encrypt")
+
+    def test_a_mirror_and_a_check(self):
+        self.check()
+        self.make_file(self.tree / "large", 40 * CHUNK, seed=2)
+        (self.tree / "sub" / "file-1").unlink()
+        self.check("--sync", "--delete")
+        self.copy(*self.older, "--check", "-r", f"{self.tree}/", f"dest:{self.target}")
+
+    def test_its_doctor_and_its_cleaning(self):
+        done = self.rdcp(*self.older, "--doctor", "dest:")
+        self.assertIn(done.status, (EXIT_OK, 1), done)
+        self.copy(*self.older, "--clean", f"dest:{self.target}")
+
+    # What that version does not have is as it was there: the run ends with its ssh, and says how to go on.
+    def test_it_is_not_rejoined(self):
+        self.make_file(self.tree / "large", 400 * CHUNK)
+        running = self.start(*self.older, "--bwlimit", "4MiB", "-r", f"{self.tree}/", f"dest:{self.target}")
+        self.assertTrue(wait_for(lambda: any(self.target.iterdir()), 20))
+        for pid in ssh_of(running):
+            os.kill(pid, 9)
+        done = running.finish(20)
+        self.assertEqual(done.status, 4, done)
+        self.assertIn("run the same command again to go on", done.err)
+        self.assert_nothing_lives(running)
+
+    def test_a_stream(self):
+        received, errors = self.disk / "received", self.disk / "errors"
+        with open(errors, "wb") as said:
+            receiver = Running([self.other / "rdrecv", "0", "a_key", received], stderr=said)
+        self.addCleanup(receiver.kill)
+        found = wait_for(lambda: re.search(r"^port (\d+)$", errors.read_text(), re.M), 20)
+        sender = Running([BUILD / "rdsend", "127.0.0.1", found[1], "a_key", self.tree / "large"])
+        done = sender.finish(60)
+        self.assertEqual(done.status, EXIT_OK, f"{done}{errors.read_text()}")
+        self.assertEqual(receiver.process.wait(60), EXIT_OK, errors.read_text())
+        self.assert_same_file(self.tree / "large", received)
+
+    def test_a_pipeline(self):
+        done = Running([BUILD / "rdpipe", "-F", self.sshd.config, *self.older, f"cat {self.tree}/large",
+                        f"dest:cat > {self.target}/large"]).finish(60)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assert_same_file(self.tree / "large", self.target / "large")
+
+    # It does not know this version; it says so, or puts its own agent there.
+    def test_that_version_does_not_speak_with_this_one(self):
+        command = [self.other / "rdcp", "-F", self.sshd.config, "--rdcp-path", RDCP, "-r", f"{self.tree}/", f"dest:{self.target}"]
+        done = Running(command).finish(60)
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("it speaks protocol 10, this one speaks 9", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
