@@ -32,7 +32,7 @@ bool is_found_in_upper_case(int root, const std::string& name) {
 }
 
 // Tries it with a file that is there only for that.
-io::Result<bool> new_name_is_found_in_upper_case(int root) {
+bool new_name_is_found_in_upper_case(int root, int& times_lost) {
   const KeptTimes times(root);
   io::Fd file;
   const std::string name = take_temporary_name("case", [&](const char* free) {
@@ -42,13 +42,13 @@ io::Result<bool> new_name_is_found_in_upper_case(int root) {
   if (name.empty()) return false;
   const bool found = is_found_in_upper_case(root, name);
   (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
-  const auto kept = times.give_back("DST");
-  return kept ? io::Result<bool>(found) : kept.error();
+  times_lost = times.give_back();
+  return found;
 }
 
 // True for filesystems that never tell upper from lower case, and for directories that were set not to
 // (chattr(1), +F). On all others it is tried whether a name that surely exists is also found in upper case.
-io::Result<bool> takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
+bool takes_cases_for_one(int root, const std::string& own_name, bool may_make, int& times_lost) {
   struct statfs filesystem {};
   if (::fstatfs(root, &filesystem) == 0 &&
       (filesystem.f_type == MSDOS_SUPER_MAGIC || filesystem.f_type == kExfatMagic)) {
@@ -56,7 +56,7 @@ io::Result<bool> takes_cases_for_one(int root, const std::string& own_name, bool
   }
   int flags = 0;
   if (::ioctl(root, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL) != 0) return true;
-  if (own_name.empty()) return may_make ? new_name_is_found_in_upper_case(root) : io::Result<bool>(false);
+  if (own_name.empty()) return may_make && new_name_is_found_in_upper_case(root, times_lost);
   return is_found_in_upper_case(root, own_name);
 }
 
@@ -93,10 +93,10 @@ std::string fold_case(std::string_view name) {
   return folded;
 }
 
-io::Result<void> Spellings::begin(int root, const std::string& own_name, bool may_make) {
-  const auto watches = takes_cases_for_one(root, own_name, may_make);
-  watches_ = watches.ok() && *watches;
-  return watches ? io::Result<void>() : watches.error();
+int Spellings::begin(int root, const std::string& own_name, bool may_make) {
+  int times_lost = 0;
+  watches_ = takes_cases_for_one(root, own_name, may_make, times_lost);
+  return times_lost;
 }
 
 std::size_t Spellings::Hash::operator()(const io::Digest& digest) const {

@@ -3,10 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <string_view>
-
-#include "io/result.h"
-
 namespace rdcp::tree {
 
 // Holds the modification time that a directory has when this is made. The directory may be equal to its
@@ -15,8 +11,9 @@ class KeptTimes {
  public:
   // directory: the caller's, outlives this.
   explicit KeptTimes(int directory);
-  // Gives it back. On an Error, about `subject`, the directory has another time than its source.
-  io::Result<void> give_back(std::string_view subject) const;
+  // Gives it back. Returns 0, or the errno value with which the directory keeps another time, which is a loss
+  // (Losses). Who does not own a directory can set its time no more than its source's, so this is none.
+  int give_back() const;
 
  private:
   const int directory_;

@@ -124,7 +124,7 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
     if (extra_.size() < kAtOnce) break;
   }
   if (sync_.dry_run || last_.empty()) return;
-  if (const auto kept = times.give_back(subject); !kept) reporter_.problem(kept.error());
+  if (const int lost = times.give_back(); lost != 0) times_lost(subject, lost);
   if (const auto flushed = flush(directory, subject); !flushed) reporter_.problem(flushed.error());
 }
 

@@ -29,6 +29,8 @@ class Pruner {
   void remove_others(const ListedNames& names, std::vector<Change>& changes);
 
   std::function<bool()> going = [] { return true; };
+  // Is called with the name of each directory whose times could not be kept, and the errno value.
+  std::function<void(std::string_view subject, int lost)> times_lost = [](std::string_view, int) {};
   // Is called with each directory, and its name for messages, from which something may have been removed.
   std::function<io::Result<void>(int directory, std::string_view subject)> flush = [](int, std::string_view) {
     return io::Result<void>();

@@ -128,15 +128,14 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   return PartFile(std::move(held), std::move(names), std::move(file), std::move(journal));
 }
 
-io::Result<void> PartFile::forget(int directory, std::string_view name) {
+io::Result<int> PartFile::forget(int directory, std::string_view name) {
   const PartNames names(name);
   const io::Fd journal = open_own(directory, names.journal);
-  if (!journal) return {};
+  if (!journal) return 0;
   const KeptTimes times(directory);
   if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
-  auto forgotten = removed(directory, names.journal);
-  auto kept = times.give_back(names.journal);
-  return forgotten ? kept : forgotten;
+  const auto forgotten = removed(directory, names.journal);
+  return forgotten ? io::Result<int>(times.give_back()) : forgotten.error();
 }
 
 io::Result<void> PartFile::forget_journal() {

@@ -64,14 +64,14 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   const KeptTimes times(directory);
   io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const int not_made = errno;
-  auto kept = file ? times.give_back(name) : io::Result<void>();
+  const int times_lost = file ? times.give_back() : 0;
   errno = not_made;
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
     if (lacks_locks(cause)) {
       (void)remove_own(directory, name);
-      kept = times.give_back(name);
+      (void)times.give_back();
     }
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   }
   if (!file) file = open_own(directory, name);
   if (!file) return std::nullopt;
-  return RunMarker(std::move(file), name, is_new, std::move(kept));
+  return RunMarker(std::move(file), name, is_new, times_lost);
 }
 
 io::Result<void> RunMarker::flush(int directory) const {
@@ -95,8 +95,8 @@ io::Result<void> RunMarker::flush(int directory) const {
 io::Result<void> RunMarker::remove(int directory) {
   const KeptTimes times(directory);
   if (remove_own(directory, name_) != 0 && errno != ENOENT) return io::errno_error("remove", name_);
-  auto kept = times.give_back(name_);
-  return kept ? times_ : kept;
+  if (const int lost = times.give_back(); lost != 0) times_lost_ = lost;
+  return {};
 }
 
 }  // namespace rdcp::tree

@@ -38,17 +38,19 @@ class RunMarker {
   // Brings it to the disk with its name, so that nothing of its run can be there without it after a loss of
   // power, whatever the order in which the filesystem writes names.
   io::Result<void> flush(int directory) const;
-  // Removes the marker at the end of the run. As in make(), the directory's times stay as they are. Error:
-  // the marker stays, or the times could not be kept, here or in make(). It is about the marker's name.
+  // Removes the marker at the end of the run. As in make(), the directory's times stay as they are. On an
+  // Error, which names it, it stays.
   io::Result<void> remove(int directory);
+  // Returns the errno value with which these times could not be kept in make() or remove(), or 0.
+  int times_lost() const { return times_lost_; }
 
  private:
-  RunMarker(io::Fd file, std::string name, bool is_new, io::Result<void> times)
-      : file_(std::move(file)), name_(std::move(name)), is_new_(is_new), times_(std::move(times)) {}
+  RunMarker(io::Fd file, std::string name, bool is_new, int times_lost)
+      : file_(std::move(file)), name_(std::move(name)), is_new_(is_new), times_lost_(times_lost) {}
   io::Fd file_;
   std::string name_;
   bool is_new_;
-  io::Result<void> times_;  // what became of the directory's when the marker was made
+  int times_lost_;
 };
 
 }  // namespace rdcp::tree

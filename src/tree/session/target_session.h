@@ -57,6 +57,10 @@ class TargetSession {
 
   MetadataContext metadata() { return {job.settings.policy(), names_, losses_}; }
   Losses& losses() { return losses_; }
+  // A directory's times could not be kept, for this errno value; 0: they were.
+  void note_times(std::string_view subject, int lost) {
+    if (lost != 0) (void)losses_.note(LossKind::times, subject, lost);
+  }
   const Losses& losses() const { return losses_; }
   Reporter& reporter() { return reporter_; }
 

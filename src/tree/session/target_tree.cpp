@@ -179,7 +179,11 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
 io::Result<void> TargetTree::forget_part(EntryPathView path) {
   const auto directory = open_directory(path.parent());
   if (!directory) return {};
-  return beside(path, PartFile::forget(*directory, path.name()));
+  const auto times_lost = PartFile::forget(*directory, path.name());
+  if (!times_lost) return beside(path, times_lost.error());
+  if (*times_lost != 0)
+    (void)metadata_.losses.note(LossKind::times, subject(path.parent().text()), *times_lost);
+  return {};
 }
 
 io::Result<void> TargetTree::beside(EntryPathView path, io::Result<void> done) const {

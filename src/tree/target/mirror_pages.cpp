@@ -14,6 +14,9 @@ MirrorPages::MirrorPages(TargetContext& context)
               context.session.reporter()) {
   comparer_.going = [&context] { return !context.giving_up(); };
   pruner_.going = comparer_.going;
+  pruner_.times_lost = [&context](std::string_view subject, int lost) {
+    context.session.note_times(subject, lost);
+  };
   pruner_.flush = [&context](int directory, std::string_view subject) {
     return context.tree->flush_elsewhere(directory, subject);
   };

@@ -166,9 +166,8 @@ Result<void> Target::open_root(const Begin& begin) {
   // A disk that refuses this says so again for each file, which is then named.
   if (marker_ && job.settings.fsync) (void)marker_->flush(place.root.get());
   const bool several = job.tree || begin.landings.size() > 1;
-  auto begun = session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
-                                               several && !job.settings.sync.dry_run);
-  if (!begun) session_.reporter().problem(io::about(place.name, std::move(begun).error()));
+  session_.note_times(place.name, session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                                                  several && !job.settings.sync.dry_run));
   return {};
 }
 
@@ -214,6 +213,7 @@ bool Target::has_left_nothing() const {
 
 void Target::remove_marker() {
   auto removed = marker_->remove(session_.place.root.get());
+  session_.note_times(session_.place.name, marker_->times_lost());
   if (removed) return;
   io::Error error = std::move(removed).error();
   error.subject = join_path(session_.place.name, error.subject);
