@@ -1,5 +1,6 @@
 """--check: what differs is named, what is alike is not, and nothing is written anywhere."""
 
+import errno
 import json
 import os
 import random
@@ -180,6 +181,15 @@ class Pair(CheckTest):
         self.make_pair()
         os.chmod(self.other / "f64", 0)
         self.fails(EXIT_FILES, "--check", self.tree, self.other, says=("f64", "Permission denied"))
+
+    def test_what_cannot_be_listed_is_no_difference(self):
+        self.make_pair()
+        (self.other / "f64").unlink()
+        for folder in (self.tree, self.other):
+            with self.subTest(folder):
+                done = self.fails(EXIT_FILES, "--check", self.tree, self.other, says=("dir/deep: Input/output error",),
+                                  env=self.failing("readdir", f"{folder}/dir/deep", errno.EIO))
+                self.assertEqual(done.out, b"missing   f64\n", done)
 
     def test_deep_and_wide(self):
         for top in (self.tree, self.other):

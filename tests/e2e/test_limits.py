@@ -85,7 +85,7 @@ class Limits(CopyTest):
         subprocess.run(["cp", "-a", self.tree, same], check=True)
         done = self.run_limited([RDCP, "--check", f"{self.tree}/", same], limit)
         self.judge(done, lambda: None, f"--check, {most}")
-        self.assertEqual(done.out, b"", f"--check, {most}: differences where there are none")
+        self.assertEqual(done.out, b"", f"--check, {most}: differences where there are none; {done}")
 
     def pipelines(self, limit, most):
         wanted = (self.tree / "large").read_bytes()

@@ -24,6 +24,14 @@ std::size_t text_of(const tree::SumAsk& ask) {
   return text;
 }
 
+// Takes what has come, without what belongs to an earlier list.
+template <class Message>
+std::vector<Message> of_current_job(Inbox<Message>& inbox, std::uint32_t job) {
+  auto messages = inbox.take();
+  std::erase_if(messages, [&](const Message& message) { return message.job != job; });
+  return messages;
+}
+
 }  // namespace
 
 CheckParty::CheckParty(const Options& options, int signal_fd)
@@ -51,6 +59,7 @@ bool CheckParty::add(const Location& place) {
   const std::size_t which = agents_.size();
   Agent& agent = agents_.emplace_back(Agent{.session = std::move(*session)});
   agent.session->collect(agent.pages);
+  agent.session->collect(agent.unlisted);
   agent.session->on<tree::SumTold>([this, which](tree::SumTold& told) { take_told(which, told); });
   loop_.add(*agent.session);
   return true;
@@ -67,10 +76,11 @@ void CheckParty::look_at(std::size_t which, const std::string& path, tree::ListJ
 }
 
 std::vector<tree::Listed> CheckParty::take_pages(std::size_t which) {
-  Agent& agent = agents_[which];
-  auto pages = agent.pages.take();
-  std::erase_if(pages, [&](const tree::Listed& page) { return page.job != agent.job; });
-  return pages;
+  return of_current_job(agents_[which].pages, agents_[which].job);
+}
+
+std::vector<tree::Unlisted> CheckParty::take_unlisted(std::size_t which) {
+  return of_current_job(agents_[which].unlisted, agents_[which].job);
 }
 
 void CheckParty::ask(const tree::SumItem& item, std::uint64_t bytes, Answer answer) {

@@ -33,6 +33,9 @@ class CheckParty final : public SessionUser {
   // Takes the pages that have come of the agent's current list, and drops those of older ones.
   std::vector<tree::Listed> take_pages(std::size_t which);
 
+  // Takes what the list lacks, of which the pages that are taken next know.
+  std::vector<tree::Unlisted> take_unlisted(std::size_t which);
+
   // Is called with what each agent answered, in the order of the agents.
   using Answer = std::function<void(const std::vector<tree::SumFound>&)>;
   // Asks all agents for the same item. bytes: about how much each reads for it. While room() is false,
@@ -78,6 +81,7 @@ class CheckParty final : public SessionUser {
     std::size_t text = 0;
     std::uint32_t job = 0;
     Inbox<tree::Listed> pages = {};  // not taken yet
+    Inbox<tree::Unlisted> unlisted = {};
   };
 
   bool add(const Location& place);

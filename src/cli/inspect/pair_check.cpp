@@ -23,12 +23,19 @@ constexpr std::uint64_t kPiece = tree::kSumsMax * kUnit;
 // No more pages are taken from one side while more entries than this wait for the other side.
 constexpr std::size_t kWaitingMax = 4096;
 
+constexpr std::size_t kUnlistedMax = 1024;
+
 std::string time_text(const ListedEntry& entry) {
   return fmt::format("{}.{:09}", entry.mtime, std::uint32_t{entry.mtime_ns});
 }
 
 bool is_beneath(const std::string& path, const std::string& top) {
   return top.empty() || (path.size() > top.size() && path.starts_with(top) && path[top.size()] == '/');
+}
+
+bool is_known(const std::string& path, const std::vector<std::string>& unlisted) {
+  return std::ranges::none_of(unlisted,
+                              [&](const std::string& top) { return path == top || is_beneath(path, top); });
 }
 
 // Returns the last name of a path, or "" if it has none.
@@ -78,10 +85,17 @@ bool PairCheck::is_in_order(const Side& side, const ListedEntry& entry) const {
          static_cast<unsigned>(entry.type) <= static_cast<unsigned>(EntryType::block_device);
 }
 
+// Keeps a bounded list. Where more is missing, nothing counts as known.
+void PairCheck::note_unlisted(Side& side, std::string path) {
+  if (side.unlisted.size() == kUnlistedMax) side.unlisted.assign(1, "");
+  side.unlisted.push_back(std::move(path));
+}
+
 bool PairCheck::take_lists() {
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = sides_[i];
     if (side.entries.size() > kWaitingMax) continue;
+    for (tree::Unlisted& lacks : party_.take_unlisted(i)) note_unlisted(side, std::move(lacks.path));
     for (tree::Listed& page : party_.take_pages(i)) {
       for (ListedEntry& entry : page.entries) {
         if (!is_in_order(side, entry)) {
@@ -160,6 +174,7 @@ bool PairCheck::merge_one() {
     const ListedEntry entry = std::move(side.entries.front());
     side.entries.pop_front();
     if (entry.type == EntryType::directory) side.skipped = entry.path;
+    if (!is_known(entry.path, (only_source ? target : source).unlisted)) return true;  // reported already
     only_source ? differences_.missing(entry.path, entry.type) : differences_.extra(entry.path, entry.type);
     return true;
   }

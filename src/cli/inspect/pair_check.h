@@ -36,6 +36,7 @@ class PairCheck {
     bool begun = false;
     std::string last;                    // path of the last entry that came
     std::optional<std::string> skipped;  // a directory that was reported as a whole, with all beneath it
+    std::vector<std::string> unlisted;   // at or beneath these something may be that was not listed
   };
   // A file whose pieces are compared in any order.
   struct Pieces {
@@ -46,6 +47,7 @@ class PairCheck {
   };
 
   void look_at(std::size_t side, const std::string& path);
+  static void note_unlisted(Side& side, std::string path);
   bool take_lists();
   bool is_in_order(const Side& side, const tree::ListedEntry& entry) const;
   bool pair_tops();

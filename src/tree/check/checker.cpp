@@ -122,7 +122,12 @@ bool Checker::may_list() {
 
 void Checker::list() {
   std::optional<Lister> lister;
-  if (top_) lister.emplace(*top_, job_, names_, reporter_);
+  if (top_) {
+    lister.emplace(*top_, job_, names_, reporter_);
+    lister->left_out = [this](const std::string& path) {
+      sinks_.unlisted({.job = job_.number, .path = path});
+    };
+  }
   for (bool over = false; !over;) {
     if (!may_list()) return;
     Listed page;
@@ -321,7 +326,8 @@ bool CheckDesk::handle(const RawMessage& raw) {
     checker_ = std::make_unique<Checker>(
         job, reporter_,
         Checker::Sinks{[this](const Listed& listed) { (void)control_.send(listed).ok(); },
-                       [this](const SumTold& told) { (void)control_.send(told).ok(); }});
+                       [this](const SumTold& told) { (void)control_.send(told).ok(); },
+                       [this](const Unlisted& unlisted) { (void)control_.send(unlisted).ok(); }});
     return true;
   }
   if (raw.type == MessageType::list_more) {

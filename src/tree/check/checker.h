@@ -28,6 +28,7 @@ class Checker {
   struct Sinks {
     std::function<void(const Listed&)> listed;
     std::function<void(const SumTold&)> told;
+    std::function<void(const Unlisted&)> unlisted = [](const Unlisted&) {};
   };
   // If the job's path is missing, that is reported and the list is empty; any other error in opening it is
   // fatal. It is also fatal if not even one lister and one reader can be started.

@@ -163,12 +163,17 @@ bool Lister::next(ListedEntry& entry) {
   return false;
 }
 
+void Lister::leave_out(const std::string& path, const io::Error& error) {
+  reporter_.problem(error);
+  left_out(path);
+}
+
 // Reads a directory's names. The number of levels that stay open is bounded.
 void Lister::descend(const std::string& path) {
   io::Fd fd = top_.open_entry(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   auto names = names_of(io::Fd(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1));
   if (!names) {
-    reporter_.problem(io::errno_error("list directory", top_.subject(path)));
+    leave_out(path, io::errno_error("list directory", top_.subject(path)));
     return;
   }
   if (levels_.size() >= kHeldOpen) levels_.back().fd.reset();
@@ -178,14 +183,14 @@ void Lister::descend(const std::string& path) {
 bool Lister::hold(Level& level) {
   if (level.fd) return true;
   level.fd = top_.open_entry(level.path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  if (!level.fd) reporter_.problem(io::errno_error("open directory", top_.subject(level.path)));
+  if (!level.fd) leave_out(level.path, io::errno_error("open directory", top_.subject(level.path)));
   return static_cast<bool>(level.fd);
 }
 
 bool Lister::fill(int directory, const std::string& name, const std::string& path, ListedEntry& entry) {
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    reporter_.problem(io::errno_error("stat", top_.subject(path)));
+    leave_out(path, io::errno_error("stat", top_.subject(path)));
     return false;
   }
   Entry facts;
@@ -206,7 +211,7 @@ bool Lister::fill(int directory, const std::string& name, const std::string& pat
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(directory, name.c_str(), target, sizeof target);
     if (length < 0) {
-      reporter_.problem(io::errno_error("read link", top_.subject(path)));
+      leave_out(path, io::errno_error("read link", top_.subject(path)));
       return false;
     }
     entry.link_target.assign(target, static_cast<std::size_t>(length));

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,8 @@ class Lister {
   Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter);
   // Returns false at the end. What cannot be read is reported and left out.
   bool next(ListedEntry& entry);
+  // Is called with each path at or beneath which something is left out, before what follows it comes.
+  std::function<void(const std::string& path)> left_out = [](const std::string&) {};
 
  private:
   struct Level {
@@ -69,6 +72,7 @@ class Lister {
 
   bool fill(int directory, const std::string& name, const std::string& path, ListedEntry& entry);
   void fill_attributes(int directory, const std::string& name, const std::string& path, ListedEntry& entry);
+  void leave_out(const std::string& path, const io::Error& error);
   void descend(const std::string& path);
   bool hold(Level& level);
 

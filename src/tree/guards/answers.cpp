@@ -41,6 +41,7 @@ constexpr std::array kAnswerRules = {
     AnswerRule{findings, examine, Times::each, on(Errand::examine)},
     AnswerRule{leftovers, clean_job, Times::many, on(Errand::clean)},
     AnswerRule{listed, list_more, Times::each, on(Errand::check)},
+    AnswerRule{unlisted, list_more, Times::many, on(Errand::check)},
     AnswerRule{sum_told, sum_ask, Times::each, on(Errand::check)},
     AnswerRule{segment_end, segment_job, Times::each, on(Errand::segment)},
     AnswerRule{relayed_bytes, segment_job, Times::many, on(Errand::segment)},

@@ -73,6 +73,15 @@ struct Listed {
   auto fields() { return std::tie(job, entries, over); }
 };
 
+// Before the page that lacks it: the list has nothing at or beneath this path (a directory's names, an entry)
+// because it could not be read, which has been reported. Since version 10.
+struct Unlisted {
+  static constexpr MessageType kType = MessageType::unlisted;
+  std::uint32_t job = 0;
+  std::string path;
+  auto fields() { return std::tie(job, path); }
+};
+
 // A part of a file whose digests the coordinator wants.
 struct SumItem {
   std::string path;

@@ -15,7 +15,7 @@ namespace rdcp::tree {
 // the version before, without what is new (tree/protocol/hello_reader.h). What travels on streams has a
 // version of its own (net/crypto/handshake.h), which both agents of a job must share.
 //
-// 10: a coordinator can rejoin an agent (rejoin.h).
+// 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack (Unlisted).
 inline constexpr std::uint32_t kProtocolVersion = 10;
 inline constexpr std::uint32_t kOldestProtocol = 9;
 

@@ -12,7 +12,7 @@
 
 namespace rdcp::tree {
 
-// How long an agent knocks at most. Both ways are tried before the data goes through ssh.
+// How long an agent knocks at most. Both ways are tried, almost at once, before the data goes through ssh.
 inline constexpr std::chrono::milliseconds kKnockMax{1500};
 
 // Asks an agent whether it can reach the other one by TCP.

@@ -45,12 +45,13 @@ enum class MessageType : std::uint8_t {
   stay,
   ack,
   rejoin,
+  unlisted,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::rejoin;
+  return MessageType::unlisted;
 }
 
 }  // namespace rdcp::tree

@@ -37,8 +37,8 @@ const std::vector<Talk> kTalks = {
     {{examine, measure_job, begin}, {measure_ready, measured}, {}},
     {{clean_job}, {}, {leftovers}},
     {{list_job}, {}, {}},
-    {{list_job, list_more}, {listed}, {}},
-    {{list_job, list_more, sum_ask}, {listed, sum_told}, {}},
+    {{list_job, list_more}, {listed}, {unlisted}},
+    {{list_job, list_more, sum_ask}, {listed, sum_told}, {unlisted}},
     {{segment_job}, {segment_end}, {relayed_bytes, beat}},
     {{segment_job, relayed_bytes}, {segment_end}, {relayed_bytes, beat}},
     {{begin, list_more, sum_ask}, {}, {}},  // without the job that they belong to
