@@ -5,7 +5,7 @@ import shlex
 import socket
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_machine import is_listening, reaped_cpu_seconds, wait_until
@@ -65,6 +65,10 @@ def _rdcp(job: Job) -> Plan:
                        job.source, f"dest:{job.target}"))
 
 
+def _rdcp_encrypted(job: Job) -> Plan:
+    return _rdcp(replace(job, rdcp_options=[*job.rdcp_options, "--encrypt"]))
+
+
 def _scp(job: Job) -> Plan:
     return Plan(_quote("scp", "-q", "-r", "-F", job.ssh.config, "-o", CIPHER, job.source, f"dest:{job.target}"))
 
@@ -104,8 +108,8 @@ def _ssh_true(job: Job) -> Plan:
 
 
 SSH_TRUE = "ssh true"
-PEERS = {"rdcp": _rdcp, "scp": _scp, "rsync": _rsync, "tar+ssh": _tar_ssh, "tar+nc": _tar_nc, "cp": _cp,
-         "socat": _socat, SSH_TRUE: _ssh_true}
+PEERS = {"rdcp": _rdcp, "rdcp --encrypt": _rdcp_encrypted, "scp": _scp, "rsync": _rsync, "tar+ssh": _tar_ssh,
+         "tar+nc": _tar_nc, "cp": _cp, "socat": _socat, SSH_TRUE: _ssh_true}
 
 
 def _start(command: str, inside: list[str], output: int) -> subprocess.Popen:

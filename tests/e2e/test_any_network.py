@@ -13,10 +13,12 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import EXIT_DATA, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, wait_for
+from harness import BUILD, EXIT_DATA, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, wait_for
 
 from bench_machine import second_network, set_firewall  # in scripts/lib, as harness has it
 from sshd import LocalSshd
+from test_control_lost import BACK, ssh_of
+from test_deploy import AGENT, may_unshare
 from test_sandbox import landlock_abi
 
 RDPIPE = Path(RDCP).with_name("rdpipe")
@@ -84,6 +86,7 @@ class NetworkTest(CopyTest):
 
     def setUp(self):
         super().setUp()
+        self.installed = True
         self.tree = self.source / "tree"
         self.tree.mkdir()
         for i in range(40):
@@ -103,6 +106,30 @@ class NetworkTest(CopyTest):
         self.assert_same_tree(self.tree, there)
         self.assert_same_tree(self.tree, back)
         return said
+
+    def command(self, *words) -> list[str]:
+        found = super().command(*words)
+        if not self.installed:
+            at = found.index("--rdcp-path")
+            del found[at:at + 2]
+        return found
+
+    def uninstall(self):
+        """From now on the other host has no rdcp, and an empty home."""
+        if not AGENT.exists() or not may_unshare():
+            self.skipTest(f"no {AGENT.name} in this build, or no mount namespaces for this user")
+        home, run = self.disk / "home", self.disk / "run"
+        home.mkdir()
+        run.write_text(f"""#!/bin/sh
+export SSH_ORIGINAL_COMMAND
+exec unshare -m sh -c 'mount -t tmpfs none {BUILD} && exec env -i HOME={home} PATH=/usr/bin:/bin sh -c "$SSH_ORIGINAL_COMMAND"'
+""")
+        run.chmod(0o755)
+        keys = self.sshd.folder / "authorized_keys"
+        key = keys.read_text()
+        self.addCleanup(keys.write_text, key)
+        keys.write_text(f'command="{run}" {key}')
+        self.installed = False
 
     def assert_directly(self, said: str):
         self.assertNotIn("through ssh", said)
@@ -206,6 +233,23 @@ class Networks(NetworkTest):
         options.write_text("--data-port 7000\n--delete\n")
         self.fails(EXIT_USAGE, self.large, f"dest:{self.target}/two", env=environment, says=(f"{options} line 2:", "--delete"))
         self.assertFalse((self.target / "two").exists())
+
+    def test_a_firewall_that_cuts_ssh(self):
+        """The data has a port of its own, and goes on."""
+        table = "table inet cut"
+        running = self.start("-r", "--bwlimit", "1MiB", f"{self.tree}/", f"dest:{self.target}/copy")
+        self.assertTrue(wait_for(lambda: (self.target / "copy" / "small-39").exists(), 20), running.where())
+        cut = ssh_of(running)
+        rules = f"{table} {{ chain input {{ type filter hook input priority -10; tcp dport {SSH_PORT} reject with tcp reset; }}; }}"
+        subprocess.run([*self.inside, "nft", rules], check=True)
+        self.addCleanup(self.open_again)
+        self.assertTrue(wait_for(lambda: not set(cut) & set(ssh_of(running)), 20), running.where())
+        subprocess.run([*self.inside, "nft", "delete", *table.split()], check=True)
+        done = running.finish(60)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertRegex(done.err, BACK.format("dest"))
+        self.assert_same_tree(self.tree, self.target / "copy")
+        self.assertTrue(wait_for(lambda: not self.words_of_sessions(), 30), self.words_of_sessions())
 
     def test_between_two_hosts_through_ssh(self):
         done = self.copy("-r", "-v", "--via", "ssh", f"dest:{self.tree}/", f"other:{self.target}/copy")
@@ -357,6 +401,12 @@ class Nat(Routed):
         self.assert_directly(said)
         self.assertEqual(said.count(f"not reached: dest: {THIRD}:"), 2, said)
 
+    def test_nothing_is_installed_there(self):
+        self.uninstall()
+        said = self.there_and_back()
+        self.assert_directly(said)
+        self.assertEqual(said.count("no rdcp of this version was found there"), 1, said)
+
 
 class JumpHost(Routed):
     """Only an sshd between them reaches both."""
@@ -371,6 +421,12 @@ class JumpHost(Routed):
 
     def test_the_data_goes_through_ssh(self):
         self.assertEqual(self.there_and_back().count(THROUGH_SSH), 2)
+
+    def test_nothing_is_installed_there(self):
+        self.uninstall()
+        said = self.there_and_back()
+        self.assertEqual(said.count(THROUGH_SSH), 2, said)
+        self.assertEqual(said.count("no rdcp of this version was found there"), 1, said)
 
 
 class Ipv6Alone(Routed):

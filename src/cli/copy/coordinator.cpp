@@ -15,6 +15,8 @@ using io::ErrorKind;
 namespace {
 
 constexpr std::chrono::milliseconds kAbortGrace{1500};
+// How long the better way is tried alone.
+constexpr std::chrono::milliseconds kHeadStart{250};
 constexpr const char* kSilence = "its agent has given no sign of life";
 
 }  // namespace
@@ -147,17 +149,19 @@ bool Coordinator::begin() {
 std::optional<Meeting> Coordinator::meet() {
   SourceSide& source = sides_.source();
   TargetSide& target = *sides_.targets().front();
+  if (request_.ssh_data != Options::SshData::always) {
+    for (const WayToTry& way : ways_to_try(request_, source, target)) knocks_.push_back({.way = way});
+  }
+  if (!knock()) return std::nullopt;
+  const auto found = std::ranges::find_if(knocks_, &Knocking::answered);
   std::vector<std::string> given_up;
-  const bool tries = request_.ssh_data != Options::SshData::always;
-  for (const WayToTry& way : tries ? ways_to_try(request_, source, target) : std::vector<WayToTry>()) {
-    const auto knocked = knock(way);
-    if (!knocked) return std::nullopt;
-    if (!knocked->answered.empty()) {
-      Meeting meeting = meeting_by(way, knocked->answered);
-      for (const std::string& cause : given_up) meeting.notes.emplace_back("not reached: " + cause);
-      return meeting;
-    }
-    given_up.push_back(way.listening->session->name() + ": " + knocked->none_because);
+  for (const Knocking& knock : knocks_) {
+    if (!knock.answered()) given_up.push_back(knock.cause());
+  }
+  if (found != knocks_.end()) {
+    Meeting meeting = meeting_by(found->way, found->knocked.answered);
+    if (found != knocks_.begin()) meeting.notes.emplace_back("not reached: " + given_up.front());
+    return meeting;
   }
   auto meeting = meeting_through_ssh(request_, source, target, std::move(given_up));
   if (!meeting) return fail(meeting.error()), std::nullopt;
@@ -165,13 +169,26 @@ std::optional<Meeting> Coordinator::meet() {
   return std::move(*meeting);
 }
 
-// Returns nothing if the run is over before the answer.
-std::optional<tree::Knocked> Coordinator::knock(const WayToTry& way) {
-  std::optional<tree::Knocked> knocked;
-  way.connecting->session->on<tree::Knocked>([&](tree::Knocked& answer) { knocked = std::move(answer); });
-  way.connecting->session->tell(tree::Knock{.hosts = way.reach->hosts, .port = way.reach->port});
-  if (!turn_until([&] { return knocked.has_value(); })) return std::nullopt;
-  return knocked;
+// Has the ways tried until one has answered, or all are in vain. Each has a little time for itself first,
+// because the earlier one is the better one. Returns false if the run is over.
+bool Coordinator::knock() {
+  std::size_t sent = 0;
+  Clock::time_point next;
+  return turn_until([&] {
+    if (std::ranges::any_of(knocks_, &Knocking::answered)) return true;
+    const bool in_vain = std::all_of(knocks_.begin(), knocks_.begin() + static_cast<long>(sent),
+                                     [](const Knocking& knock) { return knock.over; });
+    if (sent == knocks_.size() || (!in_vain && Clock::now() < next)) return sent == knocks_.size() && in_vain;
+    Knocking& knock = knocks_[sent++];
+    AgentSession& from = *knock.way.connecting->session;
+    from.on<tree::Knocked>([&knock](tree::Knocked& answer) {
+      knock.over = true;
+      knock.knocked = std::move(answer);
+    });
+    from.tell(tree::Knock{.hosts = knock.way.reach->hosts, .port = knock.way.reach->port});
+    next = Clock::now() + kHeadStart;
+    return false;
+  });
 }
 
 // A session of ssh that fails before anything has come through is the end; later it is a lost stream.

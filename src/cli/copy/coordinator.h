@@ -15,7 +15,6 @@
 #include "cli/copy/meeting.h"
 #include "cli/copy/round_trip.h"
 #include "cli/text/report.h"
-#include "tree/messages/knock.h"
 
 namespace rdcp::cli {
 
@@ -50,7 +49,7 @@ class Coordinator final : public SessionUser {
   bool send_jobs(EarlierRun earlier);
   bool begin();
   std::optional<Meeting> meet();
-  std::optional<tree::Knocked> knock(const WayToTry& way);
+  bool knock();
   bool bridges_hold();
   void sum_up();
   void end_agents();
@@ -64,6 +63,7 @@ class Coordinator final : public SessionUser {
   CopyConsole console_;
   RoundTrip round_trip_;
   CopySides sides_;
+  std::vector<Knocking> knocks_;  // the answer to one may come after another way was taken
   DataPath path_;
   std::vector<std::unique_ptr<Bridge>> bridges_;  // if ssh carries the data
   std::optional<Clock::time_point> begun_;

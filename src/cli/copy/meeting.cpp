@@ -42,6 +42,15 @@ std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source
   return ways;
 }
 
+std::string Knocking::cause() const {
+  std::string cause = way.listening->session->name() + ": ";
+  if (over) return cause + knocked.none_because;
+  std::vector<std::string> silent;
+  for (const std::string& host : way.reach->hosts)
+    silent.push_back(net::Address{host, way.reach->port}.text() + ": does not answer");
+  return cause + fmt::format("{}", fmt::join(silent, "; "));
+}
+
 Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered) {
   Meeting meeting;
   meeting.source_connects = way.source_connects;

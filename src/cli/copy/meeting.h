@@ -9,6 +9,7 @@
 #include "cli/copy/copy_sides.h"
 #include "io/result.h"
 #include "io/words.h"
+#include "tree/messages/knock.h"
 
 namespace rdcp::cli {
 
@@ -28,6 +29,16 @@ struct WayToTry {
   const CopySide* listening;
   const tree::Reach* reach;  // of the side that listens
   bool source_connects;
+};
+
+// A knock that has been sent, or is to be.
+struct Knocking {
+  WayToTry way;
+  bool over = false;  // `knocked` has come
+  tree::Knocked knocked = {};
+  bool answered() const { return !knocked.answered.empty(); }
+  // Returns why nothing was reached this way, as "far: 10.0.0.2:7000: Connection refused".
+  std::string cause() const;
 };
 
 // Returns the ways, the one first that the parties would take by themselves. A side that does not listen

@@ -14,6 +14,8 @@ using io::Clock;
 
 // How much longer the others are waited for once one has answered: a better address is rarely slower by more.
 constexpr std::chrono::milliseconds kOthers{20};
+// How often it is looked whether this is to stop.
+constexpr Clock::duration kLook = std::chrono::milliseconds(20);
 
 // One connection that is being made.
 class Attempt {
@@ -71,7 +73,7 @@ void wait_and_step(std::vector<Attempt>& attempts, Clock::duration wait) {
 }  // namespace
 
 KnockOutcome knock(std::span<const Address> addresses, std::chrono::milliseconds limit,
-                   std::uint16_t own_port) {
+                   std::uint16_t own_port, const std::atomic<bool>& stop) {
   addresses = addresses.first(std::min(addresses.size(), kKnocksMax));
   std::vector<Attempt> attempts;
   attempts.reserve(addresses.size());
@@ -84,8 +86,8 @@ KnockOutcome knock(std::span<const Address> addresses, std::chrono::milliseconds
       until = std::min(until, Clock::now() + kOthers);
     }
     const auto now = Clock::now();
-    if (now >= until) break;
-    wait_and_step(attempts, until - now);
+    if (now >= until || stop) break;
+    wait_and_step(attempts, std::min<Clock::duration>(until - now, kLook));
   }
   KnockOutcome outcome;
   for (std::size_t i = 0; i < attempts.size(); ++i) {

@@ -76,8 +76,9 @@ bool Agent::take_names(const PathsNamed& part) {
 }
 
 void Agent::answer_knock(const Knock& at) {
-  net::KnockOutcome outcome = setup_->knock(at);
-  tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
+  setup_->knock(at, [this](net::KnockOutcome outcome) {
+    tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
+  });
 }
 
 // Returns false, after it has reported it, if there can be no stream of that number.

@@ -81,6 +81,7 @@ StreamSetup::~StreamSetup() {
 }
 
 void StreamSetup::stop() {
+  stop_knock_ = true;
   stop_tcp_ = true;
   stop_rdma_ = true;
   const std::lock_guard lock(listening_);
@@ -152,6 +153,7 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
 
 Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool source,
                                                    const std::string& congestion) {
+  stop_knock_ = true;
   begin_ = begin;
   tcp_ = {.congestion = congestion};
   source_ = source;
@@ -248,10 +250,22 @@ std::optional<FurtherStream> StreamSetup::next_over_rdma(std::uint16_t stream) {
   return FurtherStream{got.stream, std::move(*made)};
 }
 
-net::KnockOutcome StreamSetup::knock(const Knock& at) const {
+void StreamSetup::knock(const Knock& at, std::function<void(net::KnockOutcome)> told) {
+  stop_knock_ = true;
+  knocking_.join();
+  stop_knock_ = false;
   std::vector<net::Address> addresses;
   for (const std::string& host : at.hosts) addresses.push_back({host, at.port});
-  return net::knock(addresses, kKnockMax, tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0});
+  const std::uint16_t own_port = tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0};
+  auto started = io::Thread::start("a thread that knocks", [this, addresses, own_port, told] {
+    net::KnockOutcome outcome = net::knock(addresses, kKnockMax, own_port, stop_knock_);
+    if (!stop_knock_) told(std::move(outcome));
+  });
+  if (started) {
+    knocking_ = std::move(*started);
+  } else {
+    told({.answered = {}, .none_because = started.error().message()});
+  }
 }
 
 void StreamSetup::stop_listening() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -51,8 +52,9 @@ class StreamSetup : public FurtherStreams {
   bool goes_either_way() const { return wish_.either_way; }
   // Before make(): true if the connections come through ssh by this Begin.
   bool goes_through_ssh(const Begin& begin) const { return wish_.either_way && begin.through_ssh; }
-  // Tries whether the other side can be reached by TCP. Blocks for kKnockMax at most.
-  net::KnockOutcome knock(const Knock& at) const;
+  // Tries, in a thread of its own, whether the other side can be reached by TCP, for kKnockMax at most; then
+  // that thread calls told(). If make(), stop() or another knock() comes before, it may never do so.
+  void knock(const Knock& at, std::function<void(net::KnockOutcome)> told);
   std::optional<FurtherStream> next(std::size_t stream) override;
   // After make(): what went wrong, in words: rails that were lost, or why RDMA was given up.
   const std::vector<io::Words>& notes() const { return notes_; }
@@ -101,6 +103,8 @@ class StreamSetup : public FurtherStreams {
   std::optional<net::Sockets> over_tcp_;  // read after the thread has ended
   std::atomic<bool> stop_tcp_{false};
   std::atomic<bool> stop_rdma_{false};
+  std::atomic<bool> stop_knock_{false};
+  io::Thread knocking_;
 };
 
 }  // namespace rdcp::tree

@@ -19,6 +19,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+const std::atomic<bool> kNever{false};
+constexpr std::chrono::hours kForever{24};
+
 // A port at which nobody listens.
 std::uint16_t closed_port() {
   return TcpListener::open("127.0.0.1")->port();
@@ -28,7 +31,7 @@ TEST(Knock, WhoListensAnswers) {
   const auto listener = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(listener);
   const std::vector<Address> addresses{{"127.0.0.1", closed_port()}, {"127.0.0.1", listener->port()}};
-  const KnockOutcome outcome = knock(addresses, seconds(20), 0);
+  const KnockOutcome outcome = knock(addresses, seconds(20), 0, kNever);
   EXPECT_THAT(outcome.answered, ElementsAre(1));
   EXPECT_THAT(outcome.none_because, IsEmpty());
 }
@@ -37,7 +40,7 @@ TEST(Knock, EachThatRefusesIsNamedAtOnce) {
   const std::uint16_t port = closed_port();
   const auto begun = io::Clock::now();
   const KnockOutcome outcome =
-      knock(std::vector<Address>{{"127.0.0.1", port}, {"nonsense", 1}}, seconds(60), 0);
+      knock(std::vector<Address>{{"127.0.0.1", port}, {"nonsense", 1}}, seconds(60), 0, kNever);
   EXPECT_LT(io::Clock::now() - begun, seconds(30));
   EXPECT_THAT(outcome.answered, IsEmpty());
   EXPECT_THAT(outcome.none_because,
@@ -46,24 +49,36 @@ TEST(Knock, EachThatRefusesIsNamedAtOnce) {
 }
 
 // A listener whose queue is full drops what comes, as a firewall does.
-TEST(Knock, WhoDropsPacketsIsWaitedForNoLongerThanTheLimit) {
-  const io::Fd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t bytes = sizeof at;
-  ASSERT_EQ(::bind(full.get(), reinterpret_cast<sockaddr*>(&at), bytes), 0);
-  ASSERT_EQ(::listen(full.get(), 0), 0);
-  ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&at), &bytes), 0);
-  std::vector<io::Fd> queue;
-  for (int i = 0; i < 4; ++i) {
-    queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    (void)::connect(queue.back().get(), reinterpret_cast<sockaddr*>(&at), bytes);
+struct DroppingListener : testing::Test {
+  DroppingListener() {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof at;
+    EXPECT_EQ(::bind(full.get(), reinterpret_cast<sockaddr*>(&at), bytes), 0);
+    EXPECT_EQ(::listen(full.get(), 0), 0);
+    EXPECT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&at), &bytes), 0);
+    for (int i = 0; i < 4; ++i) {
+      queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      (void)::connect(queue.back().get(), reinterpret_cast<sockaddr*>(&at), bytes);
+    }
+    port = ntohs(at.sin_port);
   }
-  const std::uint16_t port = ntohs(at.sin_port);
-  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, milliseconds(100), 0);
+  const io::Fd full{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::vector<io::Fd> queue;
+  std::uint16_t port = 0;
+};
+
+TEST_F(DroppingListener, IsWaitedForNoLongerThanTheLimit) {
+  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, milliseconds(100), 0, kNever);
   EXPECT_THAT(outcome.answered, IsEmpty());
   EXPECT_EQ(outcome.none_because, "127.0.0.1:" + std::to_string(port) + ": does not answer");
+}
+
+TEST_F(DroppingListener, IsWaitedForNoLongerOnceItIsToStop) {
+  const std::atomic<bool> stop{true};
+  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, kForever, 0, stop);
+  EXPECT_THAT(outcome.answered, IsEmpty());
 }
 
 // Two hosts that use the same port may have an address in common, such as a bridge's of containers.
@@ -71,17 +86,17 @@ TEST(Knock, OnesOwnListenerIsNoAnswer) {
   const auto listener = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(listener);
   const std::vector<Address> addresses{{"127.0.0.1", listener->port()}};
-  EXPECT_THAT(knock(addresses, seconds(20), listener->port()).answered, IsEmpty());
-  EXPECT_THAT(knock(addresses, seconds(20), 1).answered, ElementsAre(0));
+  EXPECT_THAT(knock(addresses, seconds(20), listener->port(), kNever).answered, IsEmpty());
+  EXPECT_THAT(knock(addresses, seconds(20), 1, kNever).answered, ElementsAre(0));
 }
 
 TEST(Knock, NoAddressIsNoAnswer) {
-  EXPECT_EQ(knock({}, seconds(1), 0).none_because, "it has no address");
+  EXPECT_EQ(knock({}, seconds(1), 0, kNever).none_because, "it has no address");
 }
 
 TEST(Knock, AListIsCutShortRatherThanTakenWhole) {
   const std::vector<Address> addresses(1000, {"127.0.0.1", closed_port()});
-  const std::string why = knock(addresses, seconds(20), 0).none_because;
+  const std::string why = knock(addresses, seconds(20), 0, kNever).none_because;
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(why, ';')), kKnocksMax - 1);
 }
 
