@@ -101,7 +101,10 @@ bool Agent::serve() {
       if (!rejoinable_.away()) tell(source_ ? source_->progress() : Progress());
     }
     if (stopping_) return false;
-    if (watched[3].revents != 0 && rejoinable_.let_in()) heard_ = SteadyClock::now();
+    if (watched[3].revents != 0 && rejoinable_.let_in()) {
+      heard_ = SteadyClock::now();
+      return true;  // what was polled is no longer the coordinator's connection
+    }
     if (rejoinable_.away()) return wait_for_coordinator();
     // Messages come first: an agent that was stopped together with its coordinator has some to read.
     if (watched[0].revents == 0) return !coordinator_silent() || outlast_loss();
