@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 
 #include "io/retry.h"
 

@@ -56,7 +56,7 @@ int Agent::next_timeout_ms() const {
 // Returns true if the coordinator is taken for dead. While an agent waits long for its first job, because the
 // other host's password is being typed, the coordinator sends beats.
 bool Agent::coordinator_silent() const {
-  return !suspended_ && !rejoinable_.away() && SteadyClock::now() - heard_ > kSilenceMax;
+  return !suspended_ && SteadyClock::now() - heard_ > kSilenceMax;
 }
 
 // Takes a signal. Ctrl-Z stops this process until the user wants it to go on; the coordinator is told before

@@ -9,7 +9,7 @@ namespace rdcp::tree {
 namespace {
 
 constexpr const char* kCoordinator = "the coordinator";
-// How long one who has connected may take to say how much he has received.
+// How long whoever has connected may take to say how much it has received.
 constexpr std::chrono::seconds kSayMax{5};
 // When the connection is lost, sshd closes both directions, one just after the other. If the coordinator has
 // ended, ssh closes only the one that the agent reads from.
@@ -52,7 +52,7 @@ bool Rejoinable::still_waits(bool connected) {
   return !alone && now - *away_since_ < patience_ && control_.can_go_on();
 }
 
-// He is of this user, but may be anything; a coordinator says first how much it has received.
+// Who connects runs as this user, but may be anything; a coordinator says first how much it has received.
 bool Rejoinable::let_in() {
   io::Fd in = socket_->accept();
   if (!in || !control_.can_go_on()) return false;

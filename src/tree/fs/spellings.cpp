@@ -19,7 +19,6 @@
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
 #include "tree/meta/entry.h"
-#include "tree/meta/kept_times.h"
 
 namespace rdcp::tree {
 namespace {
@@ -32,8 +31,7 @@ bool is_found_in_upper_case(int root, const std::string& name) {
 }
 
 // Tries it with a file that is there only for that.
-bool new_name_is_found_in_upper_case(int root, int& times_lost) {
-  const KeptTimes times(root);
+bool new_name_is_found_in_upper_case(int root) {
   io::Fd file;
   const std::string name = take_temporary_name("case", [&](const char* free) {
     file.reset(::openat(root, free, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -42,13 +40,12 @@ bool new_name_is_found_in_upper_case(int root, int& times_lost) {
   if (name.empty()) return false;
   const bool found = is_found_in_upper_case(root, name);
   (void)remove_own(root, name);  // if it stays, `rdcp --clean` finds it
-  times_lost = times.give_back();
   return found;
 }
 
 // True for filesystems that never tell upper from lower case, and for directories that were set not to
 // (chattr(1), +F). On all others it is tried whether a name that surely exists is also found in upper case.
-bool takes_cases_for_one(int root, const std::string& own_name, bool may_make, int& times_lost) {
+bool takes_cases_for_one(int root, const std::string& own_name, bool may_make) {
   struct statfs filesystem {};
   if (::fstatfs(root, &filesystem) == 0 &&
       (filesystem.f_type == MSDOS_SUPER_MAGIC || filesystem.f_type == kExfatMagic)) {
@@ -56,7 +53,7 @@ bool takes_cases_for_one(int root, const std::string& own_name, bool may_make, i
   }
   int flags = 0;
   if (::ioctl(root, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL) != 0) return true;
-  if (own_name.empty()) return may_make && new_name_is_found_in_upper_case(root, times_lost);
+  if (own_name.empty()) return may_make && new_name_is_found_in_upper_case(root);
   return is_found_in_upper_case(root, own_name);
 }
 
@@ -93,10 +90,8 @@ std::string fold_case(std::string_view name) {
   return folded;
 }
 
-int Spellings::begin(int root, const std::string& own_name, bool may_make) {
-  int times_lost = 0;
-  watches_ = takes_cases_for_one(root, own_name, may_make, times_lost);
-  return times_lost;
+void Spellings::begin(int root, const std::string& own_name, bool may_make) {
+  watches_ = takes_cases_for_one(root, own_name, may_make);
 }
 
 std::size_t Spellings::Hash::operator()(const io::Digest& digest) const {

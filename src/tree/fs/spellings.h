@@ -20,9 +20,8 @@ class Spellings {
  public:
   // To be called before the workers start. root is the directory beneath which everything is put. own_name is
   // the name of a file of this run in it that has lower-case letters; if it is empty, and may_make is true,
-  // such a file is made for a moment. Returns the errno value with which
-  // the root's times could not be kept, or 0.
-  int begin(int root, const std::string& own_name, bool may_make = false);
+  // such a file is made for a moment.
+  void begin(int root, const std::string& own_name, bool may_make = false);
 
   // Returns an Error about `subject` if another spelling of path, or of a directory above it, was claimed
   // before.

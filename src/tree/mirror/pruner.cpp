@@ -29,8 +29,13 @@ bool is_missing(int code) {
 
 }  // namespace
 
-Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter)
-    : root_(root), root_name_(std::move(root_name)), sync_(gate.sync()), gate_(gate), reporter_(reporter) {}
+Pruner::Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter, Losses& losses)
+    : root_(root),
+      root_name_(std::move(root_name)),
+      sync_(gate.sync()),
+      gate_(gate),
+      reporter_(reporter),
+      losses_(losses) {}
 
 // Returns false after any problem here, because an entry that could not be put in place may be the reason why
 // another one looks extra.
@@ -100,32 +105,35 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
     if (!is_missing(errno)) reporter_.problem(io::errno_error("list directory", subject));
     return;
   }
+  with_times_kept(listing.fd(), subject, losses_, [&] { remove_extra(listing, names, subject, changes); });
+  if (sync_.dry_run || last_.empty()) return;
+  if (const auto flushed = flush(listing.fd(), subject); !flushed) reporter_.problem(flushed.error());
+}
+
+void Pruner::remove_extra(DirectoryReader& listing, const ListedNames& names, const std::string& subject,
+                          std::vector<Change>& changes) {
   const int directory = listing.fd();
-  const KeptTimes times(directory);  // they were right before, or are none of ours
   kept_ = names.names;
   std::ranges::sort(kept_);
   last_.clear();
   while (going() && gate_.skipped() == 0) {
     if (!find_extra(listing, names)) {
       reporter_.problem(io::errno_error("list directory", subject));
-      break;
+      return;
     }
-    if (extra_.empty()) break;
+    if (extra_.empty()) return;
     if (gate_.is_in_source(directory)) {
       reporter_.problem(io::plain_error(io::ErrorKind::file, "delete in", subject,
                                         "it is being copied, so it was left as it is"));
-      break;
+      return;
     }
     struct stat before {};
     const bool granted = !sync_.dry_run && ::fstat(directory, &before) == 0 && grant_owner_access(directory);
     for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
     if (granted && ::fchmod(directory, before.st_mode & 07777) != 0)
       reporter_.problem(io::errno_error("set mode of", subject));
-    if (extra_.size() < kAtOnce) break;
+    if (extra_.size() < kAtOnce) return;
   }
-  if (sync_.dry_run || last_.empty()) return;
-  if (const int lost = times.give_back(); lost != 0) times_lost(subject, lost);
-  if (const auto flushed = flush(directory, subject); !flushed) reporter_.problem(flushed.error());
 }
 
 void Pruner::remove(int directory, const std::string& name, const std::string& path,

@@ -11,6 +11,7 @@
 #include "tree/fs/directory_reader.h"
 #include "tree/guards/removal_gate.h"
 #include "tree/messages/changes.h"
+#include "tree/meta/metadata.h"
 #include "tree/pages/names_page.h"
 #include "tree/protocol/reporter.h"
 
@@ -20,8 +21,8 @@ namespace rdcp::tree {
 // touched. The source's pages name directories and names that stay: it cannot name what goes.
 class Pruner {
  public:
-  // root, gate: the caller's, outlive this.
-  Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter);
+  // root and the others are the caller's, and outlive this.
+  Pruner(int root, std::string root_name, RemovalGate& gate, Reporter& reporter, Losses& losses);
 
   // Verdict 1: the directory has other names here.
   void compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts);
@@ -29,8 +30,6 @@ class Pruner {
   void remove_others(const ListedNames& names, std::vector<Change>& changes);
 
   std::function<bool()> going = [] { return true; };
-  // Is called with the name of each directory whose times could not be kept, and the errno value.
-  std::function<void(std::string_view subject, int lost)> times_lost = [](std::string_view, int) {};
   // Is called with each directory, and its name for messages, from which something may have been removed.
   std::function<io::Result<void>(int directory, std::string_view subject)> flush = [](int, std::string_view) {
     return io::Result<void>();
@@ -40,6 +39,8 @@ class Pruner {
   bool may_delete();
   bool counts(EntryPathView path, const DirectoryReader& listing, const dirent& entry) const;
   bool find_extra(DirectoryReader& listing, const ListedNames& names);
+  void remove_extra(DirectoryReader& listing, const ListedNames& names, const std::string& subject,
+                    std::vector<Change>& changes);
   void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
 
   const int root_;
@@ -47,6 +48,7 @@ class Pruner {
   const SyncSettings& sync_;
   RemovalGate& gate_;
   Reporter& reporter_;
+  Losses& losses_;
   std::vector<std::string_view> kept_;  // sorted
   std::vector<std::string> extra_;      // sorted; none of it has been looked at before
   std::string last_;                    // that was

@@ -11,7 +11,6 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
-#include "tree/meta/kept_times.h"
 #include "tree/resume/own_lock.h"
 
 namespace rdcp::tree {
@@ -128,14 +127,12 @@ std::optional<PartFile> PartFile::open(int directory, std::string_view name, con
   return PartFile(std::move(held), std::move(names), std::move(file), std::move(journal));
 }
 
-io::Result<int> PartFile::forget(int directory, std::string_view name) {
+io::Result<void> PartFile::forget(int directory, std::string_view name) {
   const PartNames names(name);
   const io::Fd journal = open_own(directory, names.journal);
-  if (!journal) return 0;
-  const KeptTimes times(directory);
+  if (!journal) return {};
   if (!remove_part_of(directory, names.journal)) return io::errno_error("remove", names.part);
-  const auto forgotten = removed(directory, names.journal);
-  return forgotten ? io::Result<int>(times.give_back()) : forgotten.error();
+  return removed(directory, names.journal);
 }
 
 io::Result<void> PartFile::forget_journal() {

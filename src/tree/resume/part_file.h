@@ -40,10 +40,9 @@ class PartFile {
   // filesystem has no owners or locks.
   static std::optional<PartFile> open(int directory, std::string_view name, const PartWish& wish);
 
-  // Removes what a run has left of the file of this name, unless a run is using it. Returns the errno value
-  // with which the directory's times could not be kept, or 0. The Error names what cannot be removed by its
-  // name in the directory; so do those below.
-  static io::Result<int> forget(int directory, std::string_view name);
+  // Removes what a run has left of the file of this name, unless a run is using it. The Error names what
+  // cannot be removed by its name in the directory; so do those below.
+  static io::Result<void> forget(int directory, std::string_view name);
 
   // Returns the part, to be published under its final name. To be called once.
   UnnamedFile take_file() { return std::move(file_); }

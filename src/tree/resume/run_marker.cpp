@@ -14,7 +14,6 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
-#include "tree/meta/kept_times.h"
 #include "tree/resume/mount_stamp.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -61,18 +60,11 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
     errno = EINVAL;
     return std::nullopt;
   }
-  const KeptTimes times(directory);
   io::Fd file = open_beneath(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  const int not_made = errno;
-  const int times_lost = file ? times.give_back() : 0;
-  errno = not_made;
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     file.reset();
-    if (lacks_locks(cause)) {
-      (void)remove_own(directory, name);
-      (void)times.give_back();
-    }
+    if (lacks_locks(cause)) (void)remove_own(directory, name);
     errno = cause;
     if (lacks_locks(cause)) return std::nullopt;
   }
@@ -84,7 +76,7 @@ std::optional<RunMarker> RunMarker::make(int directory, const std::string& name,
   }
   if (!file) file = open_own(directory, name);
   if (!file) return std::nullopt;
-  return RunMarker(std::move(file), name, is_new, times_lost);
+  return RunMarker(std::move(file), name, is_new);
 }
 
 io::Result<void> RunMarker::flush(int directory) const {
@@ -93,9 +85,7 @@ io::Result<void> RunMarker::flush(int directory) const {
 }
 
 io::Result<void> RunMarker::remove(int directory) {
-  const KeptTimes times(directory);
   if (remove_own(directory, name_) != 0 && errno != ENOENT) return io::errno_error("remove", name_);
-  if (const int lost = times.give_back(); lost != 0) times_lost_ = lost;
   return {};
 }
 

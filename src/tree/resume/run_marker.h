@@ -38,19 +38,15 @@ class RunMarker {
   // Brings it to the disk with its name, so that nothing of its run can be there without it after a loss of
   // power, whatever the order in which the filesystem writes names.
   io::Result<void> flush(int directory) const;
-  // Removes the marker at the end of the run. As in make(), the directory's times stay as they are. On an
-  // Error, which names it, it stays.
+  // Removes the marker at the end of the run. On an Error, which names it, it stays.
   io::Result<void> remove(int directory);
-  // Returns the errno value with which these times could not be kept in make() or remove(), or 0.
-  int times_lost() const { return times_lost_; }
 
  private:
-  RunMarker(io::Fd file, std::string name, bool is_new, int times_lost)
-      : file_(std::move(file)), name_(std::move(name)), is_new_(is_new), times_lost_(times_lost) {}
+  RunMarker(io::Fd file, std::string name, bool is_new)
+      : file_(std::move(file)), name_(std::move(name)), is_new_(is_new) {}
   io::Fd file_;
   std::string name_;
   bool is_new_;
-  int times_lost_;
 };
 
 }  // namespace rdcp::tree

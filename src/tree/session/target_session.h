@@ -8,6 +8,7 @@
 
 #include "io/fd.h"
 #include "tree/messages/job.h"
+#include "tree/meta/kept_times.h"
 #include "tree/meta/metadata.h"
 #include "tree/mirror/changes_in_turn.h"
 #include "tree/protocol/reporter.h"
@@ -57,9 +58,9 @@ class TargetSession {
 
   MetadataContext metadata() { return {job.settings.policy(), names_, losses_}; }
   Losses& losses() { return losses_; }
-  // A directory's times could not be kept, for this errno value; 0: they were.
-  void note_times(std::string_view subject, int lost) {
-    if (lost != 0) (void)losses_.note(LossKind::times, subject, lost);
+  // As the function of this name (tree/meta/kept_times.h).
+  void with_times_kept(int directory, std::string_view subject, const std::function<void()>& change) {
+    tree::with_times_kept(directory, subject, losses_, change);
   }
   const Losses& losses() const { return losses_; }
   Reporter& reporter() { return reporter_; }

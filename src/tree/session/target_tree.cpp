@@ -15,6 +15,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/heard_close.h"
 #include "tree/fs/special.h"
+#include "tree/meta/kept_times.h"
 #include "tree/mirror/make_way.h"
 #include "tree/resume/own_lock.h"
 
@@ -179,11 +180,10 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
 io::Result<void> TargetTree::forget_part(EntryPathView path) {
   const auto directory = open_directory(path.parent());
   if (!directory) return {};
-  const auto times_lost = PartFile::forget(*directory, path.name());
-  if (!times_lost) return beside(path, times_lost.error());
-  if (*times_lost != 0)
-    (void)metadata_.losses.note(LossKind::times, subject(path.parent().text()), *times_lost);
-  return {};
+  io::Result<void> forgotten;
+  with_times_kept(*directory, subject(path.parent().text()), metadata_.losses,
+                  [&] { forgotten = PartFile::forget(*directory, path.name()); });
+  return beside(path, std::move(forgotten));
 }
 
 io::Result<void> TargetTree::beside(EntryPathView path, io::Result<void> done) const {

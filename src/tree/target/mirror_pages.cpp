@@ -11,12 +11,9 @@ MirrorPages::MirrorPages(TargetContext& context)
       comparer_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
                 context.settings().policy(), context.session.metadata().names),
       pruner_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
-              context.session.reporter()) {
+              context.session.reporter(), context.session.losses()) {
   comparer_.going = [&context] { return !context.giving_up(); };
   pruner_.going = comparer_.going;
-  pruner_.times_lost = [&context](std::string_view subject, int lost) {
-    context.session.note_times(subject, lost);
-  };
   pruner_.flush = [&context](int directory, std::string_view subject) {
     return context.tree->flush_elsewhere(directory, subject);
   };

@@ -161,13 +161,15 @@ Result<void> Target::open_root(const Begin& begin) {
                                  begin.source_inode);
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
-  marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
-  if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
+  const bool several = job.tree || begin.landings.size() > 1;
+  session_.with_times_kept(place.root.get(), place.name, [&] {
+    marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
+    if (!marker_ && lacks_locks(errno)) session_.tally.lacks_locks = true;
+    session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
+                                    several && !job.settings.sync.dry_run);
+  });
   // A disk that refuses this says so again for each file, which is then named.
   if (marker_ && job.settings.fsync) (void)marker_->flush(place.root.get());
-  const bool several = job.tree || begin.landings.size() > 1;
-  session_.note_times(place.name, session_.guards.spellings.begin(place.root.get(), marker_ ? job.marker : "",
-                                                                  several && !job.settings.sync.dry_run));
   return {};
 }
 
@@ -212,11 +214,13 @@ bool Target::has_left_nothing() const {
 }
 
 void Target::remove_marker() {
-  auto removed = marker_->remove(session_.place.root.get());
-  session_.note_times(session_.place.name, marker_->times_lost());
+  const TargetPlace& place = session_.place;
+  io::Result<void> removed;
+  session_.with_times_kept(place.root.get(), place.name,
+                           [&] { removed = marker_->remove(place.root.get()); });
   if (removed) return;
   io::Error error = std::move(removed).error();
-  error.subject = join_path(session_.place.name, error.subject);
+  error.subject = join_path(place.name, error.subject);
   session_.reporter().problem(error);
 }
 

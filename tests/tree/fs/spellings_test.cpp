@@ -99,7 +99,7 @@ TEST_F(SpellingsTest, ADirectoryThatFoldsCaseIsRecognized) {
   if (::ioctl(folding.get(), FS_IOC_SETFLAGS, &flags) != 0) GTEST_SKIP() << "chattr +F is refused";
   for (const std::string& own_name : {std::string(), marker}) {
     Spellings spellings;
-    EXPECT_EQ(spellings.begin(folding.get(), own_name), 0);
+    spellings.begin(folding.get(), own_name);
     EXPECT_TRUE(spellings.claim(own("a/b"), "a/b").ok());
     EXPECT_TRUE(spellings.claim(own("a/b"), "a/b").ok());
     EXPECT_FALSE(spellings.claim(own("a/B"), "a/B").ok());

@@ -20,7 +20,7 @@ class PrunerTest : public testing::Test {
     sync.delete_extra = true;
     gate.emplace(sync);
     gate->begin(root.fd(), std::move(Filter::create(rules)).value(), "", device, inode);
-    pruner.emplace(root.fd(), "DST", *gate, heard.reporter);
+    pruner.emplace(root.fd(), "DST", *gate, heard.reporter, losses);
   }
   void remove_others(const std::vector<std::string_view>& kept, const std::string& path = "") {
     pruner->remove_others({.path = own(path), .parts = 1, .part = 0, .names = kept}, changes);
@@ -45,6 +45,7 @@ class PrunerTest : public testing::Test {
   SyncSettings sync;
   std::uint64_t device = 0, inode = 0;
   std::optional<RemovalGate> gate;
+  Losses losses;
   std::optional<Pruner> pruner;
   std::vector<Change> changes;
 };

@@ -39,7 +39,7 @@ class HandlerTest : public testing::Test {
     session->guards.admitted = AdmittedNames::all();
     session->guards.terms = terms_of(job, 1, false, false);
     session->guards.removals.begin(session->place.root.get(), Filter(), "", 0, 0);
-    EXPECT_EQ(session->guards.spellings.begin(session->place.root.get(), ""), 0);
+    session->guards.spellings.begin(session->place.root.get(), "");
     session->streams.begin(1);
     context.emplace(*session, 0, net::StreamShape{.target_slots = 2, .slot_bytes = kHandlerChunk});
     context->ring = std::move(io::make_ring(io::RingChoice::automatic, 16)).value();
