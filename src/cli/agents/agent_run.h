@@ -58,7 +58,7 @@ class AgentRun {
   // True if start_rejoin() can replace a connection that is lost: ssh has started the agent. (What else
   // may have, is not known to leave the agent alone when the user presses Ctrl-C.)
   bool can_rejoin() const { return can_bridge() && runs_ssh(origin_->shell); }
-  // Does the same to the socket where the agent waits (net/sockets/rejoin_socket.h). quiet: what ssh says is
+  // Does the same to the socket where the agent waits (net/sockets/user_socket.h). quiet: what ssh says is
   // dropped.
   io::Result<std::unique_ptr<Bridge>> start_rejoin(const std::string& rejoin_socket, io::Fd connection,
                                                    bool quiet) const;

@@ -21,7 +21,7 @@ inline constexpr const char* kBridge = "--bridge";
 
 // The process of such a session. Its standard input and output are one connection here; there `rdcp --agent
 // --bridge=...` joins them to a port where an agent listens, or waits
-// (net/sockets/rejoin_socket.h). Not thread-safe.
+// (net/sockets/user_socket.h). Not thread-safe.
 class Bridge {
  public:
   // prefix: is put before each line of its standard error, which is dropped if there is none. Error

@@ -8,7 +8,7 @@
 #include "cli/text/exit_status.h"
 #include "io/descriptors.h"
 #include "io/retry.h"
-#include "net/sockets/rejoin_socket.h"
+#include "net/sockets/user_socket.h"
 
 namespace rdcp::cli {
 
@@ -45,7 +45,7 @@ void Rejoiner::set_up(std::chrono::seconds patience, Told told) {
 
 // The socket's name goes into a command, so it must be one that this program makes.
 std::optional<tree::Stay> Rejoiner::agree(const tree::Hello& hello) {
-  if (patience_.count() == 0 || !run_.can_rejoin() || !net::is_rejoin_socket(hello.rejoin_socket)) return {};
+  if (patience_.count() == 0 || !run_.can_rejoin() || !net::is_user_socket(hello.rejoin_socket)) return {};
   socket_ = hello.rejoin_socket;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience_);
   return tree::Stay{.seconds = static_cast<std::uint32_t>(seconds.count())};

@@ -39,6 +39,14 @@ bool same_kernel(const SourceSide& source, const TargetSide& target) {
   return boot_id == target.session->hello()->boot_id && !boot_id.empty();
 }
 
+// A session of ssh keeps a processor busy at each of its ends, so where both ends share the processors only
+// half as many help.
+unsigned streams_through_ssh(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
+                             unsigned streams) {
+  const bool as_it_is = request.streams != 0 || !same_kernel(source, target);
+  return as_it_is ? streams : std::max(streams / 2, 1U);
+}
+
 Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSide& source,
                                       const TargetSide& target) {
   const tree::SyncSettings& sync = request.settings.sync;
@@ -159,11 +167,13 @@ void tell_names(AgentSession& source, std::string_view named_paths) {
 }
 
 void apply(const Meeting& meeting, CopyBegins& begins) {
+  if (meeting.through_ssh) begins.path.streams = begins.streams_through_ssh;
   for (tree::Begin* begin : {&begins.source, &begins.target}) {
     begin->connects = (begin == &begins.source) == meeting.source_connects;
     begin->through_ssh = meeting.through_ssh;
     begin->hosts = meeting.hosts;
     begin->port = meeting.port;
+    begin->streams = static_cast<std::uint16_t>(begins.path.streams);
   }
   begins.path.notes.insert(begins.path.notes.end(), meeting.notes.begin(), meeting.notes.end());
 }
@@ -189,6 +199,7 @@ Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const So
   begins.target.connects = request.parties.source_connects == Connect::listen;
   begins.source.landings = std::move(landing->landings);
   begins.target.landings = std::move(landing->admitted);
+  begins.streams_through_ssh = streams_through_ssh(request, source, target, path->streams);
   begins.path = std::move(*path);
   return std::optional(std::move(begins));
 }

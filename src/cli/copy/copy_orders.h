@@ -29,6 +29,7 @@ struct CopyBegins {
   tree::Begin source;
   tree::Begin target;
   DataPath path;
+  unsigned streams_through_ssh = 1;  // if ssh carries the data
 };
 // Says how the streams over TCP come about. The begins say so from now on.
 void apply(const Meeting& meeting, CopyBegins& begins);

@@ -7,6 +7,7 @@
 
 #include "io/descriptors.h"
 #include "net/sockets/sockets.h"
+#include "net/sockets/user_socket.h"
 
 namespace rdcp::cli {
 
@@ -29,6 +30,11 @@ Parties::Carry carry_to(const CopySide& side, const Parties::Carry& given) {
 // Returns the address at which a bridge reaches an agent on its own host.
 net::Address address_within(const CopyRequest& request, const tree::Reach& reach) {
   return {request.wish.via.empty() ? "127.0.0.1" : reach.hosts.front(), reach.port};
+}
+
+Result<io::Fd> connect_within_host(const net::Address& at) {
+  auto beside = net::connect_beside(at.port);
+  return beside ? std::move(beside) : net::connect_to(at);
 }
 
 }  // namespace
@@ -119,7 +125,7 @@ Result<Bridges> start_bridges(const CopyRequest& request, const SourceSide& sour
       if (auto started = start(to, std::move(ends->second)); !started) return started.error();
       continue;
     }
-    auto here = net::connect_to(from.carry ? to.at : from.at);
+    auto here = connect_within_host(from.carry ? to.at : from.at);
     if (!here) return here.error();
     if (auto started = start(from.carry ? from : to, std::move(*here)); !started) return started.error();
   }

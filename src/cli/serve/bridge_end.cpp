@@ -15,8 +15,8 @@
 #include "io/retry.h"
 #include "io/thread.h"
 #include "io/write_all.h"
-#include "net/sockets/rejoin_socket.h"
 #include "net/sockets/sockets.h"
+#include "net/sockets/user_socket.h"
 #include "tree/sandbox/sandbox.h"
 
 namespace rdcp::cli {
@@ -80,13 +80,17 @@ void copy_all(int from, int to) {
 
 // Enters the sandbox and connects. What is in a sandbox reaches no socket of a process outside it.
 io::Result<io::Fd> connect(const std::string& at, tree::Sandbox& sandbox) {
-  if (net::is_rejoin_socket(at)) {
-    auto socket = net::connect_to_rejoin_socket(at);
+  if (net::is_user_socket(at)) {
+    auto socket = net::connect_to_user_socket(at);
     const auto held = sandbox.enter({});
     return held ? std::move(socket) : held.error();
   }
   const auto address = parse(at);
   if (!address) return address.error();
+  if (auto beside = net::connect_beside(address->port)) {
+    const auto held = sandbox.enter({});
+    return held ? std::move(beside) : held.error();
+  }
   auto held = sandbox.enter({.connects = true});
   if (held) held = sandbox.keep_connections_to({address->port});
   return held ? net::connect_to(*address) : held.error();

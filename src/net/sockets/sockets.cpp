@@ -83,7 +83,18 @@ Address peer_address(int socket) {
   return to_address(address);
 }
 
+bool is_unix_socket(int socket) {
+  int domain = 0;
+  socklen_t length = sizeof domain;
+  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
+}
+
+std::string peer_name(int socket) {
+  return is_unix_socket(socket) ? "a process of this host" : peer_address(socket).text();
+}
+
 bool stays_on_this_host(int socket) {
+  if (is_unix_socket(socket)) return true;
   const std::string here = local_address(socket).host;
   const std::string there = peer_address(socket).host;
   return here == there || there == "::1" || there.starts_with("127.");
@@ -107,6 +118,7 @@ io::Result<io::Fd> open_tcp_socket(int family) {
 }
 
 io::Result<void> set_stream_options(int socket, const std::string& congestion) {
+  if (is_unix_socket(socket)) return {};
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
@@ -126,7 +138,7 @@ io::Result<bool> receive_rest(int socket, std::span<std::byte> into, std::size_t
     if (got < 0 && errno == EAGAIN) return false;
     if (got <= 0) {
       const int code = got < 0 ? errno : 0;
-      const std::string peer = peer_address(socket).text();
+      const std::string peer = peer_name(socket);
       if (code != 0) return io::errno_error("handshake with", peer, code, io::ErrorKind::connection);
       return io::plain_error(io::ErrorKind::connection, "handshake with", peer, "closed the connection");
     }
@@ -140,7 +152,7 @@ io::Result<void> send_whole(int socket, std::span<const std::byte> message) {
       io::retry_eintr([&] { return ::send(socket, message.data(), message.size(), MSG_NOSIGNAL); });
   const int code = sent < 0 ? errno : ENOBUFS;
   if (sent == static_cast<ssize_t>(message.size())) return {};
-  return io::errno_error("handshake with", peer_address(socket).text(), code, io::ErrorKind::connection);
+  return io::errno_error("handshake with", peer_name(socket), code, io::ErrorKind::connection);
 }
 
 }  // namespace rdcp::net

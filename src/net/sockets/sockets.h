@@ -28,13 +28,16 @@ struct SocketAddress {
 // Error (usage): host is not a numeric address, or its %scope is not an interface.
 io::Result<SocketAddress> to_socket_address(const Address& address);
 // IPv4 addresses that came through a dual-stack socket lose their ::ffff: prefix. An address of another
-// family, which only tests use, has its family's number as host.
+// family has its family's number as host.
 Address to_address(const SocketAddress& address);
 
 Address local_address(int socket);
 Address peer_address(int socket);
-// True if both ends of this connection have the same address, or a loopback one (127.0.0.0/8, ::1): what is
-// sent never leaves this host.
+bool is_unix_socket(int socket);
+// Names the other end of a connection: its address, or "a process of this host" behind a Unix socket.
+std::string peer_name(int socket);
+// True if both ends of this connection have the same address, or a loopback one (127.0.0.0/8, ::1), or it is
+// a Unix socket: what is sent never leaves this host.
 bool stays_on_this_host(int socket);
 
 // Connects, and waits for it. The socket blocks and has TCP_NODELAY. Error (connection): the address and why.
@@ -44,7 +47,7 @@ io::Result<io::Fd> connect_to(const Address& address);
 io::Result<io::Fd> open_tcp_socket(int family);
 
 // Sets TCP_NODELAY, and keepalive so that a peer that is gone is noticed within 25 s while nothing is sent.
-// congestion may be empty. Errors: those of set_congestion().
+// congestion may be empty. A Unix socket has no such options. Errors: those of set_congestion().
 io::Result<void> set_stream_options(int socket, const std::string& congestion);
 
 // Returns what an error says, without its operation and subject.

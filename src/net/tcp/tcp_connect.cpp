@@ -183,12 +183,15 @@ io::Error all_failed(std::span<const ConnectAttempt> attempts) {
 }
 
 // Waits until an attempt is ready, it is time to check `stop`, or the deadline has passed, and lets those go
-// on that are ready. If only one connection is wanted, returns after the first proven one. A socket that
-// listens is watched, too, unless it is -1.
-void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one, int listening = -1) {
+// on that are ready. If only one connection is wanted, returns after the first proven one. A listener
+// is watched, too, if there is one.
+void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one,
+                   const TcpListener* listener = nullptr) {
   std::vector<pollfd> polls;
   for (const ConnectAttempt& attempt : attempts) polls.push_back(attempt.poll());
-  polls.push_back({listening, POLLIN, 0});
+  if (listener != nullptr) {
+    for (const int door : listener->doors()) polls.push_back({door, POLLIN, 0});
+  }
   const auto wait =
       std::clamp<Clock::duration>(call.until - Clock::now(), Clock::duration::zero(), kStopLook);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait);
@@ -281,11 +284,11 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
       return io::plain_error(io::ErrorKind::connection, "connect to peer", "through ssh", last_cause);
     }
     for (auto next = missing(); next; next = missing()) {
-      io::Fd socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      io::Fd socket = listener.accept();
       if (!socket) break;
       attempts.emplace_back(call, std::move(socket), *next);
     }
-    poll_and_step(attempts, call, false, missing() ? listener.fd() : -1);
+    poll_and_step(attempts, call, false, missing() ? &listener : nullptr);
     for (ConnectAttempt& attempt : attempts) {
       if (!attempt.cause().empty()) last_cause = attempt.cause();
       if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();

@@ -2,6 +2,7 @@
 // deadline; this is not the data path.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "io/result.h"
 #include "net/crypto/handshake.h"
 #include "net/sockets/address.h"
+#include "net/sockets/user_socket.h"
 
 namespace rdcp::net {
 
@@ -46,8 +48,15 @@ class TcpListener {
   static io::Result<TcpListener> open(const std::string& bind_address, std::uint16_t port = 0);
   // Opens it on the first port of the range that is free.
   static io::Result<TcpListener> open_within(const std::string& bind_address, const PortRange& ports);
+  // Also listens at the socket beside the port (net/sockets/user_socket.h), for connections that ssh brings
+  // from another host. If that cannot be opened they come to the port.
+  void open_beside();
   std::uint16_t port() const { return port_; }
-  int fd() const { return fd_.get(); }
+  // Returns what poll(2) must watch for a new connection; -1 for what is not there.
+  static constexpr std::size_t kDoors = 2;
+  std::array<int, kDoors> doors() const { return {fd_.get(), beside_ ? beside_->fd() : -1}; }
+  // Returns a connection that is waiting, which does not block, or an empty descriptor, with errno.
+  io::Fd accept() const;
   // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
   // accept_all(); on_refusal is called for each, with "ADDRESS:PORT: cause".
   using OnRefusal = std::function<void(const std::string& who_and_why)>;
@@ -83,6 +92,7 @@ class TcpListener {
   TcpListener(io::Fd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
   io::Fd fd_;
   std::uint16_t port_;
+  std::optional<UserSocket> beside_;
 };
 
 // How connections are made. Another thread sets `stop`, after which a call ends within kStopLook.

@@ -47,7 +47,7 @@ class Pending {
  public:
   Pending(io::Fd socket, const HandshakeTerms& terms)
       : socket_(std::move(socket)),
-        peer_(peer_address(socket_.get()).text()),
+        peer_(peer_name(socket_.get())),
         deadline_(Clock::now() + terms.time_limit),
         listener_(terms_for(socket_.get(), terms)) {}
 
@@ -127,11 +127,11 @@ class Acceptor {
   std::uint16_t last_number() const { return last_number_; }
   const std::string& last_refusal() const { return last_refusal_; }
 
-  // Waits for the listening socket or a pending connection, and lets those go on that can. Returns true if a
-  // new connection is waiting.
-  bool serve(int listening, Clock::duration max_wait);
+  // Waits for the listener or a pending connection, and lets those go on that can. Returns true if a new
+  // connection is waiting.
+  bool serve(const TcpListener& listener, Clock::duration max_wait);
   void drop_overdue();
-  io::Result<void> accept_new(int listening);
+  io::Result<void> accept_new(const TcpListener& listener);
 
  private:
   void step(std::list<Pending>::iterator pending);
@@ -147,19 +147,20 @@ class Acceptor {
   std::string last_refusal_;
 };
 
-bool Acceptor::serve(int listening, Clock::duration max_wait) {
-  std::array<pollfd, TcpListener::kPendingMax + 1> polls;
-  polls[0] = {listening, POLLIN, 0};
-  std::size_t count = 1;
+bool Acceptor::serve(const TcpListener& listener, Clock::duration max_wait) {
+  std::array<pollfd, TcpListener::kPendingMax + TcpListener::kDoors> polls;
+  std::size_t count = 0;
+  for (const int door : listener.doors()) polls[count++] = {door, POLLIN, 0};
   for (const Pending& pending : pending_) polls[count++] = {pending.socket(), POLLIN, 0};
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(max_wait);
   if (::poll(polls.data(), count, static_cast<int>(wait.count())) <= 0) return false;
   auto pending = pending_.begin();
-  for (std::size_t i = 1; i < count; ++i) {
+  for (std::size_t i = TcpListener::kDoors; i < count; ++i) {
     const auto current = pending++;
     if (polls[i].revents != 0) step(current);
   }
-  return polls[0].revents != 0;
+  return std::any_of(polls.begin(), polls.begin() + TcpListener::kDoors,
+                     [](const pollfd& door) { return door.revents != 0; });
 }
 
 void Acceptor::step(std::list<Pending>::iterator pending) {
@@ -187,9 +188,9 @@ void Acceptor::drop_overdue() {
 }
 
 // Accepts at most kPendingMax at a time, so that those already here are served in between.
-io::Result<void> Acceptor::accept_new(int listening) {
+io::Result<void> Acceptor::accept_new(const TcpListener& listener) {
   for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) {
-    io::Fd socket(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    io::Fd socket = listener.accept();
     if (!socket) {
       const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
       if (out_of_descriptors && pending_.empty()) return listen_error("TCP port");
@@ -213,9 +214,10 @@ io::Error gave_up(std::uint16_t port, const std::string& last_refusal) {
 }
 
 // Serves until all connections are there. Without `until` there is no deadline.
-io::Result<Sockets> receive_all(int listening, std::uint16_t port, Acceptor& reception,
+io::Result<Sockets> receive_all(const TcpListener& listener, Acceptor& reception,
                                 const std::optional<Clock::time_point>& until,
                                 const std::atomic<bool>& stop) {
+  const std::uint16_t port = listener.port();
   while (!reception.complete()) {
     if (stop.load()) {
       return io::plain_error(io::ErrorKind::interrupted, "accept on port", std::to_string(port), "stopped");
@@ -223,10 +225,10 @@ io::Result<Sockets> receive_all(int listening, std::uint16_t port, Acceptor& rec
     const auto now = Clock::now();
     if (until && now >= *until) return gave_up(port, reception.last_refusal());
     const auto wait = until ? std::min<Clock::duration>(kStopLook, *until - now) : Clock::duration(kStopLook);
-    const bool knock = reception.serve(listening, wait);
+    const bool knock = reception.serve(listener, wait);
     reception.drop_overdue();
     if (!knock) continue;
-    if (auto accepted = reception.accept_new(listening); !accepted) return accepted.error();
+    if (auto accepted = reception.accept_new(listener); !accepted) return accepted.error();
   }
   return reception.take();
 }
@@ -255,6 +257,7 @@ io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::ui
                                             const TcpOptions& options) {
   auto sockets = accept_first(terms, stream_count, deadline, stop, options);
   fd_.reset();
+  beside_.reset();
   return sockets;
 }
 
@@ -262,16 +265,27 @@ io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::
                                               std::chrono::milliseconds deadline,
                                               const std::atomic<bool>& stop, const TcpOptions& options) {
   Acceptor reception(terms, stream_count, options, {});
-  return receive_all(fd_.get(), port_, reception, Clock::now() + deadline, stop);
+  return receive_all(*this, reception, Clock::now() + deadline, stop);
 }
 
 io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerms& terms, std::uint16_t limit,
                                                              const std::atomic<bool>& stop,
                                                              const TcpOptions& options) {
   Acceptor reception(terms, limit, options);
-  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  auto sockets = receive_all(*this, reception, std::nullopt, stop);
   if (!sockets) return sockets.error();
   return Further{reception.last_number(), std::move(sockets->front())};
+}
+
+void TcpListener::open_beside() {
+  auto beside = UserSocket::open_beside(port_);
+  if (beside) beside_.emplace(std::move(*beside));
+}
+
+io::Fd TcpListener::accept() const {
+  io::Fd socket = beside_ ? beside_->accept(SOCK_NONBLOCK) : io::Fd();
+  if (!socket) socket.reset(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  return socket;
 }
 
 // poll(2) reports a listening socket that is shut down (POLLHUP).
@@ -282,7 +296,7 @@ void TcpListener::interrupt() {
 io::Result<ProvenSocket> TcpListener::accept_one(const HandshakeTerms& terms, const std::atomic<bool>& stop,
                                                  const TcpOptions& options, OnRefusal on_refusal) {
   Acceptor reception(terms, 1, options, std::move(on_refusal));
-  auto sockets = receive_all(fd_.get(), port_, reception, std::nullopt, stop);
+  auto sockets = receive_all(*this, reception, std::nullopt, stop);
   if (!sockets) return sockets.error();
   return std::move(sockets->front());
 }

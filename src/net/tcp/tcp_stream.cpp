@@ -9,7 +9,7 @@ namespace rdcp::net {
 
 TcpStream::TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape,
                      RecordLayer record_layer)
-    : Stream(ring, side, shape, peer_address(socket.get()).text()),
+    : Stream(ring, side, shape, peer_name(socket.get())),
       record_layer_(std::move(record_layer)),
       socket_(std::move(socket)),
       description_(describe(side, socket_.get())),
@@ -28,8 +28,9 @@ void TcpStream::close_connection() {
 }
 
 std::string TcpStream::describe(Side side, int socket) {
+  const std::string there = peer_name(socket);
+  if (is_unix_socket(socket)) return "unix socket to " + there;
   const std::string here = local_address(socket).text();
-  const std::string there = peer_address(socket).text();
   return "tcp " + (side == Side::source ? here + " -> " + there : there + " -> " + here);
 }
 

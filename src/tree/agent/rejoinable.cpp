@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kAloneMax{5};
 }  // namespace
 
 void Rejoinable::open() {
-  auto opened = net::RejoinSocket::open();
+  auto opened = net::UserSocket::open();
   if (!opened) return;
   socket_.emplace(std::move(*opened));
   control_.keep_unacknowledged();

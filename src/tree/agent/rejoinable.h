@@ -6,7 +6,7 @@
 #include <string>
 
 #include "io/result.h"
-#include "net/sockets/rejoin_socket.h"
+#include "net/sockets/user_socket.h"
 #include "tree/messages/rejoin.h"
 #include "tree/protocol/control.h"
 
@@ -44,7 +44,7 @@ class Rejoinable {
   using Clock = std::chrono::steady_clock;
 
   ControlChannel& control_;
-  std::optional<net::RejoinSocket> socket_;
+  std::optional<net::UserSocket> socket_;
   std::chrono::seconds patience_{0};
   std::optional<Clock::time_point> away_since_, alone_since_;
 };

@@ -28,7 +28,7 @@ struct Hello {
   io::Words program_version;
   io::Within<std::uint32_t, 1, 1u << 16> cpus = 1;
   std::string boot_id;        // the kernel's: agents with the same one see the same files
-  std::string rejoin_socket;  // its name (net/sockets/rejoin_socket.h); empty: it has none
+  std::string rejoin_socket;  // its name (net/sockets/user_socket.h); empty: it has none
   auto fields() { return std::tie(protocol, oldest, program_version, cpus, boot_id, rejoin_socket); }
 };
 

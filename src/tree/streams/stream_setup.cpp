@@ -146,6 +146,8 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   auto listener = place_.listener != nullptr ? Result<net::TcpListener>(std::move(*place_.listener))
                                              : net::TcpListener::open_within(at, ports());
   if (!listener) return listener.error();
+  // At one address alone, another job may have the same port at another address.
+  if (wish_.either_way && via.empty()) listener->open_beside();
   reach.hosts = std::move(*hosts);
   reach.port = listener->port();
   return listener;

@@ -78,11 +78,11 @@ TEST(TellNames, MessagesEndBetweenPaths) {
 }
 
 struct CopyBeginsTest : testing::Test {
-  CopyBeginsTest() {
+  explicit CopyBeginsTest(const std::string& target_boot_id = "another one") {
     for (FakeAgent* agent : {&source_agent, &target_agent}) {
       tree::Hello hello;
       hello.cpus = 4;
-      hello.boot_id = agent == &source_agent ? "one kernel" : "another one";
+      hello.boot_id = agent == &source_agent ? "one kernel" : target_boot_id;
       EXPECT_TRUE(agent->reach_session(hello));
     }
     source.session = std::move(source_agent.session);
@@ -93,6 +93,16 @@ struct CopyBeginsTest : testing::Test {
     target.ready->reach.port = 4000;
     target.ready->reach.listens = true;
     target.ready->new_mode = 0666;
+  }
+  // How many streams there are if ssh carries them.
+  unsigned streams_through_ssh() {
+    auto both = begins();
+    Meeting meeting;
+    meeting.through_ssh = true;
+    apply(meeting, **both);
+    EXPECT_EQ((*both)->source.streams, (*both)->path.streams);
+    EXPECT_EQ((*both)->target.streams, (*both)->path.streams);
+    return (*both)->path.streams;
   }
   io::Result<std::optional<CopyBegins>> begins() { return begins_of(request, source, target, RoundTrip()); }
 
@@ -120,6 +130,22 @@ TEST_F(CopyBeginsTest, AnAddressThatIsKnownToReachCountsMore) {
   ASSERT_TRUE(both && *both);
   EXPECT_THAT((*both)->source.hosts, ElementsAre("192.0.2.1"));
   EXPECT_EQ((*both)->source.port, 4000);
+}
+
+TEST_F(CopyBeginsTest, SshHasAsManySessionsAsThereAreProcessorsForBothItsEnds) {
+  EXPECT_EQ(streams_through_ssh(), 4u);
+  request.streams = 3;
+  EXPECT_EQ(streams_through_ssh(), 3u);
+}
+
+struct CopyWithinAHostTest : CopyBeginsTest {
+  CopyWithinAHostTest() : CopyBeginsTest("one kernel") {}
+};
+
+TEST_F(CopyWithinAHostTest, BothEndsOfSshShareTheProcessors) {
+  EXPECT_EQ(streams_through_ssh(), 2u);
+  request.streams = 3;
+  EXPECT_EQ(streams_through_ssh(), 3u) << "as the user says";
 }
 
 TEST_F(CopyBeginsTest, OnlyTheSourceHearsOfSourcesThatCannotBeCopied) {

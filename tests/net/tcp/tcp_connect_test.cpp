@@ -64,7 +64,8 @@ class TcpConnectTest : public testing::Test {
     ASSERT_TRUE(accepted) << accepted.error().message();
     expect_paired(*connected, *accepted);
   }
-  Address here() const { return {"127.0.0.1", port_}; }
+  Address here() const { return here(port_); }
+  static Address here(std::uint16_t port) { return {"127.0.0.1", port}; }
 
   SessionKey key_ = make_session_key().value();
   std::chrono::milliseconds handshake_ = kHandshakeTimeout;
@@ -340,18 +341,22 @@ TEST_F(TcpConnectTest, TheFirstFreePortOfARangeIsTaken) {
   EXPECT_TRUE(TcpListener::open_within("127.0.0.1", {0, 0}));
 }
 
-// What somebody else carries from one listener to another: here a thread that joins a connection to each.
+// What somebody else carries from one listener to another: here a thread that joins a connection to each. One
+// stream's comes to the sockets beside the ports.
 TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
   open("127.0.0.1");
-  accept(2);
-  const auto near = TcpListener::open("127.0.0.1");
+  auto near = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(near);
-  const io::Fd stranger = raw_connection({"127.0.0.1", near->port()});  // comes first, and hangs up
+  near->open_beside();
+  listener_->open_beside();
+  accept(2);
+  const io::Fd stranger = raw_connection(here(near->port()));  // comes first, and hangs up
   ASSERT_EQ(::shutdown(stranger.get(), SHUT_RDWR), 0);
   std::vector<std::thread> carriers;
-  for (int i = 0; i < 2; ++i) {
-    carriers.emplace_back([&] {
-      const io::Fd one = raw_connection({"127.0.0.1", near->port()}), other = raw_connection(here());
+  for (const bool beside : {false, true}) {
+    carriers.emplace_back([&, beside] {
+      const io::Fd one = beside ? connect_beside(near->port()).value() : raw_connection(here(near->port()));
+      const io::Fd other = beside ? connect_beside(port_).value() : raw_connection(here());
       const auto pass = [](int from, int to, std::size_t bytes) {
         std::array<char, 1024> piece;
         for (std::size_t had = 0; had < bytes;) {
@@ -370,7 +375,11 @@ TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
   ASSERT_TRUE(connected) << connected.error().message();
   auto accepted = accepted_.get();
   ASSERT_TRUE(accepted) << accepted.error().message();
-  EXPECT_EQ(connected->size(), 2u);
+  ASSERT_EQ(connected->size(), 2u);
+  for (const Sockets& ends : {std::cref(*connected), std::cref(*accepted)}) {
+    const auto is_beside = [](const ProvenSocket& end) { return is_unix_socket(end.get()); };
+    EXPECT_EQ(std::ranges::count_if(ends, is_beside), 1);
+  }
 }
 
 TEST_F(TcpConnectTest, NobodyWhoCarriesIsAnErrorInTime) {

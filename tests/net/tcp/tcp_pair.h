@@ -1,4 +1,4 @@
-// Two ends of one connection over the loopback device.
+// Two ends of one connection within this host.
 #pragma once
 
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 namespace rdcp::net {
 
+// Over the loopback device.
 struct TcpPair {
   TcpPair() {
     const io::Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -59,5 +60,17 @@ inline void reset_on_close(const io::Fd& socket) {
   const linger abort{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
 }
+
+// By a Unix socket.
+struct UnixPair {
+  UnixPair() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    source.reset(ends[0]);
+    target.reset(ends[1]);
+  }
+  io::Fd source;
+  io::Fd target;
+};
 
 }  // namespace rdcp::net

@@ -7,8 +7,9 @@
 namespace rdcp::net {
 namespace {
 
-std::optional<ConnectedEnds> connect_tcp(const StreamShape& shape) {
-  const auto pair = std::make_shared<TcpPair>();
+template <class Pair>
+std::optional<ConnectedEnds> connect_by(const StreamShape& shape) {
+  const auto pair = std::make_shared<Pair>();
   return ConnectedEnds{[pair, shape](io::Ring& ring, io::Arena&) {
                          return make_tcp_source(ring, std::move(pair->source), shape);
                        },
@@ -27,8 +28,9 @@ std::optional<ConnectedEnds> connect_memory(const StreamShape& shape) {
 }
 
 const ConnectedVariant kVariants[] = {
-    {.name = "TcpIoUring", .ring = io::RingChoice::io_uring, .connect = connect_tcp},
-    {.name = "TcpThreadPool", .ring = io::RingChoice::thread_pool, .connect = connect_tcp},
+    {.name = "TcpIoUring", .ring = io::RingChoice::io_uring, .connect = connect_by<TcpPair>},
+    {.name = "TcpThreadPool", .ring = io::RingChoice::thread_pool, .connect = connect_by<TcpPair>},
+    {.name = "WithinHost", .ring = io::RingChoice::io_uring, .connect = connect_by<UnixPair>},
     {.name = "Memory", .ring = io::RingChoice::io_uring, .connect = connect_memory},
 };
 INSTANTIATE_TEST_SUITE_P(Streams, ConnectedStreamTest, testing::ValuesIn(kVariants),
@@ -38,13 +40,15 @@ TEST(TcpStream, SaysWhoTalksToWhom) {
   constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
   const auto ring = test_ring();
   io::Arena arena = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
-  const auto ends = connect_tcp(kShape);
+  const auto ends = connect_by<TcpPair>(kShape);
   const auto source = ends->source(*ring, arena);
   const auto target = ends->target(*ring, arena);
   const std::string text = source->description();
   EXPECT_EQ(text, target->description());
   EXPECT_EQ(text.find("tcp 127.0.0.1:"), 0u) << text;
   EXPECT_NE(text.find(" -> 127.0.0.1:"), std::string::npos) << text;
+  const auto within = connect_by<UnixPair>(kShape);
+  EXPECT_EQ(within->source(*ring, arena)->description(), "unix socket to a process of this host");
 }
 
 }  // namespace

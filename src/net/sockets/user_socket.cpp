@@ -1,4 +1,4 @@
-#include "net/sockets/rejoin_socket.h"
+#include "net/sockets/user_socket.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kPrefix = "rdcp-";
 constexpr std::size_t kRandomBytes = 16;
 constexpr std::size_t kNameBytes = kPrefix.size() + 2 * kRandomBytes;
-constexpr int kWaiting = 4;  // connections that nobody has looked at yet
+constexpr int kBacklog = 128;
 
 struct UnixAddress {
   sockaddr_un socket{};
@@ -48,6 +48,10 @@ Result<Fd> make_socket(int flags) {
   return socket;
 }
 
+std::string name_beside(std::uint16_t port) {
+  return fmt::format("rdcp-port-{}", port);
+}
+
 bool is_of_this_user(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -56,38 +60,51 @@ bool is_of_this_user(int socket) {
 
 }  // namespace
 
-Result<RejoinSocket> RejoinSocket::open() {
+Result<UserSocket> UserSocket::open() {
   std::array<unsigned char, kRandomBytes> drawn{};
   if (io::retry_eintr([&] { return ::getrandom(drawn.data(), drawn.size(), 0); }) != kRandomBytes)
     return io::errno_error("draw", "a random name");
-  std::string name = fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, ""));
+  return listen_at(fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, "")));
+}
+
+Result<UserSocket> UserSocket::open_beside(std::uint16_t port) {
+  return listen_at(name_beside(port));
+}
+
+Result<UserSocket> UserSocket::listen_at(std::string name) {
   auto socket = make_socket(SOCK_NONBLOCK);
   if (!socket) return socket.error();
   const UnixAddress address = address_of(name);
-  if (::bind(socket->get(), address.get(), address.length) != 0 || ::listen(socket->get(), kWaiting) != 0)
+  if (::bind(socket->get(), address.get(), address.length) != 0 || ::listen(socket->get(), kBacklog) != 0)
     return io::errno_error("listen at", name, errno, ErrorKind::connection);
-  return RejoinSocket(std::move(name), std::move(*socket));
+  return UserSocket(std::move(name), std::move(*socket));
 }
 
-Fd RejoinSocket::accept() const {
-  Fd who(io::retry_eintr([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC); }));
+Fd UserSocket::accept(int flags) const {
+  Fd who(io::retry_eintr([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | flags); }));
   if (who && !is_of_this_user(who.get())) who.reset();
   return who;
 }
 
-bool is_rejoin_socket(std::string_view name) {
+bool is_user_socket(std::string_view name) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   return name.size() == kNameBytes && name.starts_with(kPrefix) &&
          std::ranges::all_of(name.substr(kPrefix.size()), is_digit);
 }
 
-Result<Fd> connect_to_rejoin_socket(const std::string& name) {
+Result<Fd> connect_to_user_socket(const std::string& name) {
   auto socket = make_socket(0);
   if (!socket) return socket.error();
   const UnixAddress address = address_of(name);
   if (io::retry_eintr([&] { return ::connect(socket->get(), address.get(), address.length); }) != 0)
-    return io::errno_error("rejoin", "the agent", errno, ErrorKind::connection);
+    return io::errno_error("reach", "the agent", errno, ErrorKind::connection);
+  if (!is_of_this_user(socket->get()))
+    return io::errno_error("reach", "the agent", EPERM, ErrorKind::connection);
   return socket;
+}
+
+Result<Fd> connect_beside(std::uint16_t port) {
+  return connect_to_user_socket(name_beside(port));
 }
 
 }  // namespace rdcp::net
