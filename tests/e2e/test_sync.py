@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness import OPTIONS, CopyTest, needs_root
 from mutations import Tree
+from snapshot import differences, snapshot
 
 FAR = "dest:" if OPTIONS else ""  # what is wrapped has to go over a network, and each run takes longer there
 SEQUENCES = int(os.environ.get("RDCP_TEST_SEQUENCES", "8" if FAR else "25"))
@@ -351,6 +352,81 @@ def has_links(*roots: Path) -> bool:
             if any(os.lstat(Path(folder, name)).st_nlink > 1 for name in names):
                 return True
     return False
+
+
+class Comparing(CopyTest):
+    """A copy that is no mirror, but is told how to compare or what to leave alone: as rsync without --delete."""
+
+    def make_trees(self) -> list[Path]:
+        """Makes a source, and two equal targets in which some of it is."""
+        for name in ("same", "newer there", "older there", "only here", "sub/touched"):
+            path = self.source / "s" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("contents of " + name)
+            os.utime(path, ns=(10**18, 10**18))
+        there = self.disk / "there" / "s"
+        (there / "sub").mkdir(parents=True)
+        for name, seconds, text in (("same", 10**9, "contents of same"), ("newer there", 10**9 + 9, "other"),
+                                    ("older there", 10**9 - 9, "contents of older_there"), ("only there", 5, "x"),
+                                    ("sub/touched", 10**9 - 1, "contents of sub/touched")):
+            (there / name).write_text(text)
+            os.utime(there / name, (seconds, seconds))
+        rsyncs = self.disk / "rsyncs"
+        subprocess.run(["cp", "-a", there.parent, rsyncs], check=True)
+        return [there.parent, rsyncs]
+
+    def check(self, *options: str):
+        ours, rsyncs = self.make_trees()
+        command = ["rsync", "-aiHAX", "--modify-window=-1", *options, self.source / "s", rsyncs]
+        dry = subprocess.run([command[0], "-n", *command[1:]], capture_output=True, check=True, text=True)
+        before = snapshot(ours)
+        said = self.rdcp("-a", "-n", *options, self.source / "s", f"dest:{ours}")
+        self.assertEqual(said.status, 0, said.err)
+        # rsync says ">" where it has no other host.
+        self.assertEqual(sorted(line.replace("<", ">", 1) for line in said.out.decode().splitlines()),
+                         sorted(dry.stdout.splitlines()))
+        self.assertEqual(differences(before, snapshot(ours)), [], "a dry run has changed something")
+        subprocess.run(command, check=True, capture_output=True)
+        self.copy("-a", *options, self.source / "s", f"dest:{ours}")
+        self.assert_same_tree(rsyncs, ours)
+        self.assertTrue((ours / "s" / "only there").exists())
+
+    def test_update(self):
+        self.check("-u")
+
+    def test_existing(self):
+        self.check("--existing")
+
+    def test_ignore_existing(self):
+        self.check("--ignore-existing")
+
+    def test_checksum(self):
+        self.check("-c")
+
+    def test_size_only(self):
+        self.check("--size-only")
+
+    def test_ignore_times(self):
+        self.check("-I")
+
+    def test_nothing_is_made_by_a_dry_run(self):
+        self.make_trees()
+        done = self.rdcp("-rn", self.source / "s", f"dest:{self.disk / 'new'}")
+        self.assertEqual(done.status, 0, done.err)
+        self.assertIn("<f+++++++++ only here", done.out.decode().splitlines())
+        self.assertFalse((self.disk / "new").exists())
+
+    def test_a_directory_is_not_replaced(self):
+        """Only a mirror may remove what is in the way, and only with --force or --delete."""
+        (self.source / "s").mkdir()
+        (self.source / "s" / "f").write_text("a file here")
+        (self.disk / "there" / "s" / "f" / "deep").mkdir(parents=True)
+        self.fails(1, "-ru", self.source / "s", f"dest:{self.disk / 'there'}", says=("is a directory",))
+        self.assertTrue((self.disk / "there" / "s" / "f" / "deep").is_dir())
+
+    def test_what_is_no_file_is_refused(self):
+        (self.source / "f").write_text("text")
+        self.fails(1, "-rn", self.source / "f", "dest:/dev/null", says=("is neither a file nor a directory",))
 
 
 if __name__ == "__main__":

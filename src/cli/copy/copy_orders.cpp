@@ -53,7 +53,7 @@ Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSi
   std::vector<std::string> sources = request.sources;
   const std::vector<tree::PathFacts>& facts = source.ready->sources;
   // A mirror never nests, so a directory means what is in it.
-  if (sync.enabled && facts.front().kind == PathKind::directory) sources.front() += '/';
+  if (sync.mirror && facts.front().kind == PathKind::directory) sources.front() += '/';
   auto landing =
       tree::land(sources, facts, request.destination, *target.ready,
                  {.same_kernel = same_kernel(source, target), .into_directory = request.into_directory});

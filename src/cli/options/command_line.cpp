@@ -29,12 +29,17 @@ void CommandLine::value(const char* names, Take take) {
 void CommandLine::optional_value(const std::string& name, const std::string& alone, Take take) {
   CLI::Option* option =
       app_.add_flag(name + "{" + alone + "}")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  values_.push_back({option, true, std::move(take)});
+  values_.push_back({option, true, std::move(take), true});
 }
 
 void CommandLine::values(const char* names, Take take) {
   CLI::Option* option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   values_.push_back({option, false, std::move(take)});
+}
+
+bool CommandLine::takes_value(const std::string& name) const {
+  return std::ranges::any_of(
+      values_, [&](const Value& value) { return !value.attached_only && value.option->check_name(name); });
 }
 
 // Refuses a flag with a value, and an empty value. CLI11 would take "--via= SRC" as "--via SRC", and

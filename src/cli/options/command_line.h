@@ -30,6 +30,9 @@ class CommandLine {
   // their common order on the command line.
   void values(const char* names, Take take);
 
+  // True if the option of this name ("-e", "--rsh") takes the next word as its value.
+  bool takes_value(const std::string& name) const;
+
   // Sets the flags, then takes the values: first those of options that count once, in the order in which the
   // options were added, then the others, in the order of the command line. Errors (usage): a value that is
   // missing, empty or not expected, and what `take` returned.
@@ -43,6 +46,7 @@ class CommandLine {
     CLI::Option* option;
     bool last_only;
     Take take;
+    bool attached_only = false;  // optional_value()
     std::size_t taken = 0;
   };
   static io::Result<void> take_word(const Value& value, const std::string& word);

@@ -13,7 +13,7 @@ Copies files and trees between hosts, in parallel, and checks every chunk.
 SRC and DST are PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, or - for stdin or
 stdout. ./a:b is a local file. With -r, SRC is copied to DST/SRC if DST is an
 existing directory, else to DST; SRC/ (with a slash) means the contents of SRC,
-which are copied into DST itself.
+which are copied into DST itself. Words of scp, rsync and cp (-avzP) are known.
 
 What to copy
   -r, --recursive        copy directories with everything in them
@@ -48,9 +48,9 @@ Which part of SRC to copy (rsync's rules; the first that matches counts)
       --max-size SIZE    leave out files larger than SIZE
       --min-size SIZE    leave out files smaller than SIZE
 
-Mirrors
+Mirrors (the first eight after --sync go with -r, too, which then compares)
       --sync             make DST equal to SRC, by size and time; implies -r
-  -n, --dry-run          only print what --sync (or --clean) would do
+  -n, --dry-run          only print what --sync, -r or --clean would do
       --itemize-changes  print a line for each change, as rsync does (or -i)
   -c, --checksum         compare contents, not times
       --size-only        take files of equal size for equal

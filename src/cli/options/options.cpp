@@ -1,10 +1,12 @@
 #include "cli/options/options.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "cli/options/command_line.h"
+#include "cli/options/habits.h"
 #include "cli/options/help_text.h"
 #include "cli/options/selection.h"
 #include "cli/options/shared_options.h"
@@ -114,7 +116,8 @@ Result<void> take_doctor_operands(const std::vector<string>& words, Options& opt
 
 Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
   if (options.doctor || options.agent) return refuse("--clean", "cannot be used with --doctor or --agent");
-  if (options.sync.enabled || (!options.sync_option.empty() && options.sync_option != "--dry-run")) {
+  const bool compares = !options.sync_option.empty() && options.sync_option != "--dry-run";
+  if (options.sync.enabled || compares || !options.mirror_option.empty()) {
     return refuse("--clean", "takes none of --sync's options but --dry-run");
   }
   if (words.size() != 1) return refuse("--clean", "takes one DIR");
@@ -163,7 +166,12 @@ bool has_word(int argc, const char* const* argv, string_view option) {
 }
 
 Result<void> read_command_line(CommandLine& line, int argc, const char* const* argv, Options& options) {
-  if (auto parsed = line.parse(argc, argv); !parsed) return parsed;
+  const auto given = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
+  const auto translated = translate_habits(given, [&](const string& name) { return line.takes_value(name); });
+  if (!translated) return translated.error();
+  std::vector<const char*> own{"rdcp"};
+  for (const string& word : *translated) own.push_back(word.c_str());
+  if (auto parsed = line.parse(static_cast<int>(own.size()), own.data()); !parsed) return parsed;
   if (auto checked = check_together(options); !checked) return checked;
   auto words = line.operands();
   if (!words) return words.error();

@@ -37,7 +37,8 @@ struct Options {
   bool json = false;
 
   tree::SyncSettings sync;
-  std::string sync_option;  // an option that was given and goes with --sync only; empty: none
+  std::string sync_option;    // one that was given and goes with --sync or -r; empty: none
+  std::string mirror_option;  // the same for --sync only
 
   bool clean = false;  // remove what runs have left in clean_directory; with sync.dry_run only list it
   Location clean_directory;

@@ -13,6 +13,7 @@ using std::string;
 void add_sync_options(CommandLine& line, Options& options, const char* itemize_names) {
   tree::SyncSettings& sync = options.sync;
   const auto note = [&options](const char* name) { options.sync_option = name; };
+  const auto note_mirror = [&options](const char* name) { options.mirror_option = name; };
   const auto flag = [&](const char* names, const char* name, bool& to) {
     line.flag(names, [&to, note, name] {
       to = true;
@@ -28,30 +29,34 @@ void add_sync_options(CommandLine& line, Options& options, const char* itemize_n
   flag("-u,--update", "--update", sync.update);
   flag("--existing", "--existing", sync.existing);
   flag("--ignore-existing", "--ignore-existing", sync.ignore_existing);
-  flag("--delete", "--delete", sync.delete_extra);
-  line.flag("--delete-excluded", [&options, note] {
-    note("--delete-excluded");
+  line.flag("--delete", [&sync, note_mirror] {
+    note_mirror("--delete");
+    sync.delete_extra = true;
+  });
+  line.flag("--delete-excluded", [&options, note_mirror] {
+    note_mirror("--delete-excluded");
     options.sync.delete_extra = true;
     options.selection.delete_excluded = true;
   });
-  flag("--force", "--force", sync.force);
+  line.flag("--force", [&sync, note_mirror] {
+    note_mirror("--force");
+    sync.force = true;
+  });
   line.value("--modify-window", [&sync, note](const string& word) -> Result<void> {
     note("--modify-window");
     return assign(sync.modify_window_s, parse_count("--modify-window", word, 0, tree::kModifyWindowMax));
   });
-  line.value("--max-delete", [&sync, note](const string& word) -> Result<void> {
-    note("--max-delete");
+  line.value("--max-delete", [&sync, note_mirror](const string& word) -> Result<void> {
+    note_mirror("--max-delete");
     return assign(sync.max_delete,
                   parse_count("--max-delete", word, 0, std::numeric_limits<std::int64_t>::max()));
   });
 }
 
-Result<void> check_sync_options(Options& options) {
+namespace {
+
+Result<void> check_mirror(Options& options) {
   const tree::SyncSettings& sync = options.sync;
-  if (!sync.enabled) {
-    if (options.sync_option.empty()) return {};
-    return refuse(options.sync_option, "can be used only with --sync");
-  }
   const auto is_stream = [](const Location& location) {
     return location.kind == Location::Kind::standard_stream;
   };
@@ -66,10 +71,31 @@ Result<void> check_sync_options(Options& options) {
   if (sync.delete_extra && !options.selection_words.files_from.empty()) {
     return refuse("--delete", "cannot be used with --files-from, which does not list everything in SRC");
   }
+  options.recursive = true;
+  return {};
+}
+
+// A copy of a tree compares first if it is told how, or what to do with what is there.
+Result<void> check_comparing_copy(Options& options) {
+  if (!options.mirror_option.empty() || (options.check && !options.sync_option.empty())) {
+    return refuse(options.mirror_option.empty() ? options.sync_option : options.mirror_option,
+                  "can be used only with --sync");
+  }
+  if (options.sync_option.empty()) return {};
+  if (!options.recursive) return refuse(options.sync_option, "can be used only with -r or --sync");
+  options.sync.enabled = true;
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_sync_options(Options& options) {
+  const tree::SyncSettings& sync = options.sync;
+  const auto checked = sync.mirror ? check_mirror(options) : check_comparing_copy(options);
+  if (!checked) return checked;
   if (sync.size_only && (sync.checksum || sync.ignore_times)) {
     return refuse("--size-only", "cannot be used with --checksum or --ignore-times");
   }
-  options.recursive = true;
   return {};
 }
 

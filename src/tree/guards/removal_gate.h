@@ -22,8 +22,8 @@ class RemovalGate {
  public:
   explicit RemovalGate(const SyncSettings& sync) : sync_(sync) {}
   // To be called before the workers start. The caller owns root and keeps it open longer than this. landing
-  // is the Entry::path of the source's top, which is DST. device and inode identify the source if it is on
-  // this host; otherwise inode is 0.
+  // is the Entry::path of DST, if it is an entry and not the root. device and inode identify the source if it
+  // is on this host; otherwise inode is 0.
   void begin(int root, Filter filter, std::string landing, std::uint64_t device, std::uint64_t inode);
 
   const SyncSettings& sync() const { return sync_; }

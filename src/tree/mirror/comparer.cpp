@@ -351,7 +351,12 @@ void Comparer::tell(std::vector<Change>& changes, const Question& question, std:
 Change Comparer::change_of(const Question& question, std::string code) const {
   const Entry& entry = question.entry;
   Change change{std::move(code), gate_.below_destination(entry.path), ""};
-  if (entry.type == EntryType::directory) change.path += '/';
+  if (entry.type == EntryType::directory) {
+    change.path += '/';
+  } else if (change.path == ".") {
+    const std::string_view path = entry.path;  // DST is this file, and has no name within itself
+    change.path = path.substr(path.rfind('/') + 1);
+  }
   if (entry.type == EntryType::symlink) change.target = entry.link_target;
   if (entry.type == EntryType::hard_link) change.target = gate_.below_destination(entry.first_name);
   return change;

@@ -22,6 +22,11 @@ using io::Result;
 
 namespace {
 
+// Returns the Entry::path of DST itself, or nothing if DST is the root and what lands lies in it.
+std::string destination_of(const Begin& begin) {
+  return begin.beneath_parent && !begin.landings.empty() ? begin.landings.front() : std::string();
+}
+
 // The directory and all above it, so that the source can be told from them.
 std::vector<PathFacts> chain_to_root(const std::string& path) {
   std::vector<PathFacts> chain;
@@ -156,9 +161,8 @@ Result<void> Target::open_root(const Begin& begin) {
   place.name = only_file_mode_ || begin.beneath_parent ? split_local_path(job.path).directory : job.path;
   place.root.reset(::open(place.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place.root) return io::errno_error("open directory", place.name);
-  session_.guards.removals.begin(place.root.get(), std::move(*filter),
-                                 begin.landings.empty() ? "" : begin.landings.front(), begin.source_device,
-                                 begin.source_inode);
+  session_.guards.removals.begin(place.root.get(), std::move(*filter), destination_of(begin),
+                                 begin.source_device, begin.source_inode);
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   const bool several = job.tree || begin.landings.size() > 1;

@@ -171,7 +171,7 @@ TEST_F(CopyBeginsTest, ASourceThatLosesCountIsRefused) {
   EXPECT_EQ(both.error().message(), "talk to from: it reports another number of sources than it was given");
 }
 
-TEST_F(CopyBeginsTest, AMirrorOfWhatIsNoFileIsRefused) {
+TEST_F(CopyBeginsTest, WhatIsNoFileIsNotCompared) {
   request.settings.sync.enabled = true;
   target.ready->kind = PathKind::special;
   const auto both = begins();
