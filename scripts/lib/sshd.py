@@ -155,6 +155,16 @@ class LocalSshd:
         self._process.wait()
         return False
 
+    def restart(self):
+        """Has sshd read its configuration again; sessions go on. Returns when it listens again."""
+        listens = self.log.read_text(errors="replace").count("Server listening on")
+        os.kill(self.pid, signal.SIGHUP)
+        deadline = time.monotonic() + 10
+        while self.log.read_text(errors="replace").count("Server listening on") == listens:
+            if time.monotonic() > deadline:
+                raise RuntimeError("sshd does not start again")
+            time.sleep(0.02)
+
     @property
     def pid(self) -> int:
         return self._process.pid if self._process else 0

@@ -268,7 +268,7 @@ class Networks(NetworkTest):
         self.assertIn("rdpipe: standard input -> dest: the data goes through ssh", done.err)
 
     def test_through_ssh_where_rdcp_is_looked_for(self):
-        """The way in (cli/agents/way_in) starts both the agent and the far ends of its bridges."""
+        """The way in (cli/launch/way_in) starts both the agent and the far ends of its bridges."""
         self.closed_both_ways(REFUSE)
         for options in ((), ("--no-landlock",)):
             with self.subTest(options):
@@ -330,10 +330,57 @@ class Networks(NetworkTest):
         wrapper.chmod(0o755)
         begin = time.monotonic()
         done = self.fails(EXIT_DATA, "-e", wrapper, "-r", f"{self.tree}/", f"dest:{self.target}/no",
-                          says=("dest: ssh: no more\n", "Such sessions can ask for no password"))
+                          says=("dest: ssh: no more\n", "such sessions can ask for no password"))
         self.assertLess(time.monotonic() - begin, 15, done)
         self.assertFalse((self.target / "no").exists())
 
+    def key_with_a_passphrase(self) -> tuple[dict[str, str], Path]:
+        """The only one that the other host lets in. The environment in which ssh can ask for its passphrase, and the file
+        with a line for each time it did."""
+        key, asked, answer = self.disk / "key", self.disk / "asked", self.disk / "answer"
+        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "open sesame", "-f", str(key))
+        answer.write_text(f"#!/bin/sh\necho asked >> {asked}\necho open sesame\n")
+        answer.chmod(0o755)
+        keys = self.sshd.folder / "authorized_keys"
+        self.addCleanup(keys.write_text, keys.read_text())
+        keys.write_text(key.with_suffix(".pub").read_text())
+        return {**os.environ, "SSH_ASKPASS": str(answer), "SSH_ASKPASS_REQUIRE": "force"}, asked
+
+    def test_a_password_is_asked_for_once(self):
+        self.closed_both_ways(REFUSE)
+        environment, asked = self.key_with_a_passphrase()
+        copy = self.target / "copy"
+        for streams in ("1", "3"):
+            for source, destination in ((f"{self.tree}/", f"dest:{copy}"), (f"dest:{self.tree}/", copy)):
+                with self.subTest(streams=streams, source=source):
+                    done = self.copy("-i", self.disk / "key", "-r", "-v", "--streams", streams, source, destination,
+                                     env=environment)
+                    self.assertEqual(done.err.count(THROUGH_SSH), 1, done)
+                    self.assertNotIn("Permission denied", done.err)
+                    self.assertEqual(asked.read_text(), "asked\n")
+                    self.assert_same_tree(self.tree, copy)
+                    shutil.rmtree(copy)
+                    asked.unlink()
+
+    def test_a_host_that_allows_one_session_for_each_connection(self):
+        config = self.sshd.folder / "sshd_config"
+        text = config.read_text()
+        self.addCleanup(self.sshd.restart)
+        self.addCleanup(config.write_text, text)
+        config.write_text(text.replace("MaxSessions 100", "MaxSessions 1"))
+        self.sshd.restart()
+        self.closed_both_ways(REFUSE)
+        said = self.there_and_back("--streams", "2")
+        self.assertEqual(said.count(THROUGH_SSH), 2, said)
+
+    def test_the_data_shares_the_first_session(self):
+        for streams, logins in (("1", 1), ("3", 3)):
+            before = self.logins()
+            done = self.copy("--via", "ssh", "--streams", streams, self.large, f"dest:{self.target}/one")
+            self.assertEqual(self.logins() - before, logins, done)
+
+    def logins(self) -> int:
+        return self.sshd.log.read_text(errors="replace").count("Accepted publickey")
 
 
 class Routed(NetworkTest):

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/agents/agent_command.h"
 #include "cli/agents/fork_agent.h"
+#include "cli/launch/agent_command.h"
 #include "cli/text/human.h"
 #include "cli/text/output.h"
 #include "cli/text/version.h"
@@ -71,30 +71,39 @@ WayIn AgentRun::way_in_to_it() const {
   return way;
 }
 
-Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, io::Fd connection) const {
-  return start_session(fmt::format("{},{}", at.host, at.port), std::move(connection), false);
+Result<std::unique_ptr<Bridge>> AgentRun::start_bridge(const net::Address& at, io::Fd connection,
+                                                       Login login) const {
+  const std::string to = fmt::format("{},{}", at.host, at.port);
+  if (!shared_)
+    return Bridge::start(further_session(to, origin_->shell), std::nullopt, std::move(connection));
+  BridgeCommand shared = further_session(to, shared_->further(origin_->shell));
+  if (login == Login::shared) return Bridge::start(shared, std::nullopt, std::move(connection));
+  BridgeCommand own = further_session(to, origin_->shell);
+  own.prefix.reset();  // it may fail, as where a password would have to be asked for
+  return Bridge::start(own, std::move(shared), std::move(connection));
 }
 
 Result<std::unique_ptr<Bridge>> AgentRun::start_rejoin(const std::string& rejoin_socket, io::Fd connection,
                                                        bool quiet) const {
-  return start_session(rejoin_socket, std::move(connection), quiet);
+  BridgeCommand command = further_session(rejoin_socket, origin_->shell);
+  if (quiet) command.prefix.reset();
+  return Bridge::start(command, std::nullopt, std::move(connection));
 }
 
-Result<std::unique_ptr<Bridge>> AgentRun::start_session(const std::string& to, io::Fd connection,
-                                                        bool quiet) const {
-  RemoteShell shell = origin_->shell;
+BridgeCommand AgentRun::further_session(const std::string& to, RemoteShell shell) const {
   if (runs_ssh(shell)) shell.ssh_options.insert(shell.ssh_options.begin(), "BatchMode=yes");
   WayIn way = way_in_to_it();
   way.agent_options.push_back(fmt::format("{}={}", kBridge, to));
-  return Bridge::start(agent_command(shell, origin_->location, way),
-                       quiet ? std::nullopt : std::optional(origin_->prefix), std::move(connection));
+  return {.words = agent_command(shell, origin_->location, way), .prefix = origin_->prefix};
 }
 
 Result<AgentRun::Ends> AgentRun::launch_remote() {
   const RemoteShell& shell = origin_->shell;
   WayIn way = way_in_to_it();
   way.may_put = shell.deploy;
-  return launch(agent_command(shell, origin_->location, way), origin_->prefix);
+  shared_ = runs_ssh(shell) ? SharedSession::prepare(shell, origin_->location) : std::nullopt;
+  return launch(agent_command(shared_ ? shared_->first(shell) : shell, origin_->location, way),
+                origin_->prefix);
 }
 
 Result<void> AgentRun::answer_ask(std::string_view line, int out) {
@@ -218,6 +227,7 @@ void AgentRun::end_process(bool by_force) {
     if (by_force || !wait_agent(pid_, kFinishGrace)) end_agent(pid_);
     pid_ = -1;
   }
+  if (shared_) shared_->clean_up();
   if (lines_) lines_->finish(by_force);
 }
 

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/agents/bridge.h"
 #include "cli/agents/delivery.h"
-#include "cli/agents/launch.h"
-#include "cli/agents/way_in.h"
+#include "cli/launch/bridge.h"
+#include "cli/launch/launch.h"
+#include "cli/launch/shared_session.h"
+#include "cli/launch/way_in.h"
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 #include "cli/text/line_pipe.h"
@@ -42,7 +43,7 @@ class AgentRun {
   io::Result<Ends> start_ours();
   // True if that can be done.
   bool can_start_ours() const;
-  // Does what the way in (cli/agents/way_in.h) asks for by this line: sends an agent to descriptor `out`.
+  // Does what the way in (cli/launch/way_in.h) asks for by this line: sends an agent to descriptor `out`.
   io::Result<void> answer_ask(std::string_view line, int out);
   // Returns when the other host has last taken some of an agent that is sent to it, if one is.
   std::optional<Delivery::Clock::time_point> delivered() const {
@@ -52,9 +53,10 @@ class AgentRun {
   // True if bridges can be started to the agent's host: start_remote() has started it.
   bool can_bridge() const { return origin_ && origin_->location.kind == Location::Kind::remote; }
   // Starts one more session to the agent's host (bridge.h), which joins this connection to `at` there. ssh
-  // asks for no password: the user is somewhere else by now. May be called by any thread once the agent has
-  // said hello.
-  io::Result<std::unique_ptr<Bridge>> start_bridge(const net::Address& at, io::Fd connection) const;
+  // asks for no password: the user is somewhere else by now. Where a login of its own fails, it shares the
+  // first one's. May be called by any thread once the agent has said hello.
+  io::Result<std::unique_ptr<Bridge>> start_bridge(const net::Address& at, io::Fd connection,
+                                                   Login login) const;
   // True if start_rejoin() can replace a connection that is lost: ssh has started the agent. (What else
   // may have, is not known to leave the agent alone when the user presses Ctrl-C.)
   bool can_rejoin() const { return can_bridge() && runs_ssh(origin_->shell); }
@@ -98,14 +100,14 @@ class AgentRun {
   };
   io::Result<Ends> launch_remote();
   WayIn way_in_to_it() const;
-  io::Result<std::unique_ptr<Bridge>> start_session(const std::string& to, io::Fd connection,
-                                                    bool quiet) const;
+  BridgeCommand further_session(const std::string& to, RemoteShell shell) const;
   io::Result<Ends> launch(const std::vector<std::string>& command, const std::string& prefix);
 
   std::optional<Origin> origin_;
-  pid_t pid_ = -1;                   // until it has been seen to end
-  std::unique_ptr<LinePipe> lines_;  // prints the process's standard error
-  bool forked_ = false;              // by start_local()
+  std::optional<SharedSession> shared_;  // set if the process shares its connection with bridges
+  pid_t pid_ = -1;                       // until it has been seen to end
+  std::unique_ptr<LinePipe> lines_;      // prints the process's standard error
+  bool forked_ = false;                  // by start_local()
   std::unique_ptr<Delivery> delivery_;
   io::Thread thread_;
 };

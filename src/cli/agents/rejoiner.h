@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/agents/agent_run.h"
-#include "cli/agents/bridge.h"
+#include "cli/launch/bridge.h"
 #include "io/result.h"
 #include "tree/messages/hello.h"
 #include "tree/messages/rejoin.h"

@@ -194,11 +194,16 @@ bool Coordinator::knock() {
 // A session of ssh that fails before anything has come through is the end; later it is a lost stream.
 bool Coordinator::bridges_hold() {
   const auto failed = [](const std::unique_ptr<Bridge>& bridge) { return bridge->wait().value_or(0) != 0; };
-  if (sides_.source().progress.bytes_done != 0 || std::ranges::none_of(bridges_, failed)) return true;
+  if (sides_.source().progress.bytes_done != 0) {
+    for (const auto& bridge : bridges_) bridge->settle();
+    return true;
+  }
+  if (std::ranges::none_of(bridges_, failed)) return true;
   fail(io::plain_error(
       ErrorKind::connection, "send data through", "ssh",
-      "a further session of it has ended; it has said why above. Such sessions can ask for no "
-      "password: use a key, ssh-agent or ssh's ControlMaster"));
+      "a further session of it has ended; it has said why above. Where sshd_config there has MaxSessions 1 "
+      "or "
+      "ssh_config here a ControlPath, such sessions can ask for no password: use a key or ssh-agent"));
   return false;
 }
 

@@ -29,7 +29,8 @@ struct Parties {
   bool have_key = false;      // both agents know the streams' key, so no job carries one
   // If set, these start bridges to the agents' hosts, which their sessions cannot do; on this host none are
   // needed. May be called by any thread.
-  using Carry = std::function<io::Result<std::unique_ptr<Bridge>>(const net::Address& at, io::Fd connection)>;
+  using Carry = std::function<io::Result<std::unique_ptr<Bridge>>(const net::Address& at, io::Fd connection,
+                                                                  Login login)>;
   Carry carry_to_source = {};
   Carry carry_to_target = {};
   // The address to which streams over TCP connect, whatever the listening side reports; port 0 stands for the

@@ -22,8 +22,8 @@ using Bridges = std::vector<std::unique_ptr<Bridge>>;
 // Returns a function that carries a connection to a side's host, or none if it is this host.
 Parties::Carry carry_to(const CopySide& side, const Parties::Carry& given) {
   if (given || !side.session->run().can_bridge()) return given;
-  return [&session = *side.session](const net::Address& at, io::Fd connection) {
-    return session.run().start_bridge(at, std::move(connection));
+  return [&session = *side.session](const net::Address& at, io::Fd connection, Login login) {
+    return session.run().start_bridge(at, std::move(connection), login);
   };
 }
 
@@ -111,13 +111,15 @@ Result<Bridges> start_bridges(const CopyRequest& request, const SourceSide& sour
   const End to{carry_to(target, request.parties.carry_to_target),
                address_within(request, target.ready->reach)};
   Bridges bridges;
+  // The first ones need no login, and the others are there for what further processors can do.
+  Login login = Login::shared;
   const auto start = [&](const End& end, io::Fd connection) -> Result<void> {
-    auto bridge = end.carry(end.at, std::move(connection));
+    auto bridge = end.carry(end.at, std::move(connection), login);
     if (!bridge) return bridge.error();
     bridges.push_back(std::move(*bridge));
     return {};
   };
-  for (unsigned i = 0; i < streams; ++i) {
+  for (unsigned i = 0; i < streams; ++i, login = Login::own) {
     if (from.carry && to.carry) {
       auto ends = io::make_socket_pair();
       if (!ends) return ends.error();

@@ -41,8 +41,8 @@ Result<Parties::Start> start_far_agent(tree::Relay& relay, const std::string& ho
 // Returns a function that starts bridges to a segment's host, or none if the segment runs here.
 Parties::Carry carry_to(const SegmentLink& segment) {
   if (!segment.session().run().can_bridge()) return {};
-  return [&session = segment.session()](const net::Address& at, io::Fd connection) {
-    return session.run().start_bridge(at, std::move(connection));
+  return [&session = segment.session()](const net::Address& at, io::Fd connection, Login login) {
+    return session.run().start_bridge(at, std::move(connection), login);
   };
 }
 

@@ -60,11 +60,16 @@ bool is_of_this_user(int socket) {
 
 }  // namespace
 
-Result<UserSocket> UserSocket::open() {
+Result<std::string> draw_socket_name() {
   std::array<unsigned char, kRandomBytes> drawn{};
   if (io::retry_eintr([&] { return ::getrandom(drawn.data(), drawn.size(), 0); }) != kRandomBytes)
     return io::errno_error("draw", "a random name");
-  return listen_at(fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, "")));
+  return fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, ""));
+}
+
+Result<UserSocket> UserSocket::open() {
+  auto name = draw_socket_name();
+  return name ? listen_at(std::move(*name)) : name.error();
 }
 
 Result<UserSocket> UserSocket::open_beside(std::uint16_t port) {

@@ -36,7 +36,10 @@ class UserSocket {
   io::Fd socket_;
 };
 
-// True if a socket that open() made may have this name: "rdcp-" and 32 hexadecimal digits.
+// Returns a name that nobody can guess: "rdcp-" and 32 hexadecimal digits.
+io::Result<std::string> draw_socket_name();
+
+// True if a socket that open() made may have this name.
 bool is_user_socket(std::string_view name);
 
 // Connects to the socket of this name on this host. The connection blocks. Errors (connection): there is

@@ -1,4 +1,4 @@
-#include "cli/agents/agent_command.h"
+#include "cli/launch/agent_command.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/agents/agent_files.h"
+#include "cli/launch/agent_files.h"
 
 namespace rdcp::cli {
 

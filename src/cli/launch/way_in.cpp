@@ -1,10 +1,10 @@
-#include "cli/agents/way_in.h"
+#include "cli/launch/way_in.h"
 
 #include <fmt/format.h>
 
 #include "cli/text/shell_quote.h"
 #include "cli/text/version.h"
-#include "tree/messages/message.h"
+#include "tree/messages/hello.h"
 
 namespace rdcp::cli {
 namespace {

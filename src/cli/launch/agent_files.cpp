@@ -1,4 +1,4 @@
-#include "cli/agents/agent_files.h"
+#include "cli/launch/agent_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cli/agents/agent_command.h"
+#include "cli/launch/agent_command.h"
 
 #include <cassert>
 
@@ -35,6 +35,13 @@ std::string quote_rdcp_path(std::string_view rdcp_path) {
 
 bool looks_around(const RemoteShell& shell) {
   return runs_ssh(shell) && shell.rdcp_path.empty();
+}
+
+std::vector<std::string> configuration_command(const RemoteShell& shell, const Location& location) {
+  std::vector<std::string> command = shell.rsh;
+  append_ssh_options(shell, command);
+  command.insert(command.end(), {"-G", "--", location.ssh_destination()});
+  return command;
 }
 
 std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/agents/way_in.h"
+#include "cli/launch/way_in.h"
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 
@@ -19,6 +19,10 @@ std::string quote_rdcp_path(std::string_view rdcp_path);
 // `ssh OPTIONS... -- [USER@]HOST WAY_IN`, or "PATH --agent" instead of the way in where --rdcp-path is given;
 // with another program `CMD... [USER@]HOST rdcp --agent`. way.agent_options follow.
 std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way);
+
+// Returns the command that prints the configuration which ssh would have for this location, which must be
+// remote (ssh(1), -G).
+std::vector<std::string> configuration_command(const RemoteShell& shell, const Location& location);
 
 // True if the other host is searched for an agent, and ours may be put there.
 bool looks_around(const RemoteShell& shell);

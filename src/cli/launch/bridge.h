@@ -19,26 +19,41 @@ namespace rdcp::cli {
 // --bridge=REJOIN-SOCKET.
 inline constexpr const char* kBridge = "--bridge";
 
+// Says how a session comes to be: it shares the connection of the one that has started the agent
+// (shared_session.h), or logs in for itself, as more than one processor can then encrypt.
+enum class Login : unsigned char { shared, own };
+
+// The command of such a session, and what is put before each line of its standard error, which is dropped if
+// this is nothing.
+struct BridgeCommand {
+  std::vector<std::string> words;
+  std::optional<std::string> prefix;
+};
+
 // The process of such a session. Its standard input and output are one connection here; there `rdcp --agent
 // --bridge=...` joins them to a port where an agent listens, or waits
 // (net/sockets/user_socket.h). Not thread-safe.
 class Bridge {
  public:
-  // prefix: is put before each line of its standard error, which is dropped if there is none. Error
-  // (unreachable): it cannot be executed here.
-  static io::Result<std::unique_ptr<Bridge>> start(const std::vector<std::string>& command,
-                                                   const std::optional<std::string>& prefix,
-                                                   io::Fd connection);
+  // instead: is started on the same connection where ssh lets the first one not in, until settle(). Error
+  // (unreachable): the command cannot be executed here.
+  static io::Result<std::unique_ptr<Bridge>> start(const BridgeCommand& command,
+                                                   std::optional<BridgeCommand> instead, io::Fd connection);
   // Ends the process at once; see end_bridges().
   ~Bridge();
 
   // Waits at most this long for the end of the process. Returns its exit status (launch.h), or nothing if it
   // still runs.
   std::optional<int> wait(std::chrono::milliseconds limit = {});
+  // Says that bytes have come through.
+  void settle();
 
  private:
   Bridge() = default;
+  io::Result<void> launch(const BridgeCommand& command, int connection);
 
+  std::optional<BridgeCommand> instead_;
+  io::Fd connection_;  // for what is started instead
   std::unique_ptr<LinePipe> lines_;
   pid_t pid_ = -1;  // until it has been seen to end
   std::optional<int> status_;

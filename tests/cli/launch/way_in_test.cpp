@@ -1,4 +1,4 @@
-#include "cli/agents/way_in.h"
+#include "cli/launch/way_in.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/agents/launch.h"
+#include "cli/launch/launch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
