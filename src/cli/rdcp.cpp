@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sums.h"
@@ -18,6 +21,7 @@
 #include "cli/serve/bridge_end.h"
 #include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
 #include "cli/text/report.h"
@@ -28,9 +32,21 @@ bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
   return a.kind == b.kind && a.user == b.user && a.host == b.host;
 }
 
+// A reader that is gone is noticed at the last line.
+void say(const std::string& lines) {
+  (void)rdcp::cli::write_to_stdout(lines);
+}
+
+std::vector<std::string> texts_of(const std::vector<rdcp::cli::Location>& locations) {
+  std::vector<std::string> texts;
+  for (const auto& location : locations) texts.push_back(location.text());
+  return texts;
+}
+
 // Makes one copy for each series of SRC on the same host. Returns the worst status; after a copy that a
 // signal ended there are no more.
-int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums) {
+int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums,
+             rdcp::cli::JsonReport* json) {
   int worst = rdcp::cli::kExitOk;
   auto begin = options.sources.begin();
   while (begin != options.sources.end() && worst < rdcp::cli::kExitSignalBase) {
@@ -40,6 +56,8 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
     part.sources.assign(begin, end);
     part.into_directory = options.sources.size() > 1;
     rdcp::cli::CopyRequest request = rdcp::cli::request_of(part);
+    request.view.json = json;
+    if (json != nullptr) say(json->start(texts_of(part.sources), part.destination.text()));
     if (sums.wanted()) request.hear_sum = [&](const rdcp::tree::SumLine& line) { sums.add(line); };
     worst = std::max(worst, rdcp::cli::copy_with_retries(request, signal_fd, options.retries));
     begin = end;
@@ -48,14 +66,33 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
 }
 
 // Copies, and writes the lists of digests, unless the copy did not come to its end.
-int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask) {
+int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask,
+                  rdcp::cli::JsonReport* json) {
   auto sums = rdcp::cli::CopySums::open(options.manifest_file, options.sums_file, umask);
-  int status = sums ? copy_all(options, signal_fd, *sums) : rdcp::cli::kExitFiles;
+  int status = sums ? copy_all(options, signal_fd, *sums, json) : rdcp::cli::kExitFiles;
   auto listed = sums ? rdcp::io::Result<void>() : sums.error();
   if (sums && status <= rdcp::cli::kExitFiles) listed = sums->finish();
   if (listed) return status;
   rdcp::cli::write_to_stderr(rdcp::cli::error_line(listed.error()));
+  if (json != nullptr) say(json->problem(rdcp::cli::json_problem(listed.error())));
   return std::max(status, rdcp::cli::kExitFiles);
+}
+
+// Copies or compares, and ends with the last line of --json.
+int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
+  std::optional<rdcp::cli::JsonReport> json;
+  if (options.json) json.emplace(*options.json);
+  rdcp::cli::JsonReport* const report = json ? &*json : nullptr;
+  int status = rdcp::cli::kExitUsage;
+  if (const auto loaded = rdcp::cli::load_selection(options); !loaded) {
+    rdcp::cli::write_to_stderr(rdcp::cli::error_line(loaded.error()));
+    if (json) say(json->problem(rdcp::cli::json_problem(loaded.error())));
+  } else if (options.check) {
+    status = rdcp::cli::run_check(options, signal_fd, report);
+  } else {
+    status = copy_and_list(options, signal_fd, umask, report);
+  }
+  return json ? rdcp::cli::print_and_end("rdcp", json->end(status), "", status) : status;
 }
 
 }  // namespace
@@ -64,7 +101,8 @@ int main(int argc, char** argv) {
   rdcp::cli::set_up_process();
   const auto words = rdcp::cli::with_settings(argc, argv);
   if (!words) {
-    return rdcp::cli::print_and_end("rdcp", "", "rdcp: " + words.error().message() + "\n",
+    return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, words.error()),
+                                    rdcp::cli::error_line(words.error()),
                                     rdcp::cli::exit_status(words.error().kind));
   }
   rdcp::cli::Parsed parsed = rdcp::cli::parse_options(words->argc(), words->argv());
@@ -82,10 +120,5 @@ int main(int argc, char** argv) {
   rdcp::cli::raise_limits();
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
-  if (const auto loaded = rdcp::cli::load_selection(parsed.options); !loaded) {
-    rdcp::cli::write_to_stderr("rdcp: " + loaded.error().message() + "\n");
-    return rdcp::cli::kExitUsage;
-  }
-  if (parsed.options.check) return rdcp::cli::run_check(parsed.options, signal_fd);
-  return copy_and_list(parsed.options, signal_fd, umask);
+  return run(parsed.options, signal_fd, umask);
 }

@@ -287,6 +287,21 @@ class CopyTest(unittest.TestCase):
 
     make_file = staticmethod(make_file)
 
+    def key_with_a_passphrase(self) -> tuple[dict[str, str], Path]:
+        """The only one that this sshd, which must be no other test's, lets in (self.disk / "key"). Returns the environment
+        in which ssh can ask for its passphrase, and the file with a line for each time it did: "asked", or "asked while it
+        was asked" where another ssh is still waiting for its answer."""
+        key, asked, answer = self.disk / "key", self.disk / "asked", self.disk / "answer"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "open sesame", "-f", key], check=True)
+        asking = self.disk / "asking"
+        answer.write_text(f"#!/bin/sh\nmkdir {asking} && echo asked >> {asked} || echo asked while it was asked >> {asked}\n"
+                          f"sleep 0.5\nrmdir {asking}\necho open sesame\n")
+        answer.chmod(0o755)
+        keys = self.sshd.folder / "authorized_keys"
+        self.addCleanup(keys.write_text, keys.read_text())
+        keys.write_text(key.with_suffix(".pub").read_text())
+        return {**os.environ, "SSH_ASKPASS": str(answer), "SSH_ASKPASS_REQUIRE": "force"}, asked
+
     def assert_same_tree(self, wanted, found, ignore: tuple = ()):
         if SHARED_FOLDER:
             ignore = (*ignore, *LOST_IN_SHARED)

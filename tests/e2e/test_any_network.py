@@ -334,18 +334,6 @@ class Networks(NetworkTest):
         self.assertLess(time.monotonic() - begin, 15, done)
         self.assertFalse((self.target / "no").exists())
 
-    def key_with_a_passphrase(self) -> tuple[dict[str, str], Path]:
-        """The only one that the other host lets in. The environment in which ssh can ask for its passphrase, and the file
-        with a line for each time it did."""
-        key, asked, answer = self.disk / "key", self.disk / "asked", self.disk / "answer"
-        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "open sesame", "-f", str(key))
-        answer.write_text(f"#!/bin/sh\necho asked >> {asked}\necho open sesame\n")
-        answer.chmod(0o755)
-        keys = self.sshd.folder / "authorized_keys"
-        self.addCleanup(keys.write_text, keys.read_text())
-        keys.write_text(key.with_suffix(".pub").read_text())
-        return {**os.environ, "SSH_ASKPASS": str(answer), "SSH_ASKPASS_REQUIRE": "force"}, asked
-
     def test_a_password_is_asked_for_once(self):
         self.closed_both_ways(REFUSE)
         environment, asked = self.key_with_a_passphrase()

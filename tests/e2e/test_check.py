@@ -128,8 +128,9 @@ class Pair(CheckTest):
         for target in (self.other, f"dest:{self.other}"):
             self.assertEqual(self.check(self.tree, target), wanted)
         done = self.rdcp("--check", "--json", self.tree, self.other)
-        found = [json.loads(line) for line in done.out.splitlines()]
+        *found, last = [json.loads(line) for line in done.out.splitlines()]
         self.assertEqual(len(found), len(wanted))
+        self.assertEqual((last["status"], last["differences"], last["errors"]), (1, len(wanted), []))
         self.assertIn({"difference": "type", "path": "was-file", "source": "file", "target": "directory"}, found)
         self.assertIn({"difference": "content", "path": "odd\\n\\x1b[m\\\\name", "offset": 0}, found)
 

@@ -117,7 +117,7 @@ class Doctor(CopyTest):
         self.assertIn("Welcome", self.finding(report["hosts"][1], "rdcp there")["text"])
 
     def test_usage(self):
-        for words in (["--doctor", "a", "b"], ["--doctor", "./here"], ["--json", "a", "-"]):
+        for words in (["--doctor", "a", "b"], ["--doctor", "./here"]):
             done = self.rdcp(*words)
             self.assertEqual(done.status, EXIT_USAGE, done)
             self.assertEqual(done.out, b"")

@@ -81,7 +81,7 @@ class Said(CopyTest):
 
     def test_a_source_that_says_it_raw(self):
         done = self.said("-r", "-v", "dest:/said", self.target)
-        self.assertRegex(done.err, r"rdcp: \\x1b\[2J.*\\x0d\n")
+        self.assertRegex(done.err, r"rdcp: dest: \\x1b\[2J.*\\x0d\n")
         self.assertIn("dest: ssh: rdcp: all is well\n", done.err)
 
     def test_an_answer_to_what_nobody_asked(self):
@@ -93,18 +93,22 @@ class Said(CopyTest):
         for options in (("-i",), ("-i", "-n"), ("-i", "-n", "--json")):
             with self.subTest(options=options):
                 done = self.said("--sync", *options, f"{self.source}/", "dest:/said")
-                self.assertRegex(done.err, r"rdcp: \\x1b\[2J")
+                self.assertRegex(done.err, r"rdcp: dest: \\x1b\[2J")
                 self.assertIn(b"x1b" if "--json" not in options else b"u001b", done.out)
                 if "--json" in options:
-                    self.assertEqual(json.loads(done.out)["path"][:4], "\x1b[2J")
+                    change, last = map(json.loads, done.out.splitlines())
+                    self.assertEqual(change["path"][:4], "\x1b[2J")
+                    self.assertEqual(last["errors"][0]["host"], "dest")
 
     def test_a_check_that_says_it_raw(self):
         for options in ((), ("--json",)):
             with self.subTest(options=options):
                 done = self.said("--check", *options, "dest:/said", self.target)
                 self.assertIn(b"x1b[2J", done.out)
-                for line in done.out.splitlines() if options else ():
+                for line in done.out.splitlines()[:-1] if options else ():
                     self.assertIn("path", json.loads(line))
+                if options:
+                    self.assertEqual(json.loads(done.out.splitlines()[-1])["status"], done.status)
 
     def test_leftovers_that_say_it_raw(self):
         self.assertIn(b"x1b[2J", self.said("--clean", "dest:/said").out)

@@ -185,6 +185,14 @@ void AgentSession::note_sent(const Result<void>& sent) {
   gone_ = true;
 }
 
+std::string AgentSession::host_elsewhere() const {
+  return name_ == kThisHost ? std::string() : name_;
+}
+
+std::string AgentSession::problem_prefix() const {
+  return name_ == kThisHost ? std::string() : name_ + ": ";
+}
+
 AgentSession::Clock::duration AgentSession::silence() const {
   const bool excused = gone_ || away() || suspended_ || may_be_silent_;
   return excused ? Clock::duration::zero()

@@ -100,17 +100,17 @@ class AgentSession {
   // Returns the agent's hello, or nothing if it has not said it yet.
   const std::optional<tree::Hello>& hello() const { return hello_; }
   const std::string& name() const { return name_; }  // "HOST" or "this host"
+  std::string host_elsewhere() const;                // the same, but nothing if it is this host
+  std::string problem_prefix() const;                // "HOST: ", or nothing
   bool remote() const { return run_.is_process() || gone_because_; }
-  // Returns the prefix of the agent's problems. An agent that somebody else has started needs one, because
-  // its "standard output" is not ours.
-  std::string problem_prefix() const { return gone_because_ ? name_ + ": " : std::string(); }
+  // True while ssh is on its way to the agent, and may ask its user for a password.
+  bool may_ask() const { return run_.can_bridge() && !hello_ && !gone_; }
   // True if receive() has failed, or a message could not be sent.
   bool gone() const { return gone_; }
   // True if its user has stopped it, so that it neither says nor hears anything.
   bool suspended() const { return suspended_; }
 
-  // Returns how long the agent has given no sign of life; zero if it need not give any.
-  Clock::duration silence() const;
+  Clock::duration silence() const;  // since the last sign of life; zero if the agent need give none
   // From now on the agent need not give any sign of life: it has said its last word.
   void allow_silence() { may_be_silent_ = true; }
   // Begins the silence anew, after a time in which this process did not listen.

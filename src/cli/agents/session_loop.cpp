@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 namespace rdcp::cli {
 
@@ -19,6 +20,11 @@ namespace {
 // True if there is a terminal on which ssh could ask for a password.
 bool has_terminal() {
   return io::Fd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).get() >= 0;
+}
+
+// True if ssh would ask somebody for a password: on a terminal, or by a program (ssh(1), SSH_ASKPASS).
+bool somebody_can_be_asked() {
+  return has_terminal() || std::getenv("SSH_ASKPASS") != nullptr;
 }
 
 // Returns what poll(2) must be told to wait for.
@@ -74,6 +80,14 @@ bool SessionLoop::turn_until(const std::function<bool()>& done, milliseconds max
     if (!turn(max_wait)) return false;
   }
   return true;
+}
+
+bool SessionLoop::await_logins(const std::function<bool()>& given_up) {
+  constexpr milliseconds kLookEvery{500};
+  if (!somebody_can_be_asked()) return !ended_;
+  const auto may_ask = [](const AgentSession* session) { return session->may_ask(); };
+  return turn_until([&] { return given_up() || std::ranges::none_of(sessions_, may_ask); }, kLookEvery) &&
+         !given_up();
 }
 
 void SessionLoop::take_signal() {

@@ -67,6 +67,10 @@ class SessionLoop {
   bool turn(std::chrono::milliseconds max_wait);
   // Runs turns until done() holds. Returns false if the loop has ended before.
   bool turn_until(const std::function<bool()>& done, std::chrono::milliseconds max_wait);
+  // Runs turns until no ssh asks its user for a password any more, where there is somebody to ask, so that
+  // two hosts never ask at once. To be called before a further agent is started. Returns false if the loop
+  // has ended before, or given_up() has become true.
+  bool await_logins(const std::function<bool()>& given_up = [] { return false; });
   // Ends the loop. To be called by the user; the turn that is under way calls the user no more.
   void end() { ended_ = true; }
 

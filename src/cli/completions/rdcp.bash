@@ -73,6 +73,8 @@ _rdcp() {
             _rdcp_complete_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null)"
             return
             ;;
+        --json) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
+            _rdcp_complete_words "events" && return ;;
         --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
             _rdcp_complete_words "auto off 1 3 9 19" && return ;;
         --ring) _rdcp_complete_words "auto io_uring threads" && return ;;

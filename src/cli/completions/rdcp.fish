@@ -59,7 +59,7 @@ complete -c rdcp -s v -l verbose -d 'a summary at the end, with the bandwidth'
 complete -c rdcp -s q -l quiet -d 'nothing unless something fails'
 complete -c rdcp -l progress -d 'a progress line even if stderr is not a terminal'
 complete -c rdcp -l doctor -d 'what stands in the way of fast copies'
-complete -c rdcp -l json -d 'the result as JSON, on standard output'
+complete -c rdcp -l json -a 'events' -d 'the result, or all that happens, as JSON'
 complete -c rdcp -s h -l help -d 'print a short help'
 complete -c rdcp -l version -d 'print the version'
 

@@ -48,6 +48,7 @@ bool Coordinator::start_agents() {
 }
 
 bool Coordinator::start_target() {
+  if (!loop_.await_logins()) return false;
   auto target = request_.parties.start_target();
   if (!target) return fail(target.error()), false;
   AgentSession& to = *sides_.add_target(std::move(*target)).session;
@@ -58,6 +59,7 @@ bool Coordinator::start_target() {
 }
 
 bool Coordinator::start_source() {
+  if (!loop_.await_logins()) return false;
   auto source = request_.parties.start_source();
   if (!source) return fail(source.error()), false;
   AgentSession& from = *sides_.set_source(std::move(*source)).session;
@@ -202,8 +204,7 @@ bool Coordinator::bridges_hold() {
   fail(io::plain_error(
       ErrorKind::connection, "send data through", "ssh",
       "a further session of it has ended; it has said why above. Where sshd_config there has MaxSessions 1 "
-      "or "
-      "ssh_config here a ControlPath, such sessions can ask for no password: use a key or ssh-agent"));
+      "or ssh_config here a ControlPath, such sessions can ask for no password: use a key or ssh-agent"));
   return false;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/agents/user_output.h"
 #include "cli/text/change_line.h"
 #include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
 
 namespace rdcp::cli {
 
@@ -17,12 +18,16 @@ CopyConsole::CopyConsole(const CopyView& view, const SessionLoop& loop)
 void CopyConsole::fail(const io::Error& error) {
   raise(exit_status(error.kind));
   print(error_line(error, view_.program));
+  if (view_.json) print_lines(view_.json->problem(json_problem(error)));
   if (view_.tell) view_.tell(error.kind, error.message());
 }
 
 void CopyConsole::report(const AgentSession& session, const tree::Problem& problem) {
   const std::string text = session.problem_prefix() + problem.text;
   print(view_.program + ": " + text + "\n");
+  if (view_.json)
+    print_lines(
+        view_.json->problem({.kind = problem.kind, .host = session.host_elsewhere(), .text = problem.text}));
   if (view_.tell) view_.tell(problem.kind, text);
   raise(exit_status(problem.kind));
 }
@@ -37,30 +42,36 @@ void CopyConsole::report_signal(int signal) {
 void CopyConsole::tell(const std::string& line) {
   if (view_.remark) return view_.remark(line);
   if (!view_.quiet) print(view_.program + ": " + line);
+  if (view_.json) print_lines(view_.json->warning(line));
 }
 
 void CopyConsole::print_changes(const tree::Changes& changes) {
   if (view_.tell) return;
   std::string lines;
   for (const tree::Change& change : changes.list) {
-    lines += view_.json ? change_json(change, view_.sends) : change_line(change, view_.sends);
+    lines += view_.json ? view_.json->change(change, view_.sends) : change_line(change, view_.sends);
   }
   print_lines(lines);
 }
 
 void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
   if (!view_.quiet) print(warning_lines(summary));
-  if (view_.verbose) print(summary_lines(summary));
-  if (view_.json && !dry_run) print_lines(summary_json(summary));
+  if (view_.verbose)
+    print(summary_lines(summary));
+  else if (progress_.ever_drawn())
+    print(summary_line(summary));
+  if (view_.json && !dry_run) print_lines(view_.json->finished(summary));
 }
 
 void CopyConsole::show_progress(const tree::Progress& progress) {
-  progress_.update({.bytes_done = progress.bytes_done,
-                    .bytes_total = progress.bytes_total,
-                    .files_done = progress.files_done,
-                    .files_total = progress.files_total,
-                    .walk_finished = progress.total_known,
-                    .path = progress.path});
+  const ProgressState state{.bytes_done = progress.bytes_done,
+                            .bytes_total = progress.bytes_total,
+                            .files_done = progress.files_done,
+                            .files_total = progress.files_total,
+                            .walk_finished = progress.total_known,
+                            .path = progress.path};
+  progress_.update(state);
+  if (view_.json) print_lines(view_.json->progress(state));
 }
 
 void CopyConsole::raise(int status) {
@@ -74,9 +85,12 @@ void CopyConsole::print(const std::string& text) {
 }
 
 void CopyConsole::print_lines(std::string_view lines) {
-  if (lines.empty()) return;
+  if (lines.empty() || out_failed_) return;
   progress_.clear();
-  if (const auto printed = print_out(lines, loop_.sessions()); !printed) fail(printed.error());
+  const auto printed = print_out(lines, loop_.sessions());
+  if (printed) return;
+  out_failed_ = true;
+  fail(printed.error());
 }
 
 }  // namespace rdcp::cli

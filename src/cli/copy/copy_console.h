@@ -48,6 +48,7 @@ class CopyConsole {
   Progress progress_;
   int status_ = 0;  // the worst so far; a signal's is final
   bool interrupted_ = false;
+  bool out_failed_ = false;  // nobody reads standard output any more
 };
 
 }  // namespace rdcp::cli

@@ -71,8 +71,7 @@ CopyRequest request_without_places(const Options& options) {
   request.view = {.program = options.program,
                   .progress = options.progress,
                   .verbose = options.verbose,
-                  .quiet = options.quiet,
-                  .json = options.json};
+                  .quiet = options.quiet};
   request.settings = {
       .chunk_bytes = options.chunk_bytes != 0 ? static_cast<std::uint32_t>(options.chunk_bytes) : kChunkBytes,
       .cache = options.cache,

@@ -19,6 +19,8 @@
 
 namespace rdcp::cli {
 
+class JsonReport;
+
 // Who takes part in a copy, and how they meet.
 struct Parties {
   using Start = std::function<io::Result<std::unique_ptr<AgentSession>>()>;
@@ -44,8 +46,8 @@ struct CopyView {
   bool progress = false;         // even if stderr is not a terminal
   bool verbose = false;
   bool quiet = false;
-  bool json = false;
-  bool sends = false;  // files go from this host to another one: changes are shown by "<"
+  JsonReport* json = nullptr;  // if set, it makes lines for standard output of all that happens
+  bool sends = false;          // files go from this host to another one: changes are shown by "<"
   // If set, it is told of problems, and nothing is printed.
   std::function<void(io::ErrorKind kind, const std::string& text)> tell = {};
   std::function<void(const std::string& line)> remark = {};  // likewise, of what is no problem

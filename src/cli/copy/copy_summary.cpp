@@ -25,7 +25,11 @@ Summary summary_of(const CopyRequest& request, const tree::Done& source, const t
   result.compress = request.compresses();
   result.ring = source.ring == target.ring ? std::string(source.ring)
                                            : source.ring + " (source), " + target.ring + " (target)";
-  result.limited_by = limited_by(source, target, seconds, path.streams, path.slots);
+  result.limited_by = limited_by(source, target,
+                                 {.seconds = seconds,
+                                  .workers = path.streams,
+                                  .slots = path.slots,
+                                  .bytes_per_second = request.bytes_per_second});
   result.retried_chunks = source.resent_chunks;
   result.kept_bytes = source.kept_bytes;
   result.wire_bytes = source.wire_bytes;

@@ -8,11 +8,15 @@
 
 namespace rdcp::cli {
 
-std::string limited_by(const tree::Done& source, const tree::Done& target, double seconds, unsigned workers,
-                       unsigned slots) {
-  if (source.bytes == 0 || seconds <= 0) return {};
-  const double threads_ns = seconds * 1e9 * workers;
-  const double slots_ns = threads_ns * slots;
+std::string limited_by(const tree::Done& source, const tree::Done& target, const CopyRun& run) {
+  if (source.bytes <= source.kept_bytes || run.seconds < 1) return {};
+  const double rate = static_cast<double>(source.bytes - source.kept_bytes) / run.seconds;
+  const std::string at_rate = " (" + format_rate(rate) + ")";
+  constexpr double kNearly = 0.9;
+  if (run.bytes_per_second != 0 && rate > kNearly * static_cast<double>(run.bytes_per_second))
+    return "--bwlimit" + at_rate;
+  const double threads_ns = run.seconds * 1e9 * run.workers;
+  const double slots_ns = threads_ns * run.slots;
   const tree::StageTimes& from = source.times;
   const tree::StageTimes& to = target.times;
   const auto share = [&](std::uint64_t busy_ns, std::uint64_t wait_ns) {
@@ -28,8 +32,7 @@ std::string limited_by(const tree::Done& source, const tree::Done& target, doubl
   // Chunks that were sent and that nobody works on are on the network.
   constexpr double kBusy = 0.4;
   const bool network = most->first < kBusy && share(0, from.away_ns) > most->first;
-  return std::string(network ? "the network" : most->second) + " (" +
-         format_rate(static_cast<double>(source.bytes) / seconds) + ")";
+  return (network ? "the network" : most->second) + at_rate;
 }
 
 }  // namespace rdcp::cli

@@ -7,6 +7,7 @@
 
 #include "cli/copy/coordinator.h"
 #include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
 #include "cli/text/output.h"
 #include "io/retry.h"
 
@@ -45,6 +46,8 @@ int copy_with_retries(const CopyRequest& request, int signal_fd, unsigned retrie
       write_to_stderr("rdcp: run the same command again to go on\n");
       return status;
     }
+    if (request.view.json)
+      (void)write_to_stdout(request.view.json->retry(pause));  // the last line reports it
     write_to_stderr(fmt::format("rdcp: goes on in {} s (try {} of {})\n", pause.count(), retry, retries));
     wait_or_signal(signal_fd, pause);
     pause = std::min(2 * pause, kLongestPause);

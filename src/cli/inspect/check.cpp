@@ -16,10 +16,10 @@
 
 namespace rdcp::cli {
 
-int run_check(const Options& options, int signal_fd) {
+int run_check(const Options& options, int signal_fd, JsonReport* json) {
   const auto begun = std::chrono::steady_clock::now();
-  CheckParty party(options, signal_fd);
-  Differences differences(options.json,
+  CheckParty party(options, signal_fd, json);
+  Differences differences(options.json.has_value(),
                           [&](std::string_view lines) { return print_out(lines, party.sessions()); });
   CheckCounts counts;
   const bool with_list = !options.manifest_file.empty() || !options.sums_file.empty();
@@ -30,6 +30,11 @@ int run_check(const Options& options, int signal_fd) {
     party.raise(kExitFiles);
   }
   if (differences.count() > 0) party.raise(kExitFiles);
+  if (json != nullptr) {
+    json->count("entries", counts.entries);
+    json->count("bytes", counts.bytes);
+    json->count("differences", differences.count());
+  }
   if (options.verbose && whole) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     write_to_stderr(fmt::format("{}: compared {}, {} on each side, in {:.3f} s: {}\n", options.program,

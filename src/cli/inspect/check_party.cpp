@@ -34,8 +34,8 @@ std::vector<Message> of_current_job(Inbox<Message>& inbox, std::uint32_t job) {
 
 }  // namespace
 
-CheckParty::CheckParty(const Options& options, int signal_fd)
-    : options_(options), loop_({.signal_fd = signal_fd}, *this) {}
+CheckParty::CheckParty(const Options& options, int signal_fd, JsonReport* json)
+    : options_(options), json_(json), loop_({.signal_fd = signal_fd}, *this) {}
 
 CheckParty::~CheckParty() {
   loop_.tell_all(tree::Finish{.status = static_cast<std::uint8_t>(status_)});
@@ -44,7 +44,7 @@ CheckParty::~CheckParty() {
 
 bool CheckParty::start(const std::vector<Location>& places) {
   for (const Location& place : places) {
-    if (!add(place)) return false;
+    if (!loop_.await_logins() || !add(place)) return false;
   }
   const auto greeted = [](const Agent& agent) { return agent.session->hello().has_value(); };
   return loop_.turn_until([&] { return std::ranges::all_of(agents_, greeted); }, kLookEvery);
@@ -143,8 +143,9 @@ bool CheckParty::turn() {
   return true;
 }
 
-void CheckParty::hear_problem(AgentSession&, const tree::Problem& problem) {
-  print(options_.program + ": " + problem.text + "\n");
+void CheckParty::hear_problem(AgentSession& session, const tree::Problem& problem) {
+  print(options_.program + ": " + session.problem_prefix() + problem.text + "\n");
+  tell({.kind = problem.kind, .host = session.host_elsewhere(), .text = problem.text});
   raise(exit_status(problem.kind));
   if (problem.ends_run) end();
 }
@@ -154,8 +155,14 @@ void CheckParty::end_by_signal(int signal) {
   end();
 }
 
+// The report ends with all problems, so nothing is printed here.
+void CheckParty::tell(const JsonProblem& problem) {
+  if (json_ != nullptr) (void)json_->problem(problem);
+}
+
 void CheckParty::fail(const io::Error& error) {
   print(error_line(error, options_.program));
+  tell(json_problem(error));
   raise(exit_status(error.kind));
   end();
 }

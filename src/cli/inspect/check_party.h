@@ -12,6 +12,7 @@
 #include "cli/agents/session_loop.h"
 #include "cli/agents/user_output.h"
 #include "cli/options/options.h"
+#include "cli/text/json_report.h"
 #include "tree/messages/check_job.h"
 
 namespace rdcp::cli {
@@ -20,7 +21,8 @@ namespace rdcp::cli {
 class CheckParty final : public SessionUser {
  public:
   // signal_fd: as for Coordinator.
-  CheckParty(const Options& options, int signal_fd);
+  // json: is told of problems; may be nullptr.
+  CheckParty(const Options& options, int signal_fd, JsonReport* json);
   ~CheckParty() override;
 
   // Starts an agent at each place, and waits until all have said hello. Returns false if the check is over;
@@ -89,7 +91,10 @@ class CheckParty final : public SessionUser {
   void send_waiting();
   void take_told(std::size_t which, tree::SumTold& told);
 
+  void tell(const JsonProblem& problem);
+
   const Options& options_;
+  JsonReport* const json_;
   SessionLoop loop_;
   std::deque<Agent> agents_;
   tree::SumAsk gathered_;

@@ -62,8 +62,8 @@ class Cleaning {
 };
 
 int Cleaning::run() {
-  inquiry_.on_problem([this](const tree::Problem& problem) {
-    inquiry_.print_problem("rdcp: " + problem.text + "\n");
+  inquiry_.on_problem([this](const AgentSession& session, const tree::Problem& problem) {
+    inquiry_.print_problem("rdcp: " + session.problem_prefix() + problem.text + "\n");
     status_ = std::max(status_, exit_status(problem.kind));
   });
   const io::Result<void> asked = ask();

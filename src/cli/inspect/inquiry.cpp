@@ -37,7 +37,7 @@ void Inquiry::print_problem(std::string_view text) {
 }
 
 void Inquiry::hear_problem(AgentSession& session, const tree::Problem& problem) {
-  if (hear_problem_) return hear_problem_(problem);
+  if (hear_problem_) return hear_problem_(session, problem);
   fail(io::plain_error(problem.kind, what_, session.name(), problem.text));
 }
 

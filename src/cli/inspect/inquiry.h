@@ -25,7 +25,9 @@ class Inquiry final : public SessionUser {
   // Takes a session over. The reference is valid as long as this.
   AgentSession& add(std::unique_ptr<AgentSession> session);
   // Has problems that agents report go to `hear`. Without this call a problem is an error of wait_until().
-  void on_problem(std::function<void(const tree::Problem&)> hear) { hear_problem_ = std::move(hear); }
+  void on_problem(std::function<void(const AgentSession&, const tree::Problem&)> hear) {
+    hear_problem_ = std::move(hear);
+  }
 
   // Waits until done() holds. Errors: a signal (interrupted), an agent is gone or has been silent for too
   // long, a problem, or an error that was given to fail() meanwhile.
@@ -48,7 +50,7 @@ class Inquiry final : public SessionUser {
   std::string what_;
   SessionLoop loop_;
   std::vector<std::unique_ptr<AgentSession>> sessions_;
-  std::function<void(const tree::Problem&)> hear_problem_;
+  std::function<void(const AgentSession&, const tree::Problem&)> hear_problem_;
   std::optional<io::Error> error_;  // the first of the present wait
   int signal_ = 0;
 };

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "cli/text/shell_quote.h"
+#include "cli/launch/shell_quote.h"
 
 namespace rdcp::cli {
 namespace {

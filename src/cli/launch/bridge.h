@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/text/line_pipe.h"
+#include "cli/launch/line_pipe.h"
 #include "io/fd.h"
 #include "io/result.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/shell_quote.h"
+#include "cli/launch/shell_quote.h"
 #include "cli/text/version.h"
 #include "tree/messages/hello.h"
 

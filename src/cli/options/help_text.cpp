@@ -69,7 +69,7 @@ What to tell
   -q, --quiet            print nothing unless something fails
       --progress         draw a progress line even if stderr is not a terminal
       --doctor           say what makes copies slow, here and on HOST
-      --json             print the result as JSON on standard output
+      --json[=events]    print the result, or all that happens, as JSON
   -h, --help             print this text
       --version          print the version
 

@@ -11,6 +11,8 @@
 #include "cli/options/selection.h"
 #include "cli/options/shared_options.h"
 #include "cli/options/sync_options.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
 #include "cli/text/size.h"
 
 namespace rdcp::cli {
@@ -40,7 +42,11 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--quick", [&] { options.quick = true; });
   line.flag("--metadata", [&] { options.metadata = true; });
   line.flag("--doctor", [&] { options.doctor = true; });
-  line.flag("--json", [&] { options.json = true; });
+  line.optional_value("--json", "results", [&](const string& word) -> Result<void> {
+    if (word != "results" && word != "events") return refuse("--json", "takes =events or nothing");
+    options.json = word == "events" ? JsonForm::events : JsonForm::results;
+    return {};
+  });
   line.flag("--agent", [&] { options.agent = true; });
   line.value("--bridge", keep(options.bridge));
 }
@@ -68,6 +74,8 @@ Result<void> check_together(const Options& options) {
         "reads SRC if it is a device; it cannot be used with -r or --sync, which copy devices as devices");
   }
   if (options.json && options.clean) return refuse("--json", "cannot be used with --clean");
+  if (options.json == JsonForm::events && (options.check || options.doctor))
+    return refuse("--json=events", "is for copies; --check and --doctor take --json");
   if (auto checked = check_check(options); !checked) return checked;
   const bool lists = !options.manifest_file.empty() || !options.sums_file.empty();
   if (options.retries > 0 && lists && !options.check) {
@@ -180,6 +188,14 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
 
 }  // namespace
 
+std::string json_of_refusal(int argc, const char* const* argv, const io::Error& error) {
+  const bool events = has_word(argc, argv, "--json=events");
+  if (!events && !has_word(argc, argv, "--json")) return {};
+  JsonReport report(events ? JsonForm::events : JsonForm::results);
+  const string line = report.problem(json_problem(error));
+  return line + report.end(kExitUsage);
+}
+
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
   const bool mirror = has_word(argc, argv, "--sync");
@@ -209,6 +225,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_path_options(line, parsed.options);
   const Result<void> read = read_command_line(line, argc, argv, parsed.options);
   parsed.take(asked, read, "rdcp", kHelpText);
+  if (parsed.exit_status == kExitUsage) parsed.text_out = json_of_refusal(argc, argv, read.error());
   return parsed;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 #include "cli/options/selection.h"
+#include "cli/text/json_text.h"
 #include "io/file.h"
 #include "io/ring.h"
 #include "tree/messages/job.h"
@@ -34,7 +35,7 @@ struct Options {
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
-  bool json = false;
+  std::optional<JsonForm> json;
 
   tree::SyncSettings sync;
   std::string sync_option;    // one that was given and goes with --sync or -r; empty: none
@@ -112,6 +113,9 @@ struct ParseOutcome {
 struct Parsed : ParseOutcome {
   Options options;
 };
+
+// Returns what --json, if it is among the words, prints on standard output where the command line is refused.
+std::string json_of_refusal(int argc, const char* const* argv, const io::Error& error);
 
 // Parses argv as main() gets it. Prints nothing.
 Parsed parse_options(int argc, const char* const* argv);

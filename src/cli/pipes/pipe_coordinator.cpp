@@ -84,7 +84,7 @@ void PipeCoordinator::run_stage(const PipeStage& stage) {
   loop_.emplace(LoopSettings{.signal_fd = signal_fd_, .silence = "no sign of life"}, *this);
   loop_->watch([this] { return wake_.fd(); }, [this] { wake_.drain(); });
   auto started = start_segments(stage);
-  if (started) started = start_streams(stage);
+  if (started && !ending_) started = start_streams(stage);
   if (!started) fail(started.error());
   while (!all_over() && !(ending_ && Clock::now() >= end_by_force_)) turn(stage);
   close_stage();
@@ -92,6 +92,7 @@ void PipeCoordinator::run_stage(const PipeStage& stage) {
 
 Result<void> PipeCoordinator::start_segments(const PipeStage& stage) {
   for (std::size_t i = stage.first; i <= stage.last; ++i) {
+    if (!loop_->await_logins([this] { return ending_; })) return {};
     auto segment = SegmentLink::start(options_.copy.shell, options_.segments[i], options_.copy.verbose);
     if (!segment) return segment.error();
     segments_.push_back(std::move(*segment));

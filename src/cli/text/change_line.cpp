@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/text/json_text.h"
 #include "io/result.h"
 
 namespace rdcp::cli {
@@ -25,11 +24,11 @@ std::string change_line(const tree::Change& change, bool sends) {
   return line + "\n";
 }
 
-std::string change_json(const tree::Change& change, bool sends) {
+nlohmann::ordered_json change_json(const tree::Change& change, bool sends) {
   using nlohmann::ordered_json;
   ordered_json json = {{"change", code_of(change, sends)}, {"path", change.path}};
   if (!change.target.empty()) json["target"] = change.target;
-  return json_text(json);
+  return json;
 }
 
 }  // namespace rdcp::cli

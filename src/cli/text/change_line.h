@@ -1,6 +1,7 @@
 // Formats a sync's changes as lines for people and for programs.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tree/messages/changes.h"
@@ -11,8 +12,7 @@ namespace rdcp::cli {
 // "hf+++++++++ a => b", "*deleting   a". Names are escaped (io::printable). If `sends`, this host is the
 // source of the copy, and the line has "<" for ">".
 std::string change_line(const tree::Change& change, bool sends);
-// Formats a change as {"change": ">f.st......", "path": "a/b"}, with "target" where there is one. Bytes that
-// are not UTF-8 become U+FFFD.
-std::string change_json(const tree::Change& change, bool sends);
+// Returns a change as {"change": ">f.st......", "path": "a/b"}, with "target" where there is one.
+nlohmann::ordered_json change_json(const tree::Change& change, bool sends);
 
 }  // namespace rdcp::cli

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "cli/text/human.h"
 #include "cli/text/output.h"
@@ -17,21 +19,44 @@ namespace {
 
 constexpr std::size_t kColumnsUnknown = 80;
 
-bool begins_code_point(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+// Returns how many cells the first character of this text takes, and sets `bytes` to its length. 0: it
+// combines with the one before it.
+std::size_t first_cells(std::string_view text, std::size_t& bytes) {
+  utf8proc_int32_t character = 0;
+  const auto* const begin = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const auto length = utf8proc_iterate(begin, static_cast<utf8proc_ssize_t>(text.size()), &character);
+  bytes = length > 0 ? static_cast<std::size_t>(length) : 1;
+  return length > 0 ? static_cast<std::size_t>(utf8proc_charwidth(character)) : 1;
 }
 
-std::size_t cells_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_code_point));
-}
-
-// Returns the byte position after the first `cells` code points.
+// Returns the byte position after what fits into so many cells, with all that combines with its end.
 std::size_t position_after(std::string_view text, std::size_t cells) {
   std::size_t position = 0;
-  for (; position < text.size(); ++position) {
-    if (begins_code_point(text[position]) && cells-- == 0) break;
+  for (std::size_t bytes = 0; position < text.size(); position += bytes) {
+    const std::size_t wanted = first_cells(text.substr(position), bytes);
+    if (wanted > cells) break;
+    cells -= wanted;
   }
   return position;
+}
+
+// Returns the end of the text that fits into so many cells.
+std::string_view end_within(std::string_view text, std::size_t cells) {
+  std::size_t all = cells_of(text);
+  while (all > cells) {
+    std::size_t bytes = 0;
+    all -= first_cells(text, bytes);
+    text.remove_prefix(bytes);
+  }
+  // A mark goes with the character that it would combine with.
+  for (std::size_t bytes = 0; !text.empty() && first_cells(text, bytes) == 0;) text.remove_prefix(bytes);
+  return text;
+}
+
+std::string percentage(const ProgressState& state) {
+  if (!state.walk_finished || state.bytes_total == 0) return "--%";
+  const auto done = static_cast<double>(std::min(state.bytes_done, state.bytes_total));
+  return fmt::format("{}%", static_cast<int>(100 * done / static_cast<double>(state.bytes_total)));
 }
 
 std::string bytes_part(const ProgressState& state, const char* plus) {
@@ -62,24 +87,35 @@ bool in_background(int fd) {
 
 }  // namespace
 
+std::size_t cells_of(std::string_view text) {
+  std::size_t cells = 0;
+  for (std::size_t bytes = 0; !text.empty(); text.remove_prefix(bytes)) cells += first_cells(text, bytes);
+  return cells;
+}
+
 std::string shorten_middle(const std::string& text, std::size_t cells) {
   constexpr std::string_view kGap = "...";
-  const std::size_t length = cells_of(text);
-  if (length <= cells) return text;
+  if (cells_of(text) <= cells) return text;
   if (cells <= kGap.size()) return text.substr(0, position_after(text, cells));
   const std::size_t kept = cells - kGap.size();
   const std::size_t head = kept / 3;
   const std::size_t tail = kept - head;
-  return text.substr(0, position_after(text, head)) + std::string(kGap) +
-         text.substr(position_after(text, length - tail));
+  return text.substr(0, position_after(text, head)) + std::string(kGap) + std::string(end_within(text, tail));
 }
 
 std::string progress_line(const ProgressState& state, double bytes_per_second, std::size_t columns) {
   constexpr std::size_t kPathCellsMin = 8;  // a shorter path would say nothing
   const char* plus = state.walk_finished ? "" : "+";
-  std::string line = fmt::format("{}  {}/{}{} files  {}  ETA {}", bytes_part(state, plus),
-                                 format_count(state.files_done), format_count(state.files_total), plus,
-                                 format_rate(bytes_per_second), time_left(state, bytes_per_second));
+  const std::string done = percentage(state);
+  const std::string bytes = "  " + bytes_part(state, plus);
+  const std::string files =
+      fmt::format("  {}/{}{} files", format_count(state.files_done), format_count(state.files_total), plus);
+  const std::string rate = "  " + format_rate(bytes_per_second);
+  const std::string eta = "  ETA " + time_left(state, bytes_per_second);
+  std::string line = done + bytes + files + rate + eta;
+  if (line.size() > columns) line = done + bytes + rate + eta;
+  if (line.size() > columns) line = done + rate + eta;
+  if (line.size() > columns) line = done + eta;
   if (line.size() > columns) return line.substr(0, columns);
   const std::size_t left = columns - line.size();
   if (!state.path.empty() && left >= kPathCellsMin + 2)
@@ -117,11 +153,11 @@ void Progress::update(const ProgressState& state, ProgressClock::time_point now)
   // The last column stays free: a cursor beyond it wraps on some terminals.
   const std::string line = progress_line(state, rate_.bytes_per_second(), columns_of(fd_) - 1);
   drawn_ |= draw_line(fd_, line);
+  ever_drawn_ |= drawn_;
 }
 
 void Progress::clear() {
-  if (!drawn_) return;
-  drawn_ = false;
+  if (!std::exchange(drawn_, false)) return;
   draw_line(fd_, "");
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 
 namespace rdcp::cli {
 
@@ -18,13 +19,18 @@ struct ProgressState {
   std::string path;            // what is being copied; raw bytes
 };
 
-// Formats the line for a terminal of `columns` cells, and never makes it longer: "12.3/45.6 GB  7/90 files
-// 3.21 GB/s  ETA 0:12  path". While the walk goes on, the totals have a plus sign and the ETA is "--:--". The
-// path is made printable and shortened in the middle. A code point counts as one cell.
+// Formats the line for a terminal of `columns` cells, and never makes it longer: "27%  12.3/45.6 GB  7/90
+// files 3.21 GB/s  ETA 0:12  path". While the walk goes on, the totals have a plus sign, the percentage is
+// "--%" and the ETA "--:--". The path is made printable and shortened in the middle. Where columns are few,
+// the path goes first, then the files, the bytes and the rate.
 std::string progress_line(const ProgressState& state, double bytes_per_second, std::size_t columns);
 
-// Returns the text in at most `cells` code points. If it is longer, "..." takes the place of its middle, and
-// the end, where file names differ, keeps the larger part. text must be valid UTF-8.
+// Returns how many cells of a terminal the text takes: Unicode's East Asian wide characters take two, what
+// combines with the character before it takes none. text must be valid UTF-8.
+std::size_t cells_of(std::string_view text);
+
+// Returns the text in at most so many cells. If it is wider, "..." takes the place of its middle, and the
+// end, where file names differ, keeps the larger part. text must be valid UTF-8.
 std::string shorten_middle(const std::string& text, std::size_t cells);
 
 using ProgressClock = std::chrono::steady_clock;
@@ -59,11 +65,14 @@ class Progress {
   void update(const ProgressState& state, ProgressClock::time_point now = ProgressClock::now());
   // Erases the line; to be called before anything else is printed, and at the end.
   void clear();
+  // True if its user has seen a line.
+  bool ever_drawn() const { return ever_drawn_; }
 
  private:
   bool enabled_;
   int fd_;
-  bool drawn_ = false;
+  bool drawn_ = false;  // the line is there now
+  bool ever_drawn_ = false;
   ProgressClock::time_point next_draw_{};
   RateMeter rate_;
 };

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/text/human.h"
-#include "cli/text/json_text.h"
 
 namespace rdcp::cli {
 namespace {
@@ -41,6 +40,12 @@ double ratio_of(const Summary& summary) {
   return raw / static_cast<double>(std::max<std::uint64_t>(summary.packed_bytes, 1));
 }
 
+// Returns the bytes per second of the content that was sent.
+double rate_of(const Summary& summary) {
+  if (summary.seconds <= 0 || summary.bytes <= summary.kept_bytes) return 0;
+  return static_cast<double>(summary.bytes - summary.kept_bytes) / summary.seconds;
+}
+
 std::string wrapping_lines(const Summary& summary) {
   std::string lines;
   if (summary.encrypted) lines += summary.program + ": encrypted\n";
@@ -71,7 +76,7 @@ std::string warning_lines(const Summary& summary) {
   return lines;
 }
 
-std::string summary_json(const Summary& summary) {
+nlohmann::ordered_json summary_json(const Summary& summary) {
   using nlohmann::ordered_json;
   ordered_json json = {{"files", summary.files},           {"directories", summary.directories},
                        {"others", summary.others},         {"bytes", summary.bytes},
@@ -94,7 +99,7 @@ std::string summary_json(const Summary& summary) {
                                 {"first_path", loss.first_path},
                                 {"cause", loss.cause}});
   }
-  return json_text(json);
+  return json;
 }
 
 std::string summary_lines(const Summary& summary) {
@@ -110,8 +115,15 @@ std::string summary_lines(const Summary& summary) {
   }
   if (!summary.limited_by.empty())
     lines += fmt::format("{}: limited by {}\n", summary.program, io::visible(summary.limited_by));
-  const double rate = summary.seconds > 0 ? static_cast<double>(summary.bytes) / summary.seconds : 0;
-  return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate / 1e9);
+  return lines + fmt::format("Bandwidth {:.3f} GB/s\n", rate_of(summary) / 1e9);
+}
+
+std::string summary_line(const Summary& summary) {
+  std::string line = fmt::format("{}: {}, {} in {}", summary.program, plural(summary.files, "file", "files"),
+                                 format_bytes(summary.bytes), format_clock(summary.seconds));
+  if (summary.kept_bytes > 0)
+    line += fmt::format(", {} were there already", format_bytes(summary.kept_bytes));
+  return line + ", " + format_rate(rate_of(summary)) + "\n";
 }
 
 }  // namespace rdcp::cli

@@ -44,7 +44,8 @@ TEST_F(InquiryTest, AProblemEndsTheWaitButNotTheInquiry) {
 
 TEST_F(InquiryTest, ProblemsGoWhereTheyAreWanted) {
   std::vector<std::string> heard;
-  inquiry.on_problem([&](const tree::Problem& problem) { heard.push_back(problem.text); });
+  inquiry.on_problem(
+      [&](const AgentSession&, const tree::Problem& problem) { heard.push_back(problem.text); });
   add();
   agent.say(problem("a"));
   EXPECT_TRUE(inquiry.wait_until([&] { return heard.size() == 1; }));

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/text/shell_quote.h"
+#include "cli/launch/shell_quote.h"
 #include "tests/cli/shell.h"
 #include "tests/tree/scratch_directory.h"
 

@@ -371,9 +371,27 @@ TEST(Options, TheDoctorWantsAHost) {
   expect_usage_error({"--doctor", "2001:db8::7"}, "is not a host");
   expect_usage_error({"--doctor", "--", "-oProxyCommand=x"}, "begins with a dash");
   expect_usage_error({"--doctor", "--agent"}, "cannot be used with --agent");
-  EXPECT_TRUE(parse({"--json", "a", "b"}).options.json);
-  expect_usage_error({"--json", "a", "-"}, "prints to standard output, too, which is DST here");
-  expect_usage_error({"--json", "--clean", "a"}, "cannot be used with --clean");
+}
+
+TEST(Options, JsonIsForResultsOrEvents) {
+  EXPECT_EQ(parse({"a", "b"}).options.json, std::nullopt);
+  EXPECT_EQ(parse({"--json", "a", "b"}).options.json, JsonForm::results);
+  EXPECT_EQ(parse({"--json=events", "a", "b"}).options.json, JsonForm::events);
+}
+
+TEST(Options, ProgramsAreToldWhatIsRefused) {
+  const auto expect_refusal = [](std::initializer_list<const char*> words, std::string_view reason) {
+    const Parsed parsed = parse(words);
+    EXPECT_EQ(parsed.exit_status, kExitUsage);
+    EXPECT_NE(parsed.text_err.find(reason), std::string::npos) << parsed.text_err;
+    EXPECT_NE(parsed.text_out.find(reason), std::string::npos) << parsed.text_out;
+    EXPECT_NE(parsed.text_out.find("\"status\":2"), std::string::npos) << parsed.text_out;
+  };
+  expect_refusal({"--json", "a", "-"}, "prints to standard output, too, which is DST here");
+  expect_refusal({"--json", "--clean", "a"}, "cannot be used with --clean");
+  expect_refusal({"--json=events", "--check", "a", "b"}, "--check and --doctor take --json");
+  expect_refusal({"--json", "--json=all", "a", "b"}, "takes =events or nothing");
+  expect_refusal({"--bwlimit", "x", "--json", "a", "b"}, "--bwlimit");
 }
 
 TEST(Options, RulesKeepTheirCommonOrder) {

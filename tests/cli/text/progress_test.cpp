@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -28,24 +27,19 @@ ProgressState halfway() {
           .path = "model/blobs/0123456789abcdef"};
 }
 
-std::size_t code_points(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
-}
-
 TEST(ProgressLine, TellsBytesFilesRateTimeAndPath) {
   EXPECT_EQ(progress_line(halfway(), 3.21e9, 100),
-            "12.3/45.6 GB  1,234/5,678 files  3.21 GB/s  ETA 0:10  model/blobs/0123456789abcdef");
+            "27%  12.3/45.6 GB  1,234/5,678 files  3.21 GB/s  ETA 0:10  model/blobs/0123456789abcdef");
 }
 
 TEST(ProgressLine, GrowingTotalsHaveAPlusAndNoTime) {
   ProgressState state = halfway();
   state.walk_finished = false;
-  EXPECT_EQ(progress_line(state, 3.21e9, 60), "12.3/45.6+ GB  1,234/5,678+ files  3.21 GB/s  ETA --:--");
+  EXPECT_EQ(progress_line(state, 3.21e9, 65), "--%  12.3/45.6+ GB  1,234/5,678+ files  3.21 GB/s  ETA --:--");
 }
 
 TEST(ProgressLine, NothingDoneYetHasNoTime) {
-  EXPECT_EQ(progress_line({}, 0, 80), "0/0+ B  0/0+ files  0 B/s  ETA --:--");
+  EXPECT_EQ(progress_line({}, 0, 80), "--%  0/0+ B  0/0+ files  0 B/s  ETA --:--");
 }
 
 TEST(ProgressLine, MoreDoneThanTotalIsNoNegativeTime) {
@@ -56,12 +50,38 @@ TEST(ProgressLine, MoreDoneThanTotalIsNoNegativeTime) {
 
 TEST(ProgressLine, NeverWiderThanTheTerminal) {
   ProgressState state = halfway();
-  for (const char* path : {"", "short", "d\xc3\xa4mlich/\xe2\x82\xac/\xf0\x9f\x98\x80", "\xff\n\x1b"}) {
+  for (const char* path : {"", "short", "\xe6\x96\x87\xe4\xbb\xb6", "e\xcc\x81",
+                           "d\xc3\xa4mlich/\xe2\x82\xac/\xf0\x9f\x98\x80", "\xff\n\x1b"}) {
     for (int times = 0; times < 40; ++times) state.path += path;
     for (std::size_t columns = 0; columns < 140; ++columns) {
-      EXPECT_LE(code_points(progress_line(state, 3.21e9, columns)), columns);
+      EXPECT_LE(cells_of(progress_line(state, 3.21e9, columns)), columns);
     }
   }
+}
+
+TEST(ProgressLine, KeepsPercentageAndTimeWhereColumnsAreFew) {
+  EXPECT_EQ(progress_line(halfway(), 3.21e9, 40), "27%  12.3/45.6 GB  3.21 GB/s  ETA 0:10");
+  EXPECT_EQ(progress_line(halfway(), 3.21e9, 30), "27%  3.21 GB/s  ETA 0:10");
+  EXPECT_EQ(progress_line(halfway(), 3.21e9, 20), "27%  ETA 0:10");
+  ProgressState state = halfway();
+  state.bytes_done = state.bytes_total;
+  EXPECT_TRUE(progress_line(state, 3.21e9, 20).starts_with("100%  "));
+}
+
+TEST(CellsOf, WideCharactersTakeTwoAndCombiningOnesNone) {
+  EXPECT_EQ(cells_of(""), 0u);
+  EXPECT_EQ(cells_of("abc"), 3u);
+  EXPECT_EQ(cells_of("\xe6\x96\x87\xe4\xbb\xb6"), 4u);  // two Han characters
+  EXPECT_EQ(cells_of("e\xcc\x81"), 1u);                 // e and a combining acute accent
+  EXPECT_EQ(cells_of("\xf0\x9f\x98\x80"), 2u);          // an emoji
+}
+
+TEST(ShortenMiddle, CountsCellsNotCharacters) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "\xe6\x96\x87";
+  for (std::size_t cells = 0; cells < 45; ++cells) EXPECT_LE(cells_of(shorten_middle(text, cells)), cells);
+  EXPECT_EQ(shorten_middle(text, 9), "\xe6\x96\x87...\xe6\x96\x87\xe6\x96\x87");
+  EXPECT_EQ(shorten_middle(text, 40), text);
 }
 
 TEST(ProgressLine, UsesTheWholeWidthForALongPath) {
@@ -152,7 +172,7 @@ TEST(Progress, RedrawsOneLineAndTakesItAwayOnce) {
   EXPECT_EQ(written_to(pipe.read.get()), "");
   progress.update(halfway());
   const std::string drawn = written_to(pipe.read.get());
-  EXPECT_TRUE(drawn.starts_with("\r12.3/45.6 GB")) << drawn;
+  EXPECT_TRUE(drawn.starts_with("\r27%  12.3/45.6 GB")) << drawn;
   EXPECT_TRUE(drawn.ends_with("\033[K")) << drawn;
   EXPECT_EQ(drawn.find('\n'), std::string::npos);
   progress.clear();

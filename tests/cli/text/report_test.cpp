@@ -57,9 +57,7 @@ TEST(Report, TheSummaryForPrograms) {
   summary.packed_bytes = 500;
   summary.wire_bytes = 700;
   summary.losses = {{"owner or group", 2, "a\xff", "Operation not permitted"}, {"xattrs", 0, "", ""}};
-  const std::string text = summary_json(summary);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 1);
-  const auto json = nlohmann::json::parse(text);
+  const auto json = nlohmann::json::parse(json_text(summary_json(summary)));
   EXPECT_EQ(json["files"], 5678);
   EXPECT_EQ(json["bytes"], 2'147'483'648);
   EXPECT_EQ(json["streams"], (nlohmann::json{"tcp", "tcp"}));

@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/inspect/doctor_report.h"
+#include "cli/launch/shell_quote.h"
 #include "cli/text/change_line.h"
+#include "cli/text/json_report.h"
 #include "cli/text/json_text.h"
 #include "cli/text/progress.h"
 #include "cli/text/report.h"
-#include "cli/text/shell_quote.h"
 #include "cli/text/split_words.h"
 #include "tests/fuzz/targets.h"
 
@@ -88,7 +89,7 @@ nlohmann::json check_json(const std::string& text, std::string_view also = "") {
 void check_change(const tree::Change& change, bool sends) {
   const std::string line = cli::change_line(change, sends);
   require(line.back() == '\n' && is_safe_text(std::string_view(line).substr(0, line.size() - 1)));
-  check_json(cli::change_json(change, sends));
+  check_json(cli::json_text(cli::change_json(change, sends)));
 }
 
 void check_progress(Choices& choices, std::string_view path) {
@@ -102,8 +103,8 @@ void check_progress(Choices& choices, std::string_view path) {
   const std::size_t columns = choices.number<std::uint8_t>();
   const std::string line = cli::progress_line(state, speed, columns);
   require(is_safe_text(line));
-  require(static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; })) <=
-          columns);
+  require(cli::cells_of(line) <= columns);
+  check_json(cli::JsonReport(cli::JsonForm::events).progress(state));
 }
 
 void check_summary(Choices& choices, std::string_view path, const io::Words& words) {
@@ -122,7 +123,13 @@ void check_summary(Choices& choices, std::string_view path, const io::Words& wor
   summary.losses.push_back({"owner or group", choices.number<std::uint64_t>(), std::string(path), words});
   summary.warnings = summary.notes = {words};
   require(is_safe_text(cli::summary_lines(summary), "\n") && is_safe_text(cli::warning_lines(summary), "\n"));
-  check_json(cli::summary_json(summary));
+  check_json(cli::json_text(cli::summary_json(summary)));
+  require(is_safe_text(cli::summary_line(summary), "\n"));
+  cli::JsonReport events(cli::JsonForm::events);
+  check_json(events.start({std::string(path)}, std::string(path)));
+  check_json(events.problem({.host = std::string(words), .path = std::string(path), .text = words}));
+  check_json(events.finished(summary));
+  check_json(events.end(choices.number<std::uint8_t>()));
 }
 
 void check_report(std::string_view host, const io::Words& words) {

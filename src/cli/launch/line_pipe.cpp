@@ -1,4 +1,4 @@
-#include "cli/text/line_pipe.h"
+#include "cli/launch/line_pipe.h"
 
 #include <fcntl.h>
 #include <poll.h>

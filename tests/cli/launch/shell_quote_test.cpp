@@ -1,4 +1,4 @@
-#include "cli/text/shell_quote.h"
+#include "cli/launch/shell_quote.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,176 @@
+#include "cli/text/json_report.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "cli/text/change_line.h"
+#include "cli/text/version.h"
+
+namespace rdcp::cli {
+namespace {
+
+using io::ErrorKind;
+using nlohmann::ordered_json;
+using std::chrono::milliseconds;
+
+// Returns the time as RFC 3339 has it, in UTC, to the millisecond.
+std::string time_now() {
+  const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  const std::chrono::sys_seconds seconds = std::chrono::floor<std::chrono::seconds>(now);
+  const std::time_t whole = std::chrono::system_clock::to_time_t(seconds);
+  std::tm parts{};
+  ::gmtime_r(&whole, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03}Z", text.data(), (now - seconds).count());
+}
+
+std::string_view name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::file:
+    case ErrorKind::reader_gone:
+      return "file";
+    case ErrorKind::usage:
+      return "usage";
+    case ErrorKind::unreachable:
+      return "unreachable";
+    case ErrorKind::connection:
+    case ErrorKind::protocol:
+      return "connection";
+    case ErrorKind::digest:
+      return "digest";
+    case ErrorKind::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+void add_problem(ordered_json& object, const JsonProblem& problem) {
+  object["kind"] = name_of(problem.kind);
+  if (!problem.host.empty()) object["host"] = problem.host;
+  if (!problem.path.empty()) object["path"] = problem.path;
+  if (const char* name = problem.code > 0 ? ::strerrorname_np(problem.code) : nullptr; name != nullptr)
+    object["errno"] = name;
+  object["message"] = problem.text;
+}
+
+// Returns the sum of several copies. What only one can have is that of the last.
+Summary sum_of(const std::vector<Summary>& summaries) {
+  Summary sum = summaries.back();
+  for (auto part = summaries.begin(); part + 1 != summaries.end(); ++part) {
+    sum.files += part->files;
+    sum.directories += part->directories;
+    sum.others += part->others;
+    sum.bytes += part->bytes;
+    sum.seconds += part->seconds;
+    sum.payload_bytes += part->payload_bytes;
+    sum.packed_bytes += part->packed_bytes;
+    sum.retried_chunks += part->retried_chunks;
+    sum.kept_bytes += part->kept_bytes;
+    sum.wire_bytes += part->wire_bytes;
+    sum.losses.insert(sum.losses.end(), part->losses.begin(), part->losses.end());
+    sum.warnings.insert(sum.warnings.end(), part->warnings.begin(), part->warnings.end());
+  }
+  return sum;
+}
+
+}  // namespace
+
+JsonProblem json_problem(const io::Error& error) {
+  const bool is_path = error.kind == ErrorKind::file || error.kind == ErrorKind::digest;
+  const bool is_host = error.kind == ErrorKind::unreachable;
+  return {.kind = error.kind,
+          .host = is_host ? error.subject : std::string(),
+          .path = is_path ? error.subject : std::string(),
+          .code = error.code,
+          .text = error.message()};
+}
+
+ordered_json JsonReport::event(std::string_view name) const {
+  return {{"event", name}, {"time", time_now()}};
+}
+
+std::string JsonReport::event_line(const ordered_json& event) const {
+  return form_ == JsonForm::events ? json_text(event) : std::string();
+}
+
+std::string JsonReport::start(const std::vector<std::string>& sources, const std::string& destination) {
+  current_is_over_ = false;
+  rate_ = {};
+  ordered_json object = event("start");
+  object["version"] = kVersion;
+  object["program_version"] = std::string(rdcp::cli::kVersion);
+  object["sources"] = sources;
+  object["destination"] = destination;
+  return event_line(object);
+}
+
+std::string JsonReport::retry(std::chrono::seconds pause) {
+  if (std::exchange(current_is_over_, false)) summaries_.pop_back();
+  rate_ = {};
+  ordered_json object = event("retry");
+  object["after_seconds"] = pause.count();
+  return event_line(object);
+}
+
+std::string JsonReport::change(const tree::Change& change, bool sends) {
+  if (form_ == JsonForm::results) return json_text(change_json(change, sends));
+  ordered_json object = event("change");
+  object.update(change_json(change, sends));
+  return event_line(object);
+}
+
+std::string JsonReport::progress(const ProgressState& state, ProgressClock::time_point now) {
+  if (form_ != JsonForm::events || (next_progress_ && now < *next_progress_)) return {};
+  next_progress_ = now + kBetweenProgress;
+  rate_.add(now, state.bytes_done);
+  ordered_json object = event("progress");
+  object["files_done"] = state.files_done;
+  object["files_total"] = state.files_total;
+  object["bytes_done"] = state.bytes_done;
+  object["bytes_total"] = state.bytes_total;
+  object["totals_are_final"] = state.walk_finished;
+  object["bytes_per_second"] = static_cast<std::uint64_t>(rate_.bytes_per_second());
+  object["path"] = state.path;
+  return event_line(object);
+}
+
+std::string JsonReport::problem(const JsonProblem& problem) {
+  ++problem_count_;
+  if (problems_.size() < kProblemsMax) problems_.push_back(problem);
+  ordered_json object = event("problem");
+  add_problem(object, problem);
+  return event_line(object);
+}
+
+std::string JsonReport::warning(std::string_view text) {
+  ordered_json object = event("warning");
+  object["message"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+  return event_line(object);
+}
+
+std::string JsonReport::finished(const Summary& summary) {
+  summaries_.push_back(summary);
+  current_is_over_ = true;
+  std::string lines;
+  for (const std::string& text : summary.warnings) lines += warning(text);
+  return lines;
+}
+
+std::string JsonReport::end(int exit_status) {
+  ordered_json object = form_ == JsonForm::events ? event("end") : ordered_json::object();
+  object["version"] = kVersion;
+  object["status"] = exit_status;
+  if (!summaries_.empty()) object.update(summary_json(sum_of(summaries_)));
+  object.update(counts_);
+  object["error_count"] = problem_count_;
+  object["errors"] = ordered_json::array();
+  for (const JsonProblem& problem : problems_) add_problem(object["errors"].emplace_back(), problem);
+  return json_text(object);
+}
+
+}  // namespace rdcp::cli
