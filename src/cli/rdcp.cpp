@@ -83,9 +83,14 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
   std::optional<rdcp::cli::JsonReport> json;
   if (options.json) json.emplace(*options.json);
   rdcp::cli::JsonReport* const report = json ? &*json : nullptr;
+  if (!options.bwlimit_warning.empty() && !options.quiet) {
+    rdcp::cli::write_to_stderr("rdcp: " + options.bwlimit_warning + "\n");
+    if (json) say(json->warning(options.bwlimit_warning));
+  }
   int status = rdcp::cli::kExitUsage;
   if (const auto loaded = rdcp::cli::load_selection(options); !loaded) {
     rdcp::cli::write_to_stderr(rdcp::cli::error_line(loaded.error()));
+    if (const int signal = rdcp::cli::end_is_asked_for()) status = rdcp::cli::kExitSignalBase + signal;
     if (json) say(json->problem(rdcp::cli::json_problem(loaded.error())));
   } else if (options.check) {
     status = rdcp::cli::run_check(options, signal_fd, report);

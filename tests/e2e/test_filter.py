@@ -6,11 +6,12 @@ import os
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import EXIT_FILES, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, needs_root
+from harness import EXIT_FILES, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, needs_root, wait_for
 from snapshot import differences, snapshot
 
 SEED = int(os.environ.get("RDCP_FILTER_SEED", random.randrange(1 << 32)))
@@ -273,11 +274,9 @@ class Selection(CopyTest):
         rules.write_text(f". {rules}\n")
         self.fails(EXIT_USAGE, "-r", f"--filter=. {rules}", self.tree, self.target, says=("circle",))
 
-    def test_only_regular_files_are_read(self):
-        fifo = self.disk / "fifo"
-        os.mkfifo(fifo)
-        for path in (fifo, "/dev/zero", self.disk):
-            self.fails(EXIT_USAGE, "-r", "--exclude-from", path, self.tree, self.target, says=("not a regular file",))
+    def test_neither_devices_nor_directories_are_read(self):
+        for path in ("/dev/zero", self.disk):
+            self.fails(EXIT_USAGE, "-r", "--exclude-from", path, self.tree, self.target, says=("neither a regular file",))
         self.fails(EXIT_USAGE, "-r", "--exclude-from", "none", self.tree, self.target, says=("open none",))
 
     @needs_root
@@ -293,6 +292,30 @@ class Selection(CopyTest):
         folder.symlink_to(self.disk)
         os.lchown(folder, 65534, 65534)
         self.fails(EXIT_USAGE, "-r", "--files-from", folder / "rules", self.tree, self.target, says=("another user",))
+
+    def test_lists_come_from_wherever_a_shell_has_them(self):
+        self.copy("-r", "--exclude-from=/dev/null", f"{self.tree}/", self.target)
+        everything = self.arrived()
+        for word in ("<(printf 'top\\n')", "/dev/stdin <<< top", "<(echo top) --exclude-from <(echo nothing)"):
+            with self.subTest(word):
+                target = self.disk / "listed"
+                target.mkdir()
+                command = shlex.join(self.command("-r", f"{self.tree}/", f"{target}")) + f" --exclude-from {word}"
+                done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(set(everything) - {str(p.relative_to(target)) for p in target.rglob("*")}, {"top"})
+                shutil.rmtree(target)
+        self.fails(EXIT_USAGE, "-r", "--exclude-from=/dev/stdin", "--include-from=-", self.tree, self.target,
+                   says=("standard input can be read for one option only",))
+
+    def test_a_fifo_that_nobody_writes_to_ends_with_a_signal(self):
+        fifo = self.disk / "fifo"
+        os.mkfifo(fifo)
+        running = self.start("-r", "--exclude-from", fifo, self.tree, self.target)
+        descriptors = Path(f"/proc/{running.pid}/fd")
+        self.assertTrue(wait_for(lambda: any(os.path.realpath(fd) == str(fifo) for fd in descriptors.iterdir())))
+        running.process.send_signal(signal.SIGINT)
+        self.assertEqual(running.finish(20).status, 128 + signal.SIGINT)
 
     def test_missing_names_are_told_and_the_rest_is_copied(self):
         names = b"top\nnope/a\nnope/b\ntop/x\nd/e/g\nx/nope\nnope\x1b\n"

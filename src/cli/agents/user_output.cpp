@@ -21,7 +21,7 @@ class WaitForReader {
 
   io::WriteWait how(bool hurried) {
     return {.before = [this] { tell_agents(); },
-            .give_up = [hurried] { return hurried || end_is_asked_for(); }};
+            .give_up = [hurried] { return hurried || end_is_asked_for() != 0; }};
   }
 
  private:

@@ -231,7 +231,7 @@ class Translator {
     const auto limit = parse_count("-l", words_[next_++], 1, kMost);
     if (!limit) return limit.error();
     out_.emplace_back("--bwlimit");
-    out_.push_back(std::to_string(*limit * kBytes));
+    out_.push_back(std::to_string(*limit * kBytes) + "B");
     return {};
   }
 

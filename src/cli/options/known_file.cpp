@@ -1,13 +1,19 @@
 #include "cli/options/known_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
 #include <climits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "cli/text/process.h"
 #include "io/fd.h"
 #include "io/write_all.h"
 
@@ -76,15 +82,35 @@ class Way {
   int links_ = 0;
 };
 
-Result<io::Fd> open_known(const std::string& path) {
+bool is_null_device(const struct stat& status) {
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // the kernel's admin-guide/devices.txt
+}
+
+// Returns the number N of /dev/fd/N and its like, or nothing if the path is another one.
+std::optional<int> own_descriptor(std::string_view path) {
+  if (path == "-" || path == "/dev/stdin") return STDIN_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int number = 0;
+    const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (wrong == std::errc() && end == digits.data() + digits.size() && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+using Fits = bool (*)(const struct stat&);
+
+// Opens what fits; for root, anything else is returned as an O_PATH descriptor.
+Result<io::Fd> open_known(const std::string& path, Fits fits) {
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   io::Fd file;
   if (::geteuid() == 0) {
     auto held = Way(path).go();
     if (!held) return held.error();
     struct stat status {};
-    // Anything but a regular file, such as a device, is not even opened.
-    if (::fstat(held->get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    // Anything else, such as a device, is not even opened.
+    if (::fstat(held->get(), &status) == 0 && fits(status)) {
       file.reset(::open(("/proc/self/fd/" + std::to_string(held->get())).c_str(), kFlags));
     } else {
       file = std::move(*held);
@@ -96,10 +122,31 @@ Result<io::Fd> open_known(const std::string& path) {
   return file;
 }
 
+Result<io::Fd> open_if(const std::string& path, Fits fits, const std::string& else_what) {
+  auto file = open_known(path, fits);
+  struct stat status {};
+  if (file && ::fstat(file->get(), &status) != 0) return io::errno_error("open", path);
+  if (file && !fits(status)) return io::plain_error(ErrorKind::file, "open", path, else_what);
+  return file;
+}
+
+// Waits until something can be read, or the end has come. Returns false if the program is to end before.
+bool wait_for_bytes(int fd) {
+  constexpr int kLookEveryMs = 100;
+  for (;;) {
+    pollfd entry{fd, POLLIN, 0};
+    const int ready = ::poll(&entry, 1, kLookEveryMs);
+    if (end_is_asked_for()) return false;
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // read(2) says what is wrong
+  }
+}
+
 Result<std::string> read_all(int fd, const std::string& name, std::size_t bytes_max) {
   std::string text;
   char bytes[16 << 10];
   for (;;) {
+    if (!wait_for_bytes(fd))
+      return io::plain_error(ErrorKind::interrupted, "read", name, "interrupted before its end");
     const long n = io::read_some(fd, bytes, sizeof bytes);
     if (n < 0) return io::errno_error("read", name);
     if (n == 0) return text;
@@ -113,19 +160,30 @@ Result<std::string> read_all(int fd, const std::string& name, std::size_t bytes_
 }  // namespace
 
 Result<io::Fd> open_known_file(const std::string& path, std::string_view instead) {
-  auto file = open_known(path);
-  struct stat status {};
-  if (file && ::fstat(file->get(), &status) != 0) return io::errno_error("open", path);
-  if (file && !S_ISREG(status.st_mode)) {
-    return io::plain_error(ErrorKind::file, "open", path,
-                           "is not a regular file (" + std::string(instead) + ")");
-  }
-  return file;
+  return open_if(
+      path, [](const struct stat& status) { return S_ISREG(status.st_mode); },
+      "is not a regular file (" + std::string(instead) + ")");
 }
 
 Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max) {
-  if (path == "-") return read_all(STDIN_FILENO, "standard input", bytes_max);
-  const auto file = open_known_file(path, "- is standard input");
+  const auto file = open_known_file(path, "only such a file is read");
+  if (!file) return file.error();
+  return read_all(file->get(), path, bytes_max);
+}
+
+bool is_standard_input(const std::string& path) {
+  return own_descriptor(path) == STDIN_FILENO;
+}
+
+Result<std::string> read_list(const std::string& path, std::size_t bytes_max) {
+  if (const auto own = own_descriptor(path))
+    return read_all(*own, *own == STDIN_FILENO ? "standard input" : path, bytes_max);
+  const auto file = open_if(
+      path,
+      [](const struct stat& status) {
+        return S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) || is_null_device(status);
+      },
+      "is no list: neither a regular file nor a pipe");
   if (!file) return file.error();
   return read_all(file->get(), path, bytes_max);
 }

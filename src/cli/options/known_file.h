@@ -15,8 +15,18 @@ namespace rdcp::cli {
 // cannot be opened, or is not a regular file; the message then gives `instead` as advice.
 io::Result<io::Fd> open_known_file(const std::string& path, std::string_view instead);
 
-// Returns the whole content of what open_known_file() opens or, if path is "-", of standard input, whatever
-// it is. Errors (file): also that it cannot be read, or is longer than bytes_max.
+// Returns the whole content of what open_known_file() opens. Errors (file): also that it cannot be read, or
+// is longer than bytes_max.
 io::Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max);
+
+// True if read_list() reads standard input.
+bool is_standard_input(const std::string& path);
+
+// Returns the whole content of a list, as read_known_file() does, or what comes until the end of a FIFO, of
+// /dev/null, or of a descriptor of this process: "-", /dev/stdin, /dev/fd/N and /proc/self/fd/N, as the
+// shell's
+// <(COMMAND) names it. Errors (interrupted): a signal that is to end the program came first
+// (cli/text/process.h).
+io::Result<std::string> read_list(const std::string& path, std::size_t bytes_max);
 
 }  // namespace rdcp::cli

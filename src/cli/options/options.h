@@ -80,9 +80,10 @@ struct Options {
   tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
   std::uint64_t chunk_bytes =
-      0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
-  std::string via;            // address, interface or RDMA device; empty: automatic
-  std::uint64_t bwlimit = 0;  // bytes per second, 0: none
+      0;                        // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+  std::string via;              // address, interface or RDMA device; empty: automatic
+  std::uint64_t bwlimit = 0;    // bytes per second, 0: none
+  std::string bwlimit_warning;  // that its unit is not rsync's; empty: it has one
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
   std::string congestion;  // empty: the system's default

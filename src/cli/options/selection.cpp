@@ -22,10 +22,10 @@ namespace {
 class NamedFiles {
  public:
   Result<std::string> read(const std::string& path) {
-    if (path == "-" && std::exchange(stdin_read_, true)) {
+    if (is_standard_input(path) && std::exchange(stdin_read_, true)) {
       return refuse("-", "standard input can be read for one option only");
     }
-    return read_known_file(path, tree::NamedPaths::kBytesMax);
+    return read_list(path, tree::NamedPaths::kBytesMax);
   }
 
  private:

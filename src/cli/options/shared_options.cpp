@@ -152,8 +152,14 @@ void add_volume_options(CommandLine& line, Options& options) {
   });
   line.value("--chunk-size",
              [&](const string& word) { return assign(options.chunk_bytes, parse_chunk_size(word)); });
-  line.value("--bwlimit",
-             [&](const string& word) { return assign(options.bwlimit, parse_size("--bwlimit", word)); });
+  line.value("--bwlimit", [&](const string& word) {
+    const bool bare = word.find_first_not_of("0123456789") == word.npos && word != "0";
+    options.bwlimit_warning =
+        bare ? fmt::format("--bwlimit {0} is {0} bytes per second here, as {0}B is; rsync's would be {0}K",
+                           word)
+             : "";
+    return assign(options.bwlimit, parse_size("--bwlimit", word));
+  });
 }
 
 void add_way_options(CommandLine& line, Options& options) {

@@ -47,11 +47,13 @@ int signals_as_descriptor(Suspend suspend) {
   return fd;
 }
 
-bool end_is_asked_for() {
+int end_is_asked_for() {
   sigset_t waiting;
-  if (::sigpending(&waiting) != 0) return false;
-  const auto waits = [&](int signal) { return ::sigismember(&waiting, signal) == 1; };
-  return std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP}, waits);
+  if (::sigpending(&waiting) != 0) return 0;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (::sigismember(&waiting, signal) == 1) return signal;
+  }
+  return 0;
 }
 
 void raise_limits() {

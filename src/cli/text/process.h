@@ -21,8 +21,8 @@ int signals_as_descriptor(Suspend suspend);
 // thread allocates and another frees would pile up in them.
 void raise_limits();
 
-// True while a signal that is to end the program (SIGINT, SIGTERM, SIGHUP) is pending.
-bool end_is_asked_for();
+// Returns a pending signal that is to end the program (SIGINT, SIGTERM, SIGHUP), or 0.
+int end_is_asked_for();
 
 // Prints what a program says instead of doing its work: help, a version, what is wrong with its options.
 // Returns `status`, or at least kExitFiles if standard output cannot be written.

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -33,6 +34,30 @@ std::optional<Number> leading_number(std::string_view text) {
   return number;
 }
 
+// The part of a number behind its point: digits / below.
+struct Fraction {
+  bool is_there = false;
+  std::uint64_t digits = 0;
+  std::uint64_t below = 1;  // a power of ten; 1: there are no digits, or too many
+};
+
+// Takes a point and what belongs to it away from the begin of the text.
+Fraction take_fraction(std::string_view& text) {
+  constexpr std::size_t kDigitsMax = 9;
+  Fraction fraction;
+  if (!text.starts_with('.')) return fraction;
+  fraction.is_there = true;
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
+  if (digits <= kDigitsMax) {
+    for (const char c : text.substr(1, digits)) {
+      fraction.digits = fraction.digits * 10 + static_cast<std::uint64_t>(c - '0');
+      fraction.below *= 10;
+    }
+  }
+  text.remove_prefix(1 + digits);
+  return fraction;
+}
+
 // Returns what a suffix multiplies by: K, KiB = 1024, KB = 1000, and so on.
 std::optional<std::uint64_t> unit_of(std::string_view suffix) {
   std::string upper;
@@ -52,16 +77,21 @@ std::optional<std::uint64_t> unit_of(std::string_view suffix) {
 
 io::Result<std::uint64_t> parse_size(std::string_view option, std::string_view text) {
   const auto number = leading_number(text);
-  if (!number)
-    return refuse(option, text, "not a size; write a whole number and K, M, G, T (or KB, KiB, ...)");
-  const auto unit = unit_of(number->rest);
-  if (!unit && number->rest.starts_with('.'))
-    return refuse(option, text, "not a whole number; use a smaller unit");
+  if (!number) return refuse(option, text, "not a size; write a number and K, M, G, T (or KB, KiB, ...)");
+  std::string_view rest = number->rest;
+  const Fraction fraction = take_fraction(rest);
+  const auto unit = unit_of(rest);
+  if (fraction.is_there && (fraction.below == 1 || unit == 1))
+    return refuse(option, text,
+                  "a fraction is some digits, at most nine, and then K, M, G, T (or KB, KiB, ...)");
   if (!unit)
     return refuse(option, text,
                   "unknown unit; K, M, G, T (KiB, ...) are powers of 1024, KB, ... powers of 1000");
   if (number->overflow || number->value > kSizeMax / *unit) return refuse(option, text, "too large");
-  return number->value * *unit;
+  const auto part =
+      static_cast<std::uint64_t>(static_cast<unsigned __int128>(fraction.digits) * *unit / fraction.below);
+  if (part > kSizeMax - number->value * *unit) return refuse(option, text, "too large");
+  return number->value * *unit + part;
 }
 
 io::Result<std::uint64_t> parse_count(std::string_view option, std::string_view text, std::uint64_t least,

@@ -58,7 +58,7 @@ TEST(Habits, AnOptionOfSshHasAnEqualsSignOrIsAWordOfItsOwn) {
 
 TEST(Habits, ScpsWords) {
   EXPECT_EQ(translated("-C s d"), "--compress s d");
-  EXPECT_EQ(translated("-l 1000 s d"), "--bwlimit 125000 s d");
+  EXPECT_EQ(translated("-l 1000 s d"), "--bwlimit 125000B s d");
   EXPECT_EQ(translated("-l s d"), "s d");
   EXPECT_EQ(translated("-J jump s h:"), "-o ProxyJump=jump s h:");
   EXPECT_EQ(translated("-rJjump s h:"), "-r -o ProxyJump=jump s h:");

@@ -200,6 +200,10 @@ TEST(Options, ChunkSizesAreWholePagesWithinLimits) {
 TEST(Options, BandwidthLimitIsARate) {
   EXPECT_EQ(good({"--bwlimit", "100MB"}).bwlimit, 100'000'000u);
   EXPECT_EQ(good({"--bwlimit", "0"}).bwlimit, 0u);
+  EXPECT_EQ(good({"--bwlimit", "1.5M"}).bwlimit, 3u << 19);
+  for (const char* text : {"0", "1K", "1000B"}) EXPECT_EQ(good({"--bwlimit", text}).bwlimit_warning, "");
+  EXPECT_EQ(good({"--bwlimit", "1000"}).bwlimit_warning,
+            "--bwlimit 1000 is 1000 bytes per second here, as 1000B is; rsync's would be 1000K");
   expect_usage_error({"--bwlimit=-5", "a", "b"}, "--bwlimit -5: not a size");
 }
 

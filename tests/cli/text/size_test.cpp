@@ -45,6 +45,14 @@ TEST(Size, SiUnitsCountIn1000) {
   EXPECT_EQ(size_of("5TB"), 5'000'000'000'000u);
 }
 
+TEST(Size, AFractionIsOfItsUnit) {
+  EXPECT_EQ(size_of("1.5K"), 1536u);
+  EXPECT_EQ(size_of("0.5KB"), 500u);
+  EXPECT_EQ(size_of("2.25GB"), 2'250'000'000u);
+  EXPECT_EQ(size_of("0.001K"), 1u);
+  EXPECT_EQ(size_of("1.999999999TiB"), 2 * (std::uint64_t{1} << 40) - 1100);
+}
+
 TEST(Size, CaseDoesNotMatter) {
   EXPECT_EQ(size_of("64k"), 65536u);
   EXPECT_EQ(size_of("1mib"), 1u << 20);
@@ -56,10 +64,14 @@ TEST(Size, JunkIsRefused) {
   for (const char* text : {"1X", "1 K", "1KK", "1Kib/s", "1K ", "0x10", "1e9", "1Ki", "1P"}) {
     expect_refused(text, "unknown unit");
   }
-  expect_refused("1.5G", "not a whole number");
+  for (const char* text : {"1.5", "1.5B", "1.G", "1.", "1.0000000001G"})
+    expect_refused(text, "a fraction is");
+  for (const char* text : {".5G", "1,5G"}) EXPECT_FALSE(parse_size("--size", text)) << text;
+  expect_refused("1.5.5G", "unknown unit");
 }
 
 TEST(Size, LargestFileOffsetIsTheLimit) {
+  expect_refused("8388608.5T", "too large");
   EXPECT_EQ(size_of("9223372036854775807"), 9223372036854775807u);
   EXPECT_EQ(size_of("8388607T"), std::uint64_t{8388607} << 40);
   for (const char* text :
