@@ -18,6 +18,7 @@
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
 #include "cli/options/settings.h"
+#include "cli/programs.h"
 #include "cli/serve/bridge_end.h"
 #include "cli/serve/serve.h"
 #include "cli/text/exit_status.h"
@@ -102,7 +103,7 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int rdcp::cli::rdcp_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
   const auto words = rdcp::cli::with_settings(argc, argv);
   if (!words) {

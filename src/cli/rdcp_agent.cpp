@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   const auto are = [&](std::string_view word) { return words.size() == 1 && words.front() == word; };
   if (are("--digest")) return print_and_end("rdcp-agent", sum_line_of(argv[0]), "", kExitOk);
-  if (are("--version"))
-    return print_and_end("rdcp-agent", std::string("rdcp-agent ") + kVersion + "\n", "", kExitOk);
+  if (are("--version")) return print_and_end("rdcp-agent", version_text("rdcp-agent"), "", kExitOk);
   bool agent = false, landlock = true, understood = true;
   std::string bridge;
   constexpr std::string_view kBridgeTo = "--bridge=";

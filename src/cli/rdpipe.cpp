@@ -8,6 +8,7 @@
 #include "cli/agents/agent_run.h"
 #include "cli/options/settings.h"
 #include "cli/pipes/pipe_coordinator.h"
+#include "cli/programs.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
 #include "cli/text/version.h"
@@ -41,7 +42,7 @@ void fill_closed_descriptors() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int rdcp::cli::rdpipe_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
   const auto words = rdcp::cli::with_settings(argc, argv);
   if (!words) {

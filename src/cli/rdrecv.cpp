@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "cli/pipes/receive.h"
+#include "cli/programs.h"
 #include "cli/text/process.h"
 
-int main(int argc, char** argv) {
+int rdcp::cli::rdrecv_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
   rdcp::cli::ParsedPipe parsed = rdcp::cli::parse_receive_options(argc, argv);
   rdcp::cli::wipe_key(argc, argv, parsed.options.key.word);

@@ -1,5 +1,5 @@
 """Hosts as a new user has them: fresh Debians made by debootstrap, each in a network namespace, joined by a switch. A user
-`ann` on the first, `near`, has rdcp as cmake --install puts it there; on the others she has an sshd and nothing else."""
+`ann` on the first, `near`, has installed rdcp's Debian package; on the others she has an sshd and nothing else."""
 
 import contextlib
 import os
@@ -14,9 +14,7 @@ from harness import BUILD, wait_for
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
 
 MIRROR = "http://deb.debian.org/debian"
-# What this build's programs are linked with, by the names of Debian 12, and ssh itself.
-RUNTIME = ("libarchive13,libfmt9,libibverbs1,libipsec-mb1,librdmacm1,libssl3,libstdc++6,liburing2,libxxhash0,libzstd1,"
-           "openssh-client")
+NEAR = "ca-certificates"  # what it has beside Debian's minimum
 RELEASES = {"far11": "bullseye", "far12": "bookworm", "far13": "trixie"}
 USER = "ann"
 # A folder in which systems are kept as debootstrap has made them, for the next run.
@@ -98,6 +96,22 @@ class Host:
             self.sshd.wait()
 
 
+def make_package(folder: Path) -> Path:
+    """Makes the Debian package of this build."""
+    do("cpack", "-G", "DEB", "--config", BUILD / "CPackConfig.cmake", "-B", folder)
+    return next(folder.glob("rdcp_*.deb"))
+
+
+def install_package(root: Path, package: Path):
+    """With what it depends on, from this machine's package sources, and by its network."""
+    shutil.copy("/etc/resolv.conf", root / "etc")
+    shutil.copytree("/etc/apt", root / "etc" / "apt", dirs_exist_ok=True)
+    shutil.copy(package, root / "root")
+    script = f"apt-get -q update && apt-get -q install -y /root/{package.name}"
+    do("unshare", "--mount", "--pid", "--fork", "sh", "-c", 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root,
+       "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "sh", "-ec", script)
+
+
 def _add_user(host: Host, key: Path):
     do(*host.inside("useradd", "--create-home", "--shell", "/bin/bash", "--uid", "1000", USER))
     folder = host.home / ".ssh"
@@ -106,7 +120,6 @@ def _add_user(host: Host, key: Path):
     if host.name == "near":
         shutil.copy(key, folder / "id_ed25519")
         (folder / "config").write_text("Host *\n  StrictHostKeyChecking accept-new\n")
-        do("cmake", "--install", BUILD, "--prefix", host.root / "usr" / "local")
     do("chown", "-R", "1000:1000", folder)
 
 
@@ -143,8 +156,10 @@ def hosts():
         made = {}
         for number, name in enumerate(("near", *RELEASES), start=1):
             host = made[name] = Host(name, folder / name, f"10.231.79.{number}")
-            make_system(RELEASES.get(name, "bookworm"), "openssh-server" if name in RELEASES else RUNTIME, host.root)
+            make_system(RELEASES.get(name, "bookworm"), "openssh-server" if name in RELEASES else NEAR, host.root)
             stack.enter_context(_network(host, switch, number))
+            if name == "near":
+                install_package(host.root, make_package(folder))
             _add_user(host, key)
         names = "".join(f"{host.address} {name}\n" for name, host in made.items())
         for host in made.values():

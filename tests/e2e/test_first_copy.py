@@ -1,6 +1,7 @@
 """The first copy of a new user, to fresh Debians that have nothing but an sshd, through firewalls that let only ssh in."""
 
 import os
+import subprocess
 import unittest
 
 from debians import RELEASES, USER, hosts, why_not
@@ -56,6 +57,22 @@ class FirstCopy(unittest.TestCase):
         self.assert_same(far, "copy")
         self.near.run("rm -rf back")
         return said + again
+
+    def test_the_package_is_whole(self):
+        said = self.near.run("rdcp --version && rdpipe --version && command -v rdsend rdrecv")
+        self.assertTrue(said.stdout.startswith("rdcp 0."), said)
+        self.assertIn("/usr/bin/rdrecv", said.stdout)
+        for name in ("usr/share/man/man1/rdcp.1.gz", "usr/share/bash-completion/completions/rdcp",
+                     "usr/share/doc/rdcp/copyright", "usr/share/doc/rdcp/NEWS.gz"):
+            self.assertTrue((self.near.root / name).is_file(), name)
+        listed = self.near.run("dpkg -L rdcp").stdout.split("\n")
+        copy = f"{self.near.root}-without"
+        self.addCleanup(subprocess.run, ["rm", "-rf", copy], check=False)
+        subprocess.run(["cp", "-a", self.near.root, copy], check=True)
+        removed = subprocess.run(["chroot", copy, "dpkg", "--purge", "rdcp"], capture_output=True, text=True, check=False)
+        self.assertEqual(removed.returncode, 0, removed)
+        left = [name for name in listed if "rdcp" in name and os.path.lexists(copy + name)]
+        self.assertEqual(left, [])
 
     def test_there_back_and_a_mirror_on_an_open_network(self):
         for far in RELEASES:

@@ -144,7 +144,7 @@ Result<void> AgentRun::answer_ask(std::string_view line, int out) {
 Result<AgentRun::Ends> AgentRun::start_beside(const std::string& prefix, bool landlock) {
   origin_ = {.shell = {},
              .location = {.kind = Location::Kind::local, .user = {}, .host = "this host", .path = {}}};
-  std::vector<std::string> command{"/proc/self/exe", "--agent"};
+  std::vector<std::string> command{"/proc/self/exe", "--agent", kOfRdpipe};
   if (!landlock) command.emplace_back(kNoLandlock);
   return launch(command, prefix);
 }

@@ -22,6 +22,9 @@
 
 namespace rdcp::cli {
 
+// The word after --agent that has a program of rdcp's be rdpipe, whose agent runs a segment on this host.
+inline constexpr const char* kOfRdpipe = "--segment";
+
 // Returns how an agent on this host is confined: as `wanted`, or not at all with --no-landlock.
 inline tree::Confinement confinement(const RemoteShell& shell, tree::Confinement wanted) {
   return shell.landlock ? wanted : tree::Confinement::none;

@@ -99,7 +99,7 @@ void ParseOutcome::take(const HelpFlags& asked, const Result<void>& read, string
                         const char* help_text) {
   if (asked.help || asked.version) {
     exit_status = kExitOk;
-    text_out = asked.help ? string(help_text) : fmt::format("{} {}\n", program, kVersion);
+    text_out = asked.help ? string(help_text) : version_text(program);
   } else if (!read) {
     exit_status = kExitUsage;
     text_err = fmt::format("{0}: {1}\ntry '{0} --help'\n", program, read.error().message());

@@ -16,6 +16,7 @@ void add_pipeline_options(CommandLine& line, PipelineOptions& options, HelpFlags
   line.flag("-V,--version", [&] { asked.version = true; });
   line.flag("-n,--dryrun", [&] { options.dry_run = true; });
   line.flag("--agent", [&] { options.agent = true; });
+  line.flag(kOfRdpipe, [] {});
   line.value("-p,--port",
              [&](const string& word) { return assign(options.port, parse_count("--port", word, 1, 65535)); });
   line.value("-H,--hostname", keep(options.hostname));

@@ -433,7 +433,9 @@ TEST(Options, HelpAndVersionGoToStandardOutput) {
   }
   const Parsed version = parse({"--version"});
   EXPECT_EQ(version.exit_status, kExitOk);
-  EXPECT_EQ(version.text_out, std::string("rdcp ") + kVersion + "\n");
+  EXPECT_TRUE(version.text_out.starts_with(std::string("rdcp ") + kVersion + "\ncommit "))
+      << version.text_out;
+  EXPECT_EQ(std::ranges::count(version.text_out, '\n'), 3) << version.text_out;
 }
 
 TEST(Options, ErrorsCannotWriteToTheTerminal) {

@@ -132,7 +132,7 @@ TEST(PipeOptions, TheWordTooManyIsNotTold) {
 }
 
 TEST(PipeOptions, HelpAndVersion) {
-  EXPECT_EQ(parse("rdsend", {"--version"}).text_out, std::string("rdsend ") + kVersion + "\n");
+  EXPECT_EQ(parse("rdsend", {"--version"}).text_out, version_text("rdsend"));
   EXPECT_EQ(parse("rdrecv", {"--help"}).exit_status, kExitOk);
   EXPECT_TRUE(parse("rdrecv", {"--help"}).text_out.starts_with("Usage: rdrecv "));
 }

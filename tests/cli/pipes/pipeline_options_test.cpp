@@ -74,7 +74,7 @@ TEST(PipelineOptions, Refusals) {
 }
 
 TEST(PipelineOptions, HelpAndVersion) {
-  EXPECT_EQ(parse({"-V"}).text_out, std::string("rdpipe ") + kVersion + "\n");
+  EXPECT_EQ(parse({"-V"}).text_out, version_text("rdpipe"));
   EXPECT_TRUE(parse({"-h"}).text_out.starts_with("Usage: rdpipe"));
 }
 

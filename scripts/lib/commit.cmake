@@ -1,0 +1,18 @@
+# Writes rdcp_commit.h, with the commit that is built, where it has changed: cmake -DSOURCE=... -DHEADER=... -P commit.cmake
+set(commit unknown)
+find_package(Git QUIET)
+if(GIT_FOUND AND EXISTS ${SOURCE}/.git)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} describe --always --dirty --abbrev=12
+    OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    set(commit ${described})
+  endif()
+endif()
+set(text "#define RDCP_COMMIT \"${commit}\"\n")
+set(old)
+if(EXISTS ${HEADER})
+  file(READ ${HEADER} old)
+endif()
+if(NOT text STREQUAL old)
+  file(WRITE ${HEADER} ${text})
+endif()
