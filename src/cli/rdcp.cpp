@@ -30,7 +30,7 @@
 namespace {
 
 bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
-  return a.kind == b.kind && a.user == b.user && a.host == b.host;
+  return a.kind == b.kind && a.user == b.user && a.host == b.host && a.port == b.port;
 }
 
 // A reader that is gone is noticed at the last line.

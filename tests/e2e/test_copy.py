@@ -62,6 +62,28 @@ class EverySize(CopyTest):
             self.assert_same_file(file, self.disk / f"copy-{size}")
 
 
+class Uris(CopyTest):
+    def ssh_port(self) -> str:
+        told = subprocess.run(["ssh", "-F", str(self.sshd.config), "-G", "dest"], capture_output=True, text=True, check=True)
+        return next(line.split()[1] for line in told.stdout.splitlines() if line.startswith("port "))
+
+    def test_the_port_goes_to_ssh_and_the_path_is_decoded(self):
+        port = self.ssh_port()
+        file = self.make_file(self.source / "a b+%", 10)
+        self.copy("-P", "1", file, f"scp://dest:{port}/{self.target}/x%2By%20")
+        self.assert_same_file(file, self.target / "x+y ")
+        self.copy(f"ssh://dest:{port}/{self.source}/a%20b%2b%25", self.target)
+        self.assert_same_file(file, self.target / "a b+%")
+        self.copy("--check", f"scp://dest:{port}/{self.source}/a+b%2b%25", f"scp://dest/{self.target}/x%2By+")
+
+    def test_a_wrong_one_is_refused_before_anything_is_done(self):
+        file = self.make_file(self.source / "file", 10)
+        for word, why in (("scp://dest:0/x", "1 to 65535"), ("scp://dest/%zz", "hexadecimal"), ("rsync://dest/x", "no rsync://"),
+                          ("scp:///x", "is empty")):
+            self.fails(EXIT_USAGE, file, word, says=(why, word))
+        self.assertEqual(list(self.target.iterdir()), [])
+
+
 class Landing(CopyTest):
     """The README's table of where a copy lands."""
 

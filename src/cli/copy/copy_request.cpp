@@ -23,6 +23,7 @@ std::string run_marker_of(const Options& options) {
     const bool local = location.kind == Location::Kind::local;
     std::error_code ignored;
     job += location.user + "@" + location.host + ":";
+    if (location.port != 0) job += std::to_string(location.port) + ":";
     job += local ? std::filesystem::absolute(location.path, ignored).string() : location.path;
     job += '\0';
   };

@@ -7,12 +7,14 @@
 namespace rdcp::cli {
 namespace {
 
-void append_ssh_options(const RemoteShell& shell, std::vector<std::string>& command) {
+void append_ssh_options(const RemoteShell& shell, const Location& location,
+                        std::vector<std::string>& command) {
   const auto append = [&](const char* option, const std::string& value) {
     command.emplace_back(option);
     command.push_back(value);
   };
-  if (shell.ssh_port != 0) append("-p", std::to_string(shell.ssh_port));
+  const unsigned port = location.port != 0 ? location.port : shell.ssh_port;
+  if (port != 0) append("-p", std::to_string(port));
   for (const std::string& file : shell.identity_files) append("-i", file);
   if (!shell.ssh_config.empty()) append("-F", shell.ssh_config);
   for (const std::string& option : shell.ssh_options) append("-o", option);
@@ -39,7 +41,7 @@ bool looks_around(const RemoteShell& shell) {
 
 std::vector<std::string> configuration_command(const RemoteShell& shell, const Location& location) {
   std::vector<std::string> command = shell.rsh;
-  append_ssh_options(shell, command);
+  append_ssh_options(shell, location, command);
   command.insert(command.end(), {"-G", "--", location.ssh_destination()});
   return command;
 }
@@ -56,7 +58,7 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   }
   command.insert(command.end(), shell.rsh.begin() + 1, shell.rsh.end());
   if (runs_ssh(shell)) {
-    append_ssh_options(shell, command);
+    append_ssh_options(shell, location, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
     std::string agent = program + " --agent";
     for (const std::string& option : way.agent_options) agent += " " + option;

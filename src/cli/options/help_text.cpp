@@ -10,8 +10,8 @@ const char* const kHelpText =
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, and checks every chunk.
 
-SRC and DST are PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, or - for stdin or
-stdout. ./a:b is a local file. With -r, SRC is copied to DST/SRC if DST is an
+SRC and DST are PATH, [USER@]HOST:PATH, scp://[USER@]HOST[:PORT]/PATH, or - for
+stdin or stdout. ./a:b is local. With -r, SRC is copied to DST/SRC if DST is an
 existing directory, else to DST; SRC/ (with a slash) means the contents of SRC,
 which are copied into DST itself. Words of scp, rsync and cp (-avzP) are known.
 

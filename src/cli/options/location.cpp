@@ -1,6 +1,10 @@
 #include "cli/options/location.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 
@@ -60,28 +64,122 @@ io::Result<std::string> remote_path(std::string_view word, std::string_view path
   return below.starts_with('~') ? "./" + below : below;  // a name, and not another home
 }
 
+// Sets user and host, or refuses the word. before: what ends the host, for the message.
+io::Result<void> set_host(std::string_view word, std::string_view host, std::string_view before,
+                          Location& location) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (const auto fault = fault_of_name(host))
+    return refuse_location(word, fmt::format("the host before {} {}", before, *fault));
+  location.host = host;
+  return {};
+}
+
+io::Result<void> set_user(std::string_view word, std::string_view user, Location& location) {
+  if (const auto fault = fault_of_name(user)) return refuse_location(word, "the user " + std::string(*fault));
+  location.user = user;
+  return {};
+}
+
 // Splits USER@HOST at the last '@': ssh does so, for users whose names are mail addresses.
 io::Result<Location> parse_remote(std::string_view word, std::size_t end) {
   Location location{.kind = Location::Kind::remote, .user = {}, .host = {}, .path = {}};
   std::string_view host = word.substr(0, end);
   if (const std::size_t at = host.rfind('@'); at != host.npos) {
-    const std::string_view user = host.substr(0, at);
-    if (const auto fault = fault_of_name(user))
-      return refuse_location(word, "the user " + std::string(*fault));
-    location.user = user;
+    if (auto set = set_user(word, host.substr(0, at), location); !set) return set.error();
     host.remove_prefix(at + 1);
   }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (const auto fault = fault_of_name(host)) {
-    return refuse_location(
-        word, "the host before ':' " + std::string(*fault) + " (a local name is written ./NAME)");
+  if (auto set = set_host(word, host, "':'", location); !set) {
+    return refuse_location(word, set.error().detail + " (a local name is written ./NAME)");
   }
-  location.host = host;
-
   io::Result<std::string> path = remote_path(word, word.substr(end + 1));
   if (!path) return path.error();
   location.path = std::move(path).value();
   return location;
+}
+
+constexpr std::array<std::string_view, 2> kOurSchemes{"ssh", "scp"};
+constexpr std::array<std::string_view, 9> kOtherSchemes{"rsync", "sftp", "ftp", "ftps", "http",
+                                                        "https", "file", "smb", "s3"};
+
+// Returns the scheme of SCHEME://... if it is one of `schemes`, else nothing.
+template <std::size_t N>
+std::optional<std::string_view> scheme_of(std::string_view word,
+                                          const std::array<std::string_view, N>& schemes) {
+  const std::string_view scheme = word.substr(0, std::min(word.find("://"), word.size()));
+  if (scheme.size() == word.size() || std::ranges::find(schemes, scheme) == schemes.end()) return {};
+  return scheme;
+}
+
+// Decodes %XX and, as scp(1) does, '+' for a blank.
+io::Result<std::string> decoded(std::string_view word, std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes += text[i] == '+' ? ' ' : text[i];
+      continue;
+    }
+    unsigned value = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    if (digits.size() != 2 || read.ptr != digits.data() + 2)
+      return refuse_location(word, "'%' must be followed by two hexadecimal digits (%25 is '%' itself)");
+    if (value == 0) return refuse_location(word, "%00 cannot be part of a name");
+    bytes += static_cast<char>(value);
+    i += 2;
+  }
+  return bytes;
+}
+
+io::Result<std::uint16_t> port_of(std::string_view word, std::string_view text) {
+  std::uint16_t port = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && port != 0) return port;
+  return refuse_location(word, "the port after ':' must be a number from 1 to 65535");
+}
+
+// Parses [USER@]HOST[:PORT], which stands between the slashes.
+io::Result<Location> parse_authority(std::string_view word, std::string_view text) {
+  Location location{.kind = Location::Kind::remote, .user = {}, .host = {}, .path = {}};
+  if (const std::size_t at = text.rfind('@'); at != text.npos) {
+    const auto user = decoded(word, text.substr(0, std::min(at, text.find(';'))));
+    if (!user) return user.error();
+    if (auto set = set_user(word, *user, location); !set) return set.error();
+    text.remove_prefix(at + 1);
+  }
+  const std::size_t colon = text.find(':', text.starts_with('[') ? std::min(text.find(']'), text.size()) : 0);
+  if (colon != text.npos) {
+    const auto port = port_of(word, text.substr(colon + 1));
+    if (!port) return port.error();
+    location.port = *port;
+  }
+  if (auto set = set_host(word, text.substr(0, colon), "the path", location); !set) return set.error();
+  return location;
+}
+
+// Parses what follows ssh:// or scp://.
+io::Result<Location> parse_uri(std::string_view word, std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  auto location = parse_authority(word, rest.substr(0, slash));
+  if (!location) return location;
+  auto path = decoded(word, rest.substr(std::min(slash + 1, rest.size())));
+  if (path) path = remote_path(word, *path);
+  if (!path) return path.error();
+  location->path = std::move(*path);
+  return location;
+}
+
+// Returns the text in which parse_uri() finds the same bytes.
+std::string encoded(std::string_view bytes) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/,:=@";
+  std::string text;
+  for (const char c : bytes) {
+    if (kPlain.find(c) != kPlain.npos)
+      text += c;
+    else
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return text;
 }
 
 }  // namespace
@@ -90,7 +188,9 @@ std::string Location::text() const {
   if (kind == Kind::standard_stream) return "-";
   if (kind == Kind::local) return path;
   const std::string shown_host = host.find(':') == host.npos ? host : "[" + host + "]";
-  return (user.empty() ? "" : user + "@") + shown_host + ":" + path;
+  if (port == 0) return (user.empty() ? "" : user + "@") + shown_host + ":" + path;
+  return fmt::format("scp://{}{}:{}/{}", user.empty() ? "" : encoded(user) + "@", shown_host, port,
+                     encoded(path));
 }
 
 std::string Location::ssh_destination() const {
@@ -101,6 +201,11 @@ io::Result<Location> parse_location(std::string_view word) {
   if (word.empty()) return refuse_location("''", "is empty");
   if (word == "-")
     return Location{.kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = {}};
+  if (const auto ours = scheme_of(word, kOurSchemes)) return parse_uri(word, word.substr(ours->size() + 3));
+  if (const auto other = scheme_of(word, kOtherSchemes)) {
+    return refuse_location(word, fmt::format("rdcp knows no {}://; write HOST:PATH, or scp://HOST/PATH{}",
+                                             *other, *other == "file" ? ", and PATH for a local file" : ""));
+  }
   if (const auto end = host_end(word)) return parse_remote(word, *end);
   return Location{.kind = Location::Kind::local, .user = {}, .host = {}, .path = std::string(word)};
 }

@@ -1,6 +1,7 @@
 // A place that a copy comes from or goes to, as a word on the command line names it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,7 @@
 
 namespace rdcp::cli {
 
-// PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, USER@[IPV6]:PATH or "-".
+// PATH, HOST:PATH, USER@HOST:PATH, [IPV6]:PATH, USER@[IPV6]:PATH, scp://[USER@]HOST[:PORT][/PATH] or "-".
 struct Location {
   enum class Kind : unsigned char { local, remote, standard_stream };
 
@@ -18,6 +19,7 @@ struct Location {
   // Raw bytes. A remote path is relative to the home directory there unless it begins with a slash; it is
   // never empty and never begins with an unresolved tilde.
   std::string path;
+  std::uint16_t port = 0;  // ssh's; 0: ssh decides
 
   bool operator==(const Location&) const = default;
   // The location as the user would write it, in raw bytes (see io::printable()).
@@ -29,7 +31,9 @@ struct Location {
 // Parses a location. The first colon makes a word remote, unless a slash stands before it: "./a:b" and "/a:b"
 // are local, as in scp(1). Errors (usage): nothing before the colon, a host or user that ssh or a shell
 // behind it could take for something else (a leading dash, control characters, blanks, shell characters), an
-// empty word, another user's home ("host:~bob/x").
+// empty word, another user's home ("host:~bob/x"). The path of scp://HOST/PATH and ssh://HOST/PATH begins
+// after that slash and so is relative to the home directory; %XX is a byte and '+' a blank, as in scp(1).
+// Other schemes that users of such programs know (rsync://) are refused.
 io::Result<Location> parse_location(std::string_view word);
 
 inline bool is_remote(const Location& location) {

@@ -108,7 +108,8 @@ Result<void> check_streams(const Options& options) {
 
 // Parses HOST, USER@HOST or [IPV6], with or without the colon of a location.
 Result<Location> parse_host(const string& word) {
-  auto location = parse_location(word.ends_with(':') ? word : word + ":");
+  const bool whole = word.ends_with(':') || word.find("://") != word.npos;
+  auto location = parse_location(whole ? word : word + ":");
   if (!location) return location;
   const bool is_host = is_remote(*location) && location->path == ".";
   if (is_host) return location;
@@ -164,6 +165,15 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   return check_streams(options);
 }
 
+Result<void> check_ports(const Options& options) {
+  const auto has_port = [](const Location& location) { return location.port != 0; };
+  const bool any = std::ranges::any_of(options.sources, has_port) || has_port(options.destination) ||
+                   has_port(options.clean_directory) ||
+                   (options.doctor_host && has_port(*options.doctor_host));
+  if (!any || runs_ssh(options.shell)) return {};
+  return refuse("scp://HOST:PORT", "is a port of ssh; write options of another command into --rsh");
+}
+
 // True if the option is given. -i is scp's in a copy and rsync's in a mirror, so which of them it is must be
 // known before the options are parsed.
 bool has_word(int argc, const char* const* argv, string_view option) {
@@ -183,7 +193,8 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   if (auto checked = check_together(options); !checked) return checked;
   auto words = line.operands();
   if (!words) return words.error();
-  return take_operands(*words, options);
+  if (auto taken = take_operands(*words, options); !taken) return taken;
+  return check_ports(options);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/launch/agent_command.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -122,6 +123,16 @@ TEST(AgentCommand, OnlyATildePrefixEscapesQuoting) {
   for (const char* path : {"a~/b", "~", "~$(id)/x", "~a b/x", "~;id/x", "$HOME/~/x", "~\n/x"}) {
     EXPECT_EQ(expanded(path), path);
   }
+}
+
+TEST(AgentCommand, ThePortOfALocationGoesBeforeThatOfTheOption) {
+  RemoteShell shell;
+  shell.ssh_port = 2222;
+  const auto location = parse_location("scp://host:2200/x");
+  ASSERT_TRUE(location);
+  const std::string command = testing::PrintToString(configuration_command(shell, *location));
+  EXPECT_NE(command.find("\"-p\", \"2200\""), std::string::npos) << command;
+  EXPECT_EQ(command.find("2222"), std::string::npos) << command;
 }
 
 }  // namespace

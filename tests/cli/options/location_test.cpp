@@ -148,5 +148,58 @@ TEST(Location, SshDestinationHasNoBrackets) {
   EXPECT_EQ(parsed("me@[::1]:a").ssh_destination(), "me@::1");
 }
 
+Location at_port(Location location, std::uint16_t port) {
+  location.port = port;
+  return location;
+}
+
+TEST(Location, UriHasAPortAndAPathFromTheHomeDirectory) {
+  for (const std::string scheme : {"scp://", "ssh://"}) {
+    EXPECT_EQ(parsed(scheme + "host"), remote("", "host", "."));
+    EXPECT_EQ(parsed(scheme + "host/"), remote("", "host", "."));
+    EXPECT_EQ(parsed(scheme + "host/a/b:c"), remote("", "host", "a/b:c"));
+    EXPECT_EQ(parsed(scheme + "host//a"), remote("", "host", "/a"));
+    EXPECT_EQ(parsed(scheme + "host/~/a"), remote("", "host", "a"));
+    EXPECT_EQ(parsed(scheme + "me@host:2222/a"), at_port(remote("me", "host", "a"), 2222));
+    EXPECT_EQ(parsed(scheme + "me;x=1@[fe80::1%eth0]:65535/a"),
+              at_port(remote("me", "fe80::1%eth0", "a"), 65535));
+    EXPECT_EQ(parsed(scheme + "[::1]/a"), remote("", "::1", "a"));
+  }
+}
+
+TEST(Location, UriIsDecodedAsByScp) {
+  EXPECT_EQ(parsed("scp://m%40x@host/a%20b+c%2b%2F%0a%ff"), remote("m@x", "host", "a b c+/\n\xff"));
+  EXPECT_EQ(parsed("./scp://host/%20"), local("./scp://host/%20"));
+  EXPECT_EQ(parsed("host:a%20b+c"), remote("", "host", "a%20b+c"));
+}
+
+TEST(Location, WrongUriIsRefused) {
+  for (const char* word : {"scp://host:/a", "scp://host:0/a", "scp://host:65536/a", "scp://host:x/a",
+                           "scp://host:-1/a", "scp://host:2 /a", "scp://[::1]:/a"}) {
+    expect_refused(word, "must be a number from 1 to 65535");
+  }
+  for (const char* word :
+       {"scp://host/%", "scp://host/%2", "scp://host/%xy", "scp://host/%+1", "scp://h/% 1"})
+    expect_refused(word, "two hexadecimal digits");
+  expect_refused("scp://host/a%00b", "%00");
+  expect_refused("scp://", "the host before the path is empty");
+  expect_refused("scp:///a", "is empty");
+  expect_refused("scp://@host/a", "the user is empty");
+  expect_refused("scp://-oProxyCommand=x/a", "begins with a dash");
+  expect_refused("scp://%2doProxyCommand@host/a", "begins with a dash");
+  expect_refused("scp://m$(x)@host/a", "shell character");
+  expect_refused("scp://::1/a", "must be a number");
+  expect_refused("scp://[::1/a", "bracket");
+  expect_refused("scp://host/~bob/a", "another user's home");
+  for (const char* word : {"rsync://host/a", "sftp://host/a", "https://host/a", "file:///a"})
+    expect_refused(word, "rdcp knows no");
+}
+
+TEST(Location, TextOfAPortIsAUri) {
+  for (const char* word : {"scp://me@host:22/a%20b", "scp://[::1]:22//a", "scp://host:22/%2B%25"}) {
+    EXPECT_EQ(parsed(word).text(), word);
+  }
+}
+
 }  // namespace
 }  // namespace rdcp::cli

@@ -159,6 +159,9 @@ TEST(Options, RshIsSplitIntoWords) {
 }
 
 TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
+  expect_usage_error({"-e", "rsh", "scp://h:22/a", "b"}, "is a port of ssh");
+  expect_usage_error({"-e", "rsh", "--doctor", "scp://h:22"}, "is a port of ssh");
+  EXPECT_EQ(parse({"--doctor", "ssh://me@h:22"}).options.doctor_host->port, 22);
   EXPECT_TRUE(runs_ssh(good({"-e", "/opt/bin/ssh -4", "-P", "22"}).shell));
   EXPECT_FALSE(runs_ssh(good({"-e", "kubectl-exec"}).shell));
   expect_usage_error({"-e", "sshpass ssh", "-P", "22", "a", "b"}, "these are options of ssh");
