@@ -68,7 +68,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 71, parse_rdcp, {"--", "--agent"}},
+    {"rdcp", kHelpText, 71, parse_rdcp, {"--", "--agent", "--mkpath"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -244,6 +244,18 @@ std::string bash_offers(const std::string& words) {
   const auto result = run_shell("exec 2>&1; exec bash --norc -c '" + script + "'");
   EXPECT_EQ(result.wait_status, 0) << result.output;
   return result.output;
+}
+
+// Options of the second rank, which the help has no line for.
+TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
+  const std::vector<std::vector<const char*>> options{{"--mkpath"}};
+  for (const auto& words : options) {
+    EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
+    for (const char* shell : {"bash", "zsh"})
+      EXPECT_TRUE(has_word(text_of(completion_file(kPrograms[0], shell)), words[0])) << shell << words[0];
+    const std::string in_fish = std::string(" -l ") + (words[0] + 2) + " ";
+    EXPECT_NE(text_of(completion_file(kPrograms[0], "fish")).find(in_fish), std::string::npos) << words[0];
+  }
 }
 
 class BashCompletion : public ::testing::Test {

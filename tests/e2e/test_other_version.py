@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -10,6 +11,8 @@ from harness import BUILD, CHUNK, EXIT_HOST, EXIT_OK, RDCP, REPO, CopyTest, Runn
 sys.path.insert(0, str(REPO / "tests" / "campaign"))
 from other_build import make_other_build  # noqa: E402
 from test_control_lost import ssh_of  # noqa: E402
+
+WISHES = [["--mkpath"]]
 
 
 class OtherVersion(CopyTest):
@@ -101,12 +104,23 @@ class OtherVersion(CopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_file(self.tree / "large", self.target / "large")
 
-    # It does not know this version; it says so, or puts its own agent there.
-    def test_that_version_does_not_speak_with_this_one(self):
+    def test_that_version_speaks_with_an_agent_of_this_one(self):
         command = [self.other / "rdcp", "-F", self.sshd.config, "--rdcp-path", RDCP, "-r", f"{self.tree}/", f"dest:{self.target}"]
         done = Running(command).finish(60)
-        self.assertEqual(done.status, EXIT_HOST, done)
-        self.assertIn("it speaks protocol 10, this one speaks 9", done.err)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assert_same_tree(self.tree, self.target)
+
+    # What that version's target cannot do is refused, and nothing is done there; its source need not know.
+    def test_wishes_that_it_does_not_know(self):
+        for words in WISHES:
+            with self.subTest(words=words):
+                done = self.rdcp(*self.older, *words, "-r", f"{self.tree}/", f"dest:{self.target}/new")
+                self.assertEqual(done.status, EXIT_HOST, done)
+                self.assertIn(f"rdcp on dest: it is too old for {words[0].split('=')[0]} (it speaks protocol", done.err)
+                self.assertFalse((self.target / "new").exists())
+                self.copy(*self.older, *words, "-r", f"dest:{self.tree}/", self.target / "here")
+                self.assert_same_tree(self.tree, self.target / "here")
+                shutil.rmtree(self.target / "here")
 
 
 if __name__ == "__main__":

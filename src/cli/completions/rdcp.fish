@@ -20,6 +20,7 @@ complete -c rdcp -l inplace -d 'write large files into the old ones, only what d
 complete -c rdcp -s W -l whole-file -d 'send all of a file, whatever DST has of it'
 complete -c rdcp -l no-resume -d 'start large files over that a run has left in part'
 complete -c rdcp -l fsync -d 'all is on the disk before it has its name'
+complete -c rdcp -l mkpath -d 'make the directories that DST lies in'
 complete -c rdcp -l clean -d 'remove what runs have left beneath a directory'
 
 complete -c rdcp -l sync -d 'make the target what the source is'

@@ -115,8 +115,13 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
       if (request_.named_paths) tell_names(source, *request_.named_paths);
       source.tell(jobs.source);
     }
+    // A directory is made only for what can be copied.
+    const bool can_tell = !request_.make_path || sides_.source().ready;
     for (const auto& target : sides_.targets()) {
-      if (wants_job(*target)) target->session->tell(jobs.target);
+      if (!can_tell || !wants_job(*target)) continue;
+      const auto told = tell_wishes(*target->session, wishes_of(request_, sides_.source()));
+      if (!told) return fail(told.error()), false;
+      target->session->tell(jobs.target);
     }
     return sides_.all_ready();
   });

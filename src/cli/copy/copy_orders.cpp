@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "tree/fs/local_path.h"
+#include "tree/messages/hello.h"
 #include "tree/messages/paths_named.h"
 #include "tree/select/destination_mapping.h"
 
@@ -154,6 +156,29 @@ CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier) {
   target.marker = request.run_marker;
   if (request.settings.sync.delete_extra) target.selection = request.selection;
   return jobs;
+}
+
+tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& source) {
+  tree::TargetWishes wishes;
+  const bool copies = source.ready && std::ranges::any_of(source.ready->sources, can_be_copied);
+  if (!request.make_path || !copies) return wishes;
+  const std::string& path = request.destination;
+  const bool is_directory = request.into_directory || request.sources.size() > 1 || path.ends_with('/');
+  wishes.make_directory = is_directory ? path : tree::split_local_path(path).directory;
+  return wishes;
+}
+
+Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes) {
+  if (!wishes.any()) return {};
+  if (target.hello()->protocol < tree::kFirstWithWishes) {
+    return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", target.name(),
+                           "it is too old for " + std::string(wishes.option()) + " (it speaks protocol " +
+                               std::to_string(target.hello()->protocol) + ", the option needs " +
+                               std::to_string(tree::kFirstWithWishes) +
+                               "): install this version there, or leave the option out");
+  }
+  target.tell(wishes);
+  return {};
 }
 
 void tell_names(AgentSession& source, std::string_view named_paths) {

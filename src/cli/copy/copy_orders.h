@@ -22,6 +22,12 @@ struct CopyJobs {
 bool goes_either_way(const CopyRequest& request);
 CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier);
 
+// Returns what the target is asked for besides its job. A directory is made only if a source can be copied,
+// so the source is to be ready before.
+tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& source);
+// Tells the target, before its job. Error (unreachable): its version does not know such wishes.
+io::Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes);
+
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);
 

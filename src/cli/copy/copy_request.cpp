@@ -124,6 +124,7 @@ CopyRequest request_of(const Options& options) {
   request.destination = options.destination.path;
   request.standard_output = is_stream(options.destination);
   request.into_directory = options.into_directory;
+  request.make_path = options.make_path && !options.sync.dry_run;
   request.recursive = options.recursive;
   request.copy_devices = options.copy_devices;
   request.selection = options.selection;

@@ -63,6 +63,7 @@ struct CopyRequest {
   std::string destination = {};
   bool standard_output = false;  // the destination is this
   bool into_directory = false;   // these are some of several SRC, so DST must be a directory
+  bool make_path = false;        // make the directories that DST lies in
   bool recursive = false;
   bool copy_devices = false;  // read a device that is itself a SRC
   tree::Selection selection = {};

@@ -119,7 +119,6 @@ constexpr Habit kHabits[] = {
     {"--compare-dest", {}, kLinkDest, true},
     {"-R", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
     {"--relative", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
-    {"--mkpath", {}, "make the directory first, with ssh HOST mkdir -p"},
     {"--remove-source-files", {}, "prove the copy with rdcp --check, then remove SRC"},
     {"--log-file", {}, "write -v and redirect standard output and standard error into the file", true},
     {"--max-runtime", {}, "run it by timeout(1); the same command goes on afterwards", true},

@@ -11,6 +11,7 @@
 #include "cli/options/selection.h"
 #include "cli/options/shared_options.h"
 #include "cli/options/sync_options.h"
+#include "cli/options/target_options.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/json_report.h"
 #include "cli/text/size.h"
@@ -194,7 +195,8 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   auto words = line.operands();
   if (!words) return words.error();
   if (auto taken = take_operands(*words, options); !taken) return taken;
-  return check_ports(options);
+  if (auto checked = check_ports(options); !checked) return checked;
+  return check_target_options(options);
 }
 
 }  // namespace
@@ -217,6 +219,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_copy_options(line, parsed.options);
   add_selection_options(line, parsed.options.selection_words);
   add_sync_options(line, parsed.options, mirror ? "-i,--itemize-changes" : "--itemize-changes");
+  add_target_options(line, parsed.options);
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");

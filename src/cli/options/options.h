@@ -56,6 +56,8 @@ struct Options {
   bool owner = true;
   bool xattrs = true;
   bool numeric_ids = false;
+  bool make_path = false;     // --mkpath
+  std::string target_option;  // one that was given and asks the target for more; empty: none
   bool inplace = false;       // write large files into the old ones
   bool whole_file = false;    // send all of a file, whatever the target has of it
   bool verify = false;        // read back what was written

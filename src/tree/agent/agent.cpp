@@ -172,6 +172,8 @@ bool Agent::handle(const RawMessage& raw) {
       return suspended_ = true;
     case MessageType::paths_named:
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
+    case MessageType::target_wishes:
+      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return wishes_ = wishes, true; });
     case MessageType::source_job:
       return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
     case MessageType::target_job:

@@ -7,6 +7,7 @@
 #include "tree/agent/agent_loop.h"
 #include "tree/agent/receive_only_policy.h"
 #include "tree/fs/local_path.h"
+#include "tree/fs/make_path.h"
 #include "tree/resume/clean.h"
 
 namespace rdcp::tree {
@@ -112,8 +113,14 @@ void Agent::start_source(const SourceJob& job) {
 }
 
 void Agent::start_target(const TargetJob& asked) {
-  const TargetJob job = config_.only ? held_to(*config_.only, asked) : asked;
+  TargetJob job = config_.only ? held_to(*config_.only, asked) : asked;
+  job.wishes = wishes_;
   settings_ = job.settings;
+  if (const std::string& wanted = wishes_.make_directory; !wanted.empty()) {
+    const auto made = make_path(wanted, 0777 & ~config_.umask);
+    if (!made) reporter_.fatal(made.error());
+    if (!made) return;
+  }
   if (target_) setup_ = std::make_unique<StreamSetup>(config_.streams);
   target_ = std::make_unique<Target>(job, reporter_, config_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });

@@ -38,6 +38,7 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::finish, kAnyState, By::everybody},
     OrderRule{MessageType::paths_named, in(S::idle, S::source_ready), By::no_stranger},
     OrderRule{MessageType::source_job, in(S::idle, S::source_ready), By::no_stranger},
+    OrderRule{MessageType::target_wishes, in(S::idle, S::target_ready), By::no_stranger},
     OrderRule{MessageType::target_job, in(S::idle), By::everybody},
     OrderRule{MessageType::target_job, in(S::target_ready), By::no_stranger},
     OrderRule{MessageType::begin, in(S::source_ready, S::measure_ready), By::no_stranger},

@@ -16,6 +16,7 @@
 #include "tree/messages/rejoin.h"
 #include "tree/messages/segment_job.h"
 #include "tree/messages/sum_line.h"
+#include "tree/messages/target_wishes.h"
 
 namespace rdcp::tree {
 
@@ -23,7 +24,8 @@ using AllMessages =
     std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
                Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted>;
+               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
+               TargetWishes>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -16,8 +16,10 @@ namespace rdcp::tree {
 // version of its own (net/crypto/handshake.h), which both agents of a job must share.
 //
 // 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack (Unlisted).
-inline constexpr std::uint32_t kProtocolVersion = 10;
+// 11: a target can be asked for more (TargetWishes).
+inline constexpr std::uint32_t kProtocolVersion = 11;
 inline constexpr std::uint32_t kOldestProtocol = 9;
+inline constexpr std::uint32_t kFirstWithWishes = 11;
 
 // In every version the first field is `protocol`, from 10 on the second is `oldest`, and later versions only
 // add fields at the end.

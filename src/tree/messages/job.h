@@ -15,6 +15,7 @@
 #include "tree/messages/message.h"
 #include "tree/messages/selection.h"
 #include "tree/messages/stream_wish.h"
+#include "tree/messages/target_wishes.h"
 
 namespace rdcp::tree {
 
@@ -56,6 +57,7 @@ struct TargetJob {
   bool tree = false;    // directories, symlinks and special files may also come
   std::string marker;   // name of the run's marker (run_marker.h); empty if none is made
   Selection selection;  // its rules protect entries from --delete
+  TargetWishes wishes;  // no field: they came before it, in a message of their own
   auto fields() {
     return std::tuple_cat(settings.fields(), streams.fields(), std::tie(path, standard_output, tree, marker),
                           selection.fields());

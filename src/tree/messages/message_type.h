@@ -46,12 +46,13 @@ enum class MessageType : std::uint8_t {
   ack,
   rejoin,
   unlisted,
+  target_wishes,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::unlisted;
+  return MessageType::target_wishes;
 }
 
 }  // namespace rdcp::tree

@@ -160,6 +160,10 @@ Result<void> Target::open_root(const Begin& begin) {
   place.in_place.reset();
   place.name = only_file_mode_ || begin.beneath_parent ? split_local_path(job.path).directory : job.path;
   place.root.reset(::open(place.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.root && errno == ENOENT && !only_file_mode_) {
+    return io::plain_error(ErrorKind::file, "open directory", place.name,
+                           "No such file or directory (--mkpath makes it)");
+  }
   if (!place.root) return io::errno_error("open directory", place.name);
   session_.guards.removals.begin(place.root.get(), std::move(*filter), destination_of(begin),
                                  begin.source_device, begin.source_inode);

@@ -212,7 +212,7 @@ constexpr Line kLines[] = {
     {"-a --omit-dir-times s/ d", "leave it out"},
     {"-aR s/a d", "--files-from"},
     {"-a --relative s/a d", "--files-from"},
-    {"-a --mkpath s/ h:a/b", "mkdir -p"},
+    {"-a --mkpath s/ h:a/b"},
     {"-a --remove-source-files s/ d", "--check"},
     {"-a --log-file=log s/ d", "redirect"},
     {"-a --max-runtime=60 s/ d", "timeout(1)"},

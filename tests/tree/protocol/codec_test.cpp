@@ -19,16 +19,17 @@
 #include "tree/messages/rejoin.h"
 #include "tree/messages/segment_job.h"
 #include "tree/messages/sum_line.h"
+#include "tree/messages/target_wishes.h"
 
 namespace rdcp::tree {
 namespace {
 
 // Every message that there is.
-using Messages =
-    std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
-               Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
-               SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted>;
+using Messages = std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin,
+                            Progress, Problem, Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady,
+                            Measured, Examine, Findings, SegmentJob, SegmentEnd, RelayedBytes, PathsNamed,
+                            Changes, CleanJob, Leftovers, Sums, ListJob, ListMore, Listed, SumAsk, SumTold,
+                            StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted, TargetWishes>;
 
 // The first and the last number that an enum has a value for, written down once more.
 using Bounds = std::pair<std::uint64_t, std::uint64_t>;
