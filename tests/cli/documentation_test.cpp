@@ -68,7 +68,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 71, parse_rdcp, {"--", "--agent", "--mkpath"}},
+    {"rdcp", kHelpText, 72, parse_rdcp, {"--", "--agent", "--mkpath"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},

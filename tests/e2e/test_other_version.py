@@ -10,7 +10,6 @@ from harness import BUILD, CHUNK, EXIT_HOST, EXIT_OK, RDCP, REPO, CopyTest, Runn
 
 sys.path.insert(0, str(REPO / "tests" / "campaign"))
 from other_build import make_other_build  # noqa: E402
-from test_control_lost import ssh_of  # noqa: E402
 
 WISHES = [["--mkpath"]]
 
@@ -74,17 +73,12 @@ class OtherVersion(CopyTest):
         self.assertIn(done.status, (EXIT_OK, 1), done)
         self.copy(*self.older, "--clean", f"dest:{self.target}")
 
-    # What that version does not have is as it was there: the run ends with its ssh, and says how to go on.
-    def test_it_is_not_rejoined(self):
-        self.make_file(self.tree / "large", 400 * CHUNK)
-        running = self.start(*self.older, "--bwlimit", "4MiB", "-r", f"{self.tree}/", f"dest:{self.target}")
-        self.assertTrue(wait_for(lambda: any(self.target.iterdir()), 20))
-        for pid in ssh_of(running):
-            os.kill(pid, 9)
-        done = running.finish(20)
-        self.assertEqual(done.status, 4, done)
-        self.assertIn("run the same command again to go on", done.err)
-        self.assert_nothing_lives(running)
+    # What that version does not have is refused, and nothing is done.
+    def test_it_knows_no_alterations(self):
+        done = self.rdcp(*self.older, "-r", "--chmod=D755", f"dest:{self.tree}/", self.target / "new")
+        self.assertEqual(done.status, EXIT_HOST, done)
+        self.assertIn("rdcp on dest: it is too old for --chmod (it speaks protocol", done.err)
+        self.assertFalse((self.target / "new").exists())
 
     def test_a_stream(self):
         received, errors = self.disk / "received", self.disk / "errors"
@@ -104,7 +98,7 @@ class OtherVersion(CopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_file(self.tree / "large", self.target / "large")
 
-    def test_that_version_speaks_with_an_agent_of_this_one(self):
+    def test_that_version_speaks_with_this_one(self):
         command = [self.other / "rdcp", "-F", self.sshd.config, "--rdcp-path", RDCP, "-r", f"{self.tree}/", f"dest:{self.target}"]
         done = Running(command).finish(60)
         self.assertEqual(done.status, EXIT_OK, done)

@@ -68,6 +68,7 @@ _rdcp() {
         --retry-time) _rdcp_complete_words "0 10 60 600" && return ;;
         --via) _rdcp_complete_words "ssh $(cd /sys/class/net 2>/dev/null && printf '%s\n' *)" && return ;;
         --bwlimit) _rdcp_complete_words "100MB 500MB 1GB" && return ;;
+        --chmod) _rdcp_complete_words "D755,F644 u+rwX,go-w" && return ;;
         --cache) _rdcp_complete_words "auto keep bypass" && return ;;
         --congestion)
             _rdcp_complete_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null)"
@@ -81,7 +82,7 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --no-xattrs --numeric-ids --inplace -W --whole-file
+        _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --chmod --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --mkpath --clean --verify --manifest --sums --check --quick --metadata
             --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
             -x --one-file-system --max-size --min-size

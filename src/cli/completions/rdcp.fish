@@ -12,6 +12,7 @@ complete -c rdcp -d Host -a '(__fish_complete_user_at_hosts):'
 
 complete -c rdcp -s r -l recursive -d 'copy directories with all that is in them'
 complete -c rdcp -s p -l preserve -d 'accepted for scp\'s sake; metadata is always kept'
+complete -c rdcp -l chmod -x -a 'D755,F644 u+rwX,go-w' -d 'change modes on the way'
 complete -c rdcp -l no-owner -d 'do not keep owner and group'
 complete -c rdcp -l copy-devices -d 'read a device that is SRC'
 complete -c rdcp -l no-xattrs -d 'do not keep extended attributes and ACLs'

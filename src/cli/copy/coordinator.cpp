@@ -112,6 +112,7 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     if (far().hello()) round_trip_.start(far());
     if (wants_job(sides_.source())) {
       AgentSession& source = *sides_.source().session;
+      if (auto told = tell_alterations(source, request_); !told) return fail(told.error()), false;
       if (request_.named_paths) tell_names(source, *request_.named_paths);
       source.tell(jobs.source);
     }

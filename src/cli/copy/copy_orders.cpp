@@ -1,10 +1,13 @@
 #include "cli/copy/copy_orders.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "tree/fs/local_path.h"
+#include "tree/messages/alterations.h"
 #include "tree/messages/hello.h"
 #include "tree/messages/paths_named.h"
 #include "tree/select/destination_mapping.h"
@@ -125,6 +128,18 @@ tree::Begin common_begin(const CopyRequest& request, const SourceSide& source, c
   return begin;
 }
 
+// Tells an agent what only some versions know. Error (unreachable): its version is an older one.
+template <class Message>
+Result<void> tell_if_known(AgentSession& agent, const Message& message, std::string_view option) {
+  const std::uint32_t spoken = agent.hello()->protocol;
+  if (spoken >= Message::kFirstProtocol) return agent.tell(message), Result<void>();
+  return io::plain_error(
+      ErrorKind::unreachable, "talk to rdcp on", agent.name(),
+      fmt::format("it is too old for {} (it speaks protocol {}, the option needs {}): install this "
+                  "version there, or leave the option out",
+                  option, spoken, Message::kFirstProtocol));
+}
+
 }  // namespace
 
 bool goes_either_way(const CopyRequest& request) {
@@ -169,16 +184,12 @@ tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& sourc
 }
 
 Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes) {
-  if (!wishes.any()) return {};
-  if (target.hello()->protocol < tree::kFirstWithWishes) {
-    return io::plain_error(ErrorKind::unreachable, "talk to rdcp on", target.name(),
-                           "it is too old for " + std::string(wishes.option()) + " (it speaks protocol " +
-                               std::to_string(target.hello()->protocol) + ", the option needs " +
-                               std::to_string(tree::kFirstWithWishes) +
-                               "): install this version there, or leave the option out");
-  }
-  target.tell(wishes);
-  return {};
+  return wishes.any() ? tell_if_known(target, wishes, wishes.option()) : Result<void>();
+}
+
+Result<void> tell_alterations(AgentSession& source, const CopyRequest& request) {
+  if (!request.alteration.any()) return {};
+  return tell_if_known(source, tree::Alterations{.metadata = request.alteration}, "--chmod");
 }
 
 void tell_names(AgentSession& source, std::string_view named_paths) {

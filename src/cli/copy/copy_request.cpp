@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/agents/agent_run.h"
+#include "cli/options/alterations.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 
@@ -89,6 +90,7 @@ CopyRequest request_without_places(const Options& options) {
       .sync = options.sync};
   request.whole_file = options.whole_file;
   request.umask = options.umask;
+  request.alteration = alteration_of(options);
   request.bytes_per_second = options.bwlimit;
   request.wish.transport = options.transport;
   const bool only_ssh = options.via == kViaSsh;

@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "io/result.h"
 #include "net/sockets/address.h"
+#include "tree/messages/alterations.h"
 #include "tree/messages/copy_settings.h"
 #include "tree/messages/selection.h"
 #include "tree/messages/stream_wish.h"
@@ -75,6 +76,7 @@ struct CopyRequest {
   bool whole_file = false;             // send all of a file, whatever the target has of it
   std::uint32_t umask = 022;           // the user's
   std::uint64_t bytes_per_second = 0;  // 0: no limit
+  tree::Alteration alteration = {};    // how metadata differs from the source's
   tree::StreamWish wish = {};          // the coordinator adds who connects, and a key if none is known
   unsigned streams = 0;                // 0: automatic
   bool one_way = false;                // the port is for the side that the parties have listen, and no other

@@ -26,7 +26,8 @@ struct Habit {
 
 constexpr string_view kLinks = "rdcp copies symbolic links as links; name what they lead to as SRC";
 constexpr string_view kBackups = "rdcp keeps no backups; copy DST aside first, for instance with cp -al";
-constexpr string_view kModes = "rdcp takes modes and owners over as they are; change them at DST afterwards";
+constexpr string_view kModes =
+    "rdcp takes modes and owners over as they are; write --chmod, or change them at DST afterwards";
 constexpr string_view kLinkDest =
     "rdcp makes no hard links to another copy; copy that one to DST with cp -al, then mirror with --sync";
 constexpr string_view kFamily =
@@ -105,7 +106,6 @@ constexpr Habit kHabits[] = {
     {"--backup", {}, kBackups},
     {"--backup-dir", {}, kBackups, true},
     {"--suffix", {}, kBackups, true},
-    {"--chmod", {}, kModes, true},
     {"--chown", {}, kModes, true},
     {"--usermap", {}, kModes, true},
     {"--groupmap", {}, kModes, true},

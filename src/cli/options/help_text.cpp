@@ -9,7 +9,6 @@ const char* const kHelpText =
        rdcp --doctor [options] [HOST]
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, and checks every chunk.
-
 SRC and DST are PATH, [USER@]HOST:PATH, scp://[USER@]HOST[:PORT]/PATH, or - for
 stdin or stdout. ./a:b is local. With -r, SRC is copied to DST/SRC if DST is an
 existing directory, else to DST; SRC/ (with a slash) means the contents of SRC,
@@ -20,6 +19,7 @@ What to copy
       --copy-devices     if SRC is a device, read it (a FIFO is always read)
   -p, --preserve         accepted for scp's sake: metadata is always kept
       --no-owner         do not keep owner and group (only root keeps them)
+      --chmod CHANGES    change modes: D755,F644 or u+rwX,go-w, as rsync does
       --no-xattrs        do not keep extended attributes and ACLs
       --numeric-ids      keep owner and group by number, not by name
       --inplace          write only changed blocks into large files; not atomic
@@ -99,7 +99,6 @@ How to move the data
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
       --no-landlock      let agents do what their user may
-
 SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
 Exit status: 0 all copied; 1 some files not; 2 usage; 3 no rdcp reached there;
 4 connection; 5 digest; 130, 143 signals. --check, --doctor: 1 if they find any.

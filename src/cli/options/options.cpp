@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/options/alterations.h"
 #include "cli/options/command_line.h"
 #include "cli/options/habits.h"
 #include "cli/options/help_text.h"
@@ -78,6 +79,7 @@ Result<void> check_together(const Options& options) {
   if (options.json == JsonForm::events && (options.check || options.doctor))
     return refuse("--json=events", "is for copies; --check and --doctor take --json");
   if (auto checked = check_check(options); !checked) return checked;
+  if (auto checked = check_alterations(options); !checked) return checked;
   const bool lists = !options.manifest_file.empty() || !options.sums_file.empty();
   if (options.retries > 0 && lists && !options.check) {
     return refuse("--retries", "cannot be used with --manifest or --sums, which list what one run has sent");
@@ -217,6 +219,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   HelpFlags asked;
   add_help_options(line, asked);
   add_copy_options(line, parsed.options);
+  add_alteration_options(line, parsed.options);
   add_selection_options(line, parsed.options.selection_words);
   add_sync_options(line, parsed.options, mirror ? "-i,--itemize-changes" : "--itemize-changes");
   add_target_options(line, parsed.options);

@@ -54,6 +54,7 @@ struct Options {
   bool copy_devices = false;  // read a device that is a SRC itself
   bool preserve = false;      // -p has no effect, since metadata is always kept
   bool owner = true;
+  std::string chmod;  // --chmod's changes of modes, all together; empty: none
   bool xattrs = true;
   bool numeric_ids = false;
   bool make_path = false;     // --mkpath

@@ -174,6 +174,12 @@ bool Agent::handle(const RawMessage& raw) {
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
       return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return wishes_ = wishes, true; });
+    case MessageType::alterations:
+      return with<Alterations>(raw, [this](const Alterations& wish) {
+        alterations_ = wish;
+        return wish.metadata.modes.size() <= kModeChangesMax ||
+               refuse("asks for more changes than there are");
+      });
     case MessageType::source_job:
       return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
     case MessageType::target_job:

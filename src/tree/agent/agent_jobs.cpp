@@ -95,7 +95,7 @@ bool Agent::hear_loss(const StreamLost& lost) {
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   if (source_) setup_ = std::make_unique<StreamSetup>(config_.streams);
-  source_ = std::make_unique<Source>(job, reporter_, config_.standard);
+  source_ = std::make_unique<Source>(job, reporter_, config_.standard, alterations_);
   source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {

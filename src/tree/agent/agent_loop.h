@@ -91,8 +91,9 @@ class Agent {
   std::unique_ptr<Source> source_;
   std::unique_ptr<Target> target_;
   CopySettings settings_;
-  NamedPaths names_;     // for the source, until it is made
-  TargetWishes wishes_;  // for the target
+  NamedPaths names_;         // for the source, until it is made
+  Alterations alterations_;  // likewise
+  TargetWishes wishes_;      // for the target
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;

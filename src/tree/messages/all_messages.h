@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "tree/messages/alterations.h"
 #include "tree/messages/changes.h"
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
@@ -25,7 +26,7 @@ using AllMessages =
                Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
-               TargetWishes>;
+               TargetWishes, Alterations>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

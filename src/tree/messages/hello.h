@@ -15,11 +15,11 @@ namespace rdcp::tree {
 // the version before, without what is new (tree/protocol/hello_reader.h). What travels on streams has a
 // version of its own (net/crypto/handshake.h), which both agents of a job must share.
 //
+// 11: a copy may differ from its source in what the user names (Alterations); a target can be asked for more
+// (TargetWishes).
 // 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack (Unlisted).
-// 11: a target can be asked for more (TargetWishes).
 inline constexpr std::uint32_t kProtocolVersion = 11;
 inline constexpr std::uint32_t kOldestProtocol = 9;
-inline constexpr std::uint32_t kFirstWithWishes = 11;
 
 // In every version the first field is `protocol`, from 10 on the second is `oldest`, and later versions only
 // add fields at the end.

@@ -47,12 +47,13 @@ enum class MessageType : std::uint8_t {
   rejoin,
   unlisted,
   target_wishes,
+  alterations,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::target_wishes;
+  return MessageType::alterations;
 }
 
 }  // namespace rdcp::tree

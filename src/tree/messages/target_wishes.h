@@ -1,6 +1,7 @@
 // What a user wants of the target beyond the job. Since version 11.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 
@@ -11,6 +12,7 @@ namespace rdcp::tree {
 // Comes before the job, and only if the user wants any of it: an agent of an older version does not know it.
 struct TargetWishes {
   static constexpr MessageType kType = MessageType::target_wishes;
+  static constexpr std::uint32_t kFirstProtocol = 11;
   std::string make_directory;  // --mkpath: make this directory with all above it; empty: none is made
   auto fields() { return std::tie(make_directory); }
 

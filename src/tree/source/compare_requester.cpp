@@ -52,7 +52,7 @@ bool CompareRequester::make_question(const Item& item) {
   entry.xattrs.clear();
   entry.access_acl.clear();
   entry.default_acl.clear();
-  fill_from_stat(item.status, reading_.policy, reading_.names, entry);
+  reading_.fill(item.status, entry);
   entry.path = item.entry_path();
   entry.link_target = item.link_target;
   const bool digested = sync_.checksum && entry.type == EntryType::file &&
@@ -79,7 +79,7 @@ bool CompareRequester::make_question(const Item& item) {
 }
 
 bool CompareRequester::add_xattrs(int fd, bool is_path_fd) {
-  if (!read_xattrs(fd, is_path_fd, reading_.policy, reading_.names, question_.entry)) return false;
+  if (!reading_.read_xattrs(fd, is_path_fd, question_.entry)) return false;
   question_.xattrs = digest_of_xattrs(question_.entry);
   return true;
 }

@@ -72,7 +72,7 @@ Packer::Outcome Packer::add(const Item& item) {
   if (is_file && travels_alone(item.status, scratch_.size() - 1)) return hand_back(item);
   if (is_file) return add_file(item);
   entry_ = {};
-  fill_from_stat(item.status, reading_.policy, reading_.names, entry_);
+  reading_.fill(item.status, entry_);
   entry_.path = item.entry_path();
   entry_.size = 0;
   if (item.kind == Item::Kind::hard_link) {
@@ -94,7 +94,7 @@ Packer::Outcome Packer::add(const Item& item) {
 }
 
 void Packer::add_xattrs(const Item& item, int fd, bool is_path_fd) {
-  const auto read = read_xattrs(fd, is_path_fd, reading_.policy, reading_.names, entry_);
+  const auto read = reading_.read_xattrs(fd, is_path_fd, entry_);
   if (!read) reading_.reporter.problem(io::about(item.subject(), read.error()));
 }
 
@@ -108,7 +108,7 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
   }
   if (!unchanged(item.status, status)) return hand_back(item);
   entry_ = {};
-  fill_from_stat(status, reading_.policy, reading_.names, entry_);
+  reading_.fill(status, entry_);
   entry_.path = item.entry_path();
   entry_.size = 0;
   entry_.attributes_only = true;
@@ -230,7 +230,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.link_target.clear();
   entry_.first_name.clear();
   entry_.attributes_only = false;
-  fill_from_stat(status, reading_.policy, reading_.names, entry_);
+  reading_.fill(status, entry_);
   entry_.path = item.entry_path();
   entry_.size = bytes;
   note_holes(fd.get(), status);
@@ -245,14 +245,13 @@ Packer::Outcome Packer::add_file(const Item& item) {
 std::size_t Packer::pack_header(const FileTransfer& file, std::span<std::byte> slot) {
   packed_ = {};
   Entry entry;
-  fill_from_stat(file.opened().status, reading_.policy, reading_.names, entry);
+  reading_.fill(file.opened().status, entry);
   entry.type = EntryType::file;
   entry.path = file.item().entry_path();
   entry.size = 0;
   const bool has_none = file.is_byte_stream() && file.item().root().opened;
-  const auto read = has_none
-                        ? io::Result<void>()
-                        : read_xattrs(file.opened().fd.get(), false, reading_.policy, reading_.names, entry);
+  const auto read =
+      has_none ? io::Result<void>() : reading_.read_xattrs(file.opened().fd.get(), false, entry);
   if (!read) reading_.reporter.problem(io::about(file.item().subject(), read.error()));
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});

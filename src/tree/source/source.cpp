@@ -7,10 +7,11 @@
 
 namespace rdcp::tree {
 
-Source::Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard)
+Source::Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard,
+               const Alterations& alterations)
     : names_([&reporter](const io::Error& error) { reporter.problem(error); }),
       walk_(job, standard, reporter),
-      session_(job, standard, names_, reporter) {}
+      session_(job, standard, {job.settings.policy(), names_, reporter, alterations.metadata}) {}
 
 Source::~Source() {
   stop();

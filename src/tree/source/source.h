@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/messages/alterations.h"
 #include "tree/messages/job.h"
 #include "tree/protocol/reporter.h"
 #include "tree/source/source_session.h"
@@ -21,7 +22,8 @@ class FurtherStreams;
 // stop() any time.
 class Source {
  public:
-  Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard = {});
+  Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard = {},
+         const Alterations& alterations = {});
   ~Source();
 
   // Chooses what to copy, as the job and the names say. Fails (protocol) as Choice::create does.

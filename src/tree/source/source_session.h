@@ -34,8 +34,7 @@ struct SendTerms {
 // thread-safe themselves.
 class SourceSession {
  public:
-  // names and reporter outlive this.
-  SourceSession(const SourceJob& job, const StandardStreams& standard, NameTable& names, Reporter& reporter);
+  SourceSession(const SourceJob& job, const StandardStreams& standard, const ReadContext& reading);
 
   const SourceJob& job() const { return job_; }
   const CopySettings& settings() const { return job_.settings; }

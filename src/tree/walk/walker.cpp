@@ -117,10 +117,9 @@ bool Walker::Thread::note_directory(Level& level) {
   if (::fstat(level.fd.get(), &status) != 0) return false;
   level.names = level.directory->scope().names;
   Entry metadata;
-  fill_from_stat(status, walker_.reading_.policy, walker_.reading_.names, metadata);
+  walker_.reading_.fill(status, metadata);
   metadata.size = 0;
-  const auto read =
-      read_xattrs(level.fd.get(), false, walker_.reading_.policy, walker_.reading_.names, metadata);
+  const auto read = walker_.reading_.read_xattrs(level.fd.get(), false, metadata);
   if (!read) walker_.reading_.reporter.problem(io::about(subject(*level.directory), read.error()));
   level.directory->set_metadata(std::move(metadata));
   if (walker_.limits_.compares) enter(level.directory);

@@ -200,7 +200,7 @@ constexpr Line kLines[] = {
     {"-a --link-dest=../old s/ d", "cp -al"},
     {"-a --copy-dest ../old s/ d", "cp -al"},
     {"-a --compare-dest=../old s/ d", "cp -al"},
-    {"-a --chmod=D755,F644 s/ d", "modes"},
+    {"-a --chmod=D755,F644 s/ d"},
     {"-a --chown=u:g s/ d", "modes"},
     {"-a --usermap=0:1 s/ d", "modes"},
     {"-a --groupmap=0:1 s/ d", "modes"},

@@ -26,7 +26,7 @@ const Types kSigns{progress, suspend, problem};
 const std::vector<Talk> kTalks = {
     {{}, {}, {}},
     {{ping}, {pong}, {}},
-    {{paths_named, beat, suspend, finish, abort}, {}, {}},
+    {{paths_named, alterations, beat, suspend, finish, abort}, {}, {}},
     {{source_job}, {source_ready}, {}},
     {{source_job, knock, begin}, {source_ready, knocked, done}, {stream_lost, sums}},
     {{target_job}, {target_ready}, {}},

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "tree/messages/alterations.h"
 #include "tree/messages/changes.h"
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
@@ -25,17 +26,24 @@ namespace rdcp::tree {
 namespace {
 
 // Every message that there is.
-using Messages = std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin,
-                            Progress, Problem, Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady,
-                            Measured, Examine, Findings, SegmentJob, SegmentEnd, RelayedBytes, PathsNamed,
-                            Changes, CleanJob, Leftovers, Sums, ListJob, ListMore, Listed, SumAsk, SumTold,
-                            StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted, TargetWishes>;
+using Messages =
+    std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
+               Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
+               SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
+               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
+               TargetWishes, Alterations>;
 
 // The first and the last number that an enum has a value for, written down once more.
 using Bounds = std::pair<std::uint64_t, std::uint64_t>;
 template <class Enum>
 Bounds to(Enum last, std::uint64_t first = 0) {
   return {first, static_cast<std::uint64_t>(last)};
+}
+Bounds bounds(ModeChange::Kind) {
+  return to(ModeChange::Kind::others);
+}
+Bounds bounds(ModeChange::From) {
+  return to(ModeChange::From::other);
 }
 Bounds bounds(io::ErrorKind) {
   return to(io::ErrorKind::reader_gone);

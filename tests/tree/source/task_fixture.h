@@ -32,7 +32,7 @@ struct TaskTest : testing::Test {
   }
   // With `job` and `terms` as they are now.
   void begin() {
-    session.emplace(job, standard, names, reporter);
+    session.emplace(job, standard, ReadContext{job.settings.policy(), names, reporter});
     terms.shape = {.target_slots = 1, .slot_bytes = kSlotBytes};
     terms.small_file_max = SourceSession::small_file_max(kSlotBytes);
     session->set_terms(terms);
