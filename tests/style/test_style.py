@@ -335,6 +335,17 @@ class Style(unittest.TestCase):
         downloads = r"Fetch[C]ontent|External[P]roject|\bcu[r]l\b|\bwge[t]\b|git[ ]clone .*://"
         self.assert_none(matches(paths, downloads), "downloads")
 
+    def test_the_version_is_the_same_everywhere(self):
+        version = re.search(r"project\(rdcp VERSION ([0-9.]+)", (REPO / "CMakeLists.txt").read_text())[1]
+        places = {"src/cli/text/version.h": r'kVersion = "([^"]+)"', "scripts/rdcp.spec": r"(?m)^Version: *(\S+)",
+                  "scripts/lib/debian/changelog": r"rdcp \(([^)]+)\)", "CHANGELOG.md": r"(?m)^## (\S+)",
+                  "README.md": r"rdcp_([0-9.]+)_amd64"}
+        places |= {f"src/cli/{program}.1": r'"rdcp ([0-9.]+)"' for program in ("rdcp", "rdsend", "rdrecv", "rdpipe")}
+        for path, pattern in places.items():
+            with self.subTest(path):
+                found = re.search(pattern, (REPO / path).read_text())
+                self.assertEqual(found and found[1], version)
+
     def test_shell_scripts_parse(self):
         for path in shell_scripts():
             with self.subTest(name_of(path)):
