@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from debians import make_package
-from harness import BUILD, EXIT_OK, MIB, CopyTest
+from harness import BUILD, EXIT_OK, MIB, REPO, CopyTest
 
 INSTALLED_MAX = 12 * MIB
 LINKS = ("rdsend", "rdrecv", "rdpipe")
@@ -63,6 +63,17 @@ class Package(CopyTest):
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, EXIT_OK, done)
         self.assert_same_tree(tree, self.target / "copy")
+
+    def test_the_spec_installs_and_names_every_file(self):
+        """It takes the programs that are built. rpmbuild refuses a file that is installed and not named, and the reverse."""
+        if not shutil.which("rpmbuild"):
+            self.skipTest("no rpmbuild")
+        done = subprocess.run(
+            ["rpmbuild", "-bi", "--short-circuit", "--build-in-place", "--nodeps", "--with", "agent",
+             "--define", f"build_folder {BUILD}", "--define", f"_topdir {self.disk}/rpm", "scripts/rdcp.spec"],
+            cwd=REPO, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Processing files: rdcp-", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
