@@ -15,6 +15,7 @@ SHARED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "dev",
 OWN = {"root": 0o700, "home": 0o755, "data": 0o755, "run/sshd": 0o755, "tmp": 0o1777, "var/tmp": 0o1777,
        "opt/rdcp": 0o755}
 PROGRAMS = ("rdcp", "rdsend", "rdrecv", "rdpipe")
+USERS = ("alice", "bob")  # further names of root, for commands that name users
 PATH = "/opt/rdcp:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -33,7 +34,8 @@ def _mounts(root: Path, build: Path) -> list[str]:
     for name in PROGRAMS:
         (root / "opt/rdcp" / name).touch()
         commands.append(shlex.join(["mount", "--bind", str(build / name), str(root / "opt/rdcp" / name)]))
-    commands.append(shlex.join(["mount", "--bind", str(root / "hosts"), str(root / "etc/hosts")]))
+    for name in ("hosts", "passwd"):
+        commands.append(shlex.join(["mount", "--bind", str(root / name), str(root / "etc" / name)]))
     return commands
 
 
@@ -46,6 +48,8 @@ class Host:
             (folder / path).mkdir(parents=True)
             (folder / path).chmod(mode)
         (folder / "hosts").write_text(hosts_file)
+        names = "".join(f"{user}:x:0:0::/root:/bin/bash\n" for user in ("root", *USERS))
+        (folder / "passwd").write_text(names + "sshd:x:100:65534::/run/sshd:/usr/sbin/nologin\nnobody:x:65534:65534::/:/bin/sh\n")
         self._commands = _mounts(folder, build)
         self.sshd: LocalSshd | None = None
 
