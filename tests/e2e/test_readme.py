@@ -20,7 +20,7 @@ HOSTS = (NEAR, "gpu7", "gpu1", "gpu2", "store", "backup", "live", "hosta", "host
 KINDS = {"sh", "console", "crontab", "text"}  # text: no commands
 # Commands that do not run here, by their beginnings, each with the reason.
 NOT_RUN = {
-    "./scripts/setup &&": "needs apt, and builds for minutes; scripts/bare-debian runs setup in a bare Debian",
+    "./scripts/setup --build &&": "needs apt, and builds for minutes; scripts/bare-debian runs setup in a bare Debian",
     "./scripts/demo": "needs apt, and builds for minutes; scripts/bare-debian runs it in a bare Debian",
     "./scripts/test": "would run this test; scripts/bare-debian runs it in a bare Debian",
     "(cd build && cpack -G DEB) && apt install": "changes this machine; test_package.py installs it in a bare Debian",
