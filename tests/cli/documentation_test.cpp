@@ -68,7 +68,11 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 }
 
 const Program kPrograms[] = {
-    {"rdcp", kHelpText, 72, parse_rdcp, {"--", "--agent", "--mkpath"}},
+    {"rdcp",
+     kHelpText,
+     72,
+     parse_rdcp,
+     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -248,7 +252,8 @@ std::string bash_offers(const std::string& words) {
 
 // Options of the second rank, which the help has no line for.
 TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
-  const std::vector<std::vector<const char*>> options{{"--mkpath"}};
+  const std::vector<std::vector<const char*>> options{
+      {"--mkpath"}, {"--backup"}, {"--backup-dir", "old"}, {"--suffix", ".old", "--backup"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
     for (const char* shell : {"bash", "zsh"})

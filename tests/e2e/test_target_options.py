@@ -1,6 +1,8 @@
 """Options that ask the target for more than a copy, compared with rsync where it has them."""
 
 import os
+import shutil
+import subprocess
 import unittest
 
 from harness import CHUNK, EXIT_FILES, EXIT_USAGE, CopyTest
@@ -69,6 +71,165 @@ class Mkpath(CopyTest):
             done = self.rdcp("--mkpath", *words)
             self.assertEqual(done.status, EXIT_USAGE, done)
             self.assertIn("--mkpath: ", done.err)
+
+
+class Backup(CopyTest):
+    """--backup, as rsync has it."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.source / "tree"
+        self.old = self.disk / "old"
+        for top, seed in ((self.tree, 1), (self.old, 2)):
+            (top / "sub" / "deep").mkdir(parents=True)
+            for name, size in (("small", 100), ("sub/large", 9 * CHUNK + seed), ("sub/deep/other", 300)):
+                self.make_file(top / name, size + seed, seed=seed)
+            os.symlink(f"to-{seed}", top / "sub" / "link")
+        for top in (self.tree, self.old):
+            self.make_file(top / "same", 50)
+            os.utime(top / "same", (1e9, 1e9))
+        (self.old / "gone" / "deep").mkdir(parents=True)
+        self.make_file(self.old / "gone" / "file", 40)
+        self.make_file(self.old / "gone" / "deep" / "file", 41)
+        self.make_file(self.old / "extra", 42)
+
+    def contents(self, top):
+        found = {}
+        for path in sorted(top.rglob("*")):
+            name = str(path.relative_to(top))
+            found[name] = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+        return found
+
+    def renew(self):
+        shutil.rmtree(self.target)
+        subprocess.run(["cp", "-a", self.old, self.target], check=True)
+
+    def assert_as_rsync(self, *words):
+        self.renew()
+        subprocess.run(["rsync", "-a", *words, f"{self.tree}/", f"{self.target}/"], check=True, stderr=subprocess.DEVNULL)
+        wanted = self.contents(self.target)
+        for host in ("", "dest:"):
+            self.renew()
+            self.copy("--sync", *words, f"{self.tree}/", f"{host}{self.target}")
+            self.assertEqual(self.contents(self.target), wanted, (words, host))
+            self.assert_no_litter(self.target)
+            self.copy("--sync", *words, f"{self.tree}/", f"{host}{self.target}")
+            self.assertEqual(self.contents(self.target), wanted, (words, host, "once more"))
+        return wanted
+
+    def test_beside(self):
+        self.assertIn("sub/large~", self.assert_as_rsync("--backup"))
+        self.assertIn("small.old", self.assert_as_rsync("-b", "--suffix=.old"))
+
+    def test_in_a_directory(self):
+        self.assertIn("kept/2024/sub/link", self.assert_as_rsync("--backup-dir=kept/2024"))
+        self.assertIn("kept/sub/large.old", self.assert_as_rsync("-b", "--backup-dir=kept", "--suffix=.old"))
+
+    def test_what_is_deleted(self):
+        self.assertIn("gone/deep/file~", self.assert_as_rsync("-b", "--delete"))
+        self.assertIn("kept/gone/file", self.assert_as_rsync("--delete", "--backup-dir=kept", "--exclude=/kept"))
+        self.renew()  # it need not be excluded here
+        for _ in range(2):
+            self.copy("--sync", "--delete", "--backup-dir=kept", self.tree, f"dest:{self.target}")
+            self.assertEqual((self.target / "kept" / "gone" / "file").read_bytes(), (self.old / "gone" / "file").read_bytes())
+            self.assertFalse((self.target / "gone").exists())
+
+    def test_a_backup_has_its_metadata_and_its_directory_those_of_the_old_one(self):
+        (self.old / "sub").chmod(0o751)
+        (self.old / "small").chmod(0o640)
+        self.renew()
+        self.copy("-r", "--backup-dir=kept", f"{self.tree}/", self.target)
+        self.assertEqual((self.target / "kept" / "sub").stat().st_mode & 0o777, 0o751)
+        kept, old = (self.target / "kept" / "small").stat(), (self.old / "small").stat()
+        self.assertEqual((kept.st_mode, kept.st_mtime_ns, kept.st_nlink), (old.st_mode, old.st_mtime_ns, 1))
+
+    def test_a_single_file_and_standard_input(self):
+        for words in (("--backup",), ("--backup-dir=kept",)):
+            for name in ("small", "sub/large"):
+                self.renew()
+                self.copy(*words, self.tree / name, f"dest:{self.target}/{name}")
+                self.assert_same_file(self.tree / name, self.target / name)
+                where = f"{name}~" if words == ("--backup",) else f"{os.path.dirname(name)}/kept/{os.path.basename(name)}"
+                self.assert_same_file(self.old / name, self.target / where.lstrip("/"))
+        before = (self.target / "small").read_bytes()
+        self.copy("-b", "-", f"dest:{self.target}/small", stdin=b"words")
+        self.assertEqual((self.target / "small~").read_bytes(), before)
+
+    def test_things_of_another_type(self):
+        for name in ("small", "extra"):
+            (self.tree / name).unlink(missing_ok=True)
+        (self.tree / "small").mkdir()
+        self.make_file(self.tree / "small" / "file", 10)
+        self.make_file(self.tree / "gone", 20)
+        self.renew()
+        self.copy("--sync", "--force", "--backup-dir=kept", f"{self.tree}/", f"dest:{self.target}")
+        self.assert_same_file(self.old / "small", self.target / "kept" / "small")
+        self.assert_same_file(self.old / "gone" / "deep" / "file", self.target / "kept" / "gone" / "deep" / "file")
+        self.assert_same_file(self.tree / "gone", self.target / "gone")
+        self.renew()
+        done = self.rdcp("--sync", "--force", "-b", f"{self.tree}/", f"dest:{self.target}")
+        self.assertEqual(done.status, EXIT_FILES, done)
+        self.assertIn("--backup-dir", done.err)
+        self.assert_same_tree(self.old / "gone", self.target / "gone")
+        self.assert_same_file(self.old / "small", self.target / "small~")
+
+    def test_symlinks_lead_no_backup_out_of_dst(self):
+        outside = self.disk / "outside"
+        outside.mkdir()
+        for link in ("kept", "kept/sub"):
+            self.renew()
+            (self.target / link).parent.mkdir(exist_ok=True)
+            os.symlink(outside, self.target / link)
+            done = self.rdcp("-r", "--backup-dir=kept", f"{self.tree}/", f"dest:{self.target}")
+            self.assertEqual(done.status, EXIT_FILES, done)
+            self.assertIn(f"replace {self.target}/sub/large: its backup kept/sub/large cannot be made: Not a directory", done.err)
+            self.assert_same_file(self.old / "sub" / "large", self.target / "sub" / "large")
+            self.assertEqual(os.listdir(outside), [])
+        self.renew()
+        os.symlink(outside / "file", self.target / "small~")
+        self.copy("-rb", f"{self.tree}/", f"dest:{self.target}")
+        self.assert_same_file(self.old / "small", self.target / "small~")
+        self.assertEqual(os.listdir(outside), [])
+
+    def test_what_cannot_be_kept_stays(self):
+        self.renew()
+        (self.target / "small~").mkdir()
+        done = self.rdcp("-rb", f"{self.tree}/", f"dest:{self.target}")
+        self.assertEqual(done.status, EXIT_FILES, done)
+        self.assertIn(f"dest: replace {self.target}/small: its backup small~ cannot be made: Is a directory", done.err)
+        self.assert_same_file(self.old / "small", self.target / "small")
+        self.assert_same_file(self.tree / "sub" / "large", self.target / "sub" / "large")
+
+    def test_names_of_any_bytes_and_the_longest(self):
+        for top, seed in ((self.tree, 1), (self.old, 2)):
+            for name in (b"new\nline", b"\xff\x80", b"x" * 254, b"-b"):
+                path = os.fsencode(top) + b"/" + name
+                with open(path, "wb") as file:
+                    file.write(bytes(seed))
+        self.renew()
+        self.copy("-rb", f"{self.tree}/", f"dest:{self.target}")
+        for name in (b"new\nline", b"\xff\x80", b"x" * 254, b"-b"):
+            self.assertTrue(os.path.exists(os.fsencode(self.target) + b"/" + name + b"~"), name)
+        done = self.rdcp("-rb", "--suffix=.old", "--checksum", f"{self.old}/", f"dest:{self.target}")
+        self.assertIn("File name too long", done.err)
+
+    def test_there_is_no_moment_without_either(self):
+        self.renew()
+        names = {"small": "small~", "sub/large": "sub/large~"}
+        running = self.start("-rb", "--bwlimit", "300K", f"{self.tree}/", f"dest:{self.target}")
+        rounds = 0
+        while running.process.poll() is None:
+            for name, backup in names.items():
+                self.assertTrue((self.target / name).exists(), name)
+                if (self.target / name).stat().st_size == (self.tree / name).stat().st_size:
+                    self.assertTrue((self.target / backup).exists(), backup)
+            rounds += 1
+        done = running.finish(10)
+        self.assertEqual(done.status, 0, done)
+        self.assertGreater(rounds, 10)
+        for name, backup in names.items():
+            self.assert_same_file(self.old / name, self.target / backup)
+
 
 
 if __name__ == "__main__":

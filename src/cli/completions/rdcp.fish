@@ -22,6 +22,9 @@ complete -c rdcp -s W -l whole-file -d 'send all of a file, whatever DST has of 
 complete -c rdcp -l no-resume -d 'start large files over that a run has left in part'
 complete -c rdcp -l fsync -d 'all is on the disk before it has its name'
 complete -c rdcp -l mkpath -d 'make the directories that DST lies in'
+complete -c rdcp -s b -l backup -d 'keep what is replaced or removed'
+complete -c rdcp -l backup-dir -x -d 'where in DST it is kept'
+complete -c rdcp -l suffix -x -a '.old .bak' -d 'what the names of backups end with'
 complete -c rdcp -l clean -d 'remove what runs have left beneath a directory'
 
 complete -c rdcp -l sync -d 'make the target what the source is'

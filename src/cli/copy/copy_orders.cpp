@@ -174,7 +174,7 @@ CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier) {
 }
 
 tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& source) {
-  tree::TargetWishes wishes;
+  tree::TargetWishes wishes = request.wishes;
   const bool copies = source.ready && std::ranges::any_of(source.ready->sources, can_be_copied);
   if (!request.make_path || !copies) return wishes;
   const std::string& path = request.destination;

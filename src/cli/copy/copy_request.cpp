@@ -126,6 +126,9 @@ CopyRequest request_of(const Options& options) {
   request.destination = options.destination.path;
   request.standard_output = is_stream(options.destination);
   request.into_directory = options.into_directory;
+  request.wishes.backup = options.backup;
+  request.wishes.backup_suffix = options.backup_suffix.value_or("");
+  request.wishes.backup_directory = options.backup_directory;
   request.make_path = options.make_path && !options.sync.dry_run;
   request.recursive = options.recursive;
   request.copy_devices = options.copy_devices;

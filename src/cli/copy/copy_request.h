@@ -17,6 +17,7 @@
 #include "tree/messages/selection.h"
 #include "tree/messages/stream_wish.h"
 #include "tree/messages/sum_line.h"
+#include "tree/messages/target_wishes.h"
 
 namespace rdcp::cli {
 
@@ -62,9 +63,10 @@ struct CopyRequest {
   std::vector<std::string> sources = {};
   bool standard_input = false;  // the source is one, "-"
   std::string destination = {};
-  bool standard_output = false;  // the destination is this
-  bool into_directory = false;   // these are some of several SRC, so DST must be a directory
-  bool make_path = false;        // make the directories that DST lies in
+  bool standard_output = false;    // the destination is this
+  bool into_directory = false;     // these are some of several SRC, so DST must be a directory
+  bool make_path = false;          // make the directories that DST lies in
+  tree::TargetWishes wishes = {};  // all others
   bool recursive = false;
   bool copy_devices = false;  // read a device that is itself a SRC
   tree::Selection selection = {};

@@ -25,7 +25,6 @@ struct Habit {
 };
 
 constexpr string_view kLinks = "rdcp copies symbolic links as links; name what they lead to as SRC";
-constexpr string_view kBackups = "rdcp keeps no backups; copy DST aside first, for instance with cp -al";
 constexpr string_view kModes =
     "rdcp takes modes and owners over as they are; write --chmod, or change them at DST afterwards";
 constexpr string_view kLinkDest =
@@ -102,10 +101,6 @@ constexpr Habit kHabits[] = {
     {"--copy-dirlinks", {}, kLinks},
     {"--copy-unsafe-links", {}, kLinks},
     {"--safe-links", {}, "rdcp copies symbolic links as they are; leave some out with --exclude"},
-    {"-b", {}, kBackups},
-    {"--backup", {}, kBackups},
-    {"--backup-dir", {}, kBackups, true},
-    {"--suffix", {}, kBackups, true},
     {"--chown", {}, kModes, true},
     {"--usermap", {}, kModes, true},
     {"--groupmap", {}, kModes, true},

@@ -57,7 +57,10 @@ struct Options {
   std::string chmod;  // --chmod's changes of modes, all together; empty: none
   bool xattrs = true;
   bool numeric_ids = false;
-  bool make_path = false;     // --mkpath
+  bool make_path = false;  // --mkpath
+  bool backup = false;     // --backup
+  std::optional<std::string> backup_suffix;
+  std::string backup_directory;
   std::string target_option;  // one that was given and asks the target for more; empty: none
   bool inplace = false;       // write large files into the old ones
   bool whole_file = false;    // send all of a file, whatever the target has of it

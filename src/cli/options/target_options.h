@@ -1,4 +1,4 @@
-// The options that ask the target for more than a copy: --mkpath.
+// The options that ask the target for more than a copy: --mkpath, --backup.
 #pragma once
 
 #include "io/result.h"
@@ -9,7 +9,8 @@ class CommandLine;
 struct Options;
 
 void add_target_options(CommandLine& line, Options& options);
-// Checks what they go with. Errors (usage): nothing is copied; DST is a stream.
-io::Result<void> check_target_options(const Options& options);
+// Checks what they go with, and has a copy with -r compare where they need that. Errors (usage): nothing is
+// copied; DST is a stream; a backup would have no name of its own, or one outside DST.
+io::Result<void> check_target_options(Options& options);
 
 }  // namespace rdcp::cli

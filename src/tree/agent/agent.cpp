@@ -173,7 +173,10 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::paths_named:
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
-      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return wishes_ = wishes, true; });
+      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) {
+        if (!wishes.are_sound()) return refuse("asks for backups under names that cannot be");
+        return wishes_ = wishes, true;
+      });
     case MessageType::alterations:
       return with<Alterations>(raw, [this](const Alterations& wish) {
         alterations_ = wish;

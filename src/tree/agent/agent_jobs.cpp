@@ -5,9 +5,9 @@
 
 #include "net/sockets/congestion.h"
 #include "tree/agent/agent_loop.h"
+#include "tree/agent/make_path.h"
 #include "tree/agent/receive_only_policy.h"
 #include "tree/fs/local_path.h"
-#include "tree/fs/make_path.h"
 #include "tree/resume/clean.h"
 
 namespace rdcp::tree {
@@ -33,7 +33,7 @@ bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
 // parent.
 bool Agent::confine_target(const TargetJob& job, PathKind kind) {
   SandboxTerms terms;
-  terms.links_directories = job.tree;
+  terms.links_directories = job.tree || !job.wishes.backup_directory.empty();
   const bool in_place = kind == PathKind::byte_stream || kind == PathKind::special;
   const std::string root = kind == PathKind::directory ? job.path : split_local_path(job.path).directory;
   const io::Fd directory(in_place ? -1 : ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

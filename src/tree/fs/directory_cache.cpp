@@ -25,7 +25,8 @@ bool grant_owner_access_to_child(int parent, const std::string& name) {
 }
 
 // Opens one component and makes it if it is missing. Returns no descriptor on failure, with errno set.
-io::Fd enter(int parent, const std::string& name, const DirectoryCache::GivesWay& gives_way) {
+io::Fd enter(int parent, const std::string& name, std::string_view path,
+             const DirectoryCache::GivesWay& gives_way) {
   for (int attempt = 1;; ++attempt) {
     io::Fd child = open_beneath(parent, name, kOpenDirectory);
     if (child || attempt == kAttempts) return child;
@@ -40,7 +41,7 @@ io::Fd enter(int parent, const std::string& name, const DirectoryCache::GivesWay
     } else {
       if (errno == ELOOP) errno = ENOTDIR;  // it is a symlink
       if (errno != ENOTDIR || !gives_way) return {};
-      const auto permit = gives_way(parent, name);
+      const auto permit = gives_way(parent, name, path);
       if (!permit) return {};
       if (remove_name(*permit, parent, name) != 0 && errno != ENOENT) return {};
     }
@@ -123,7 +124,7 @@ io::Result<io::Fd> DirectoryCache::make_path(std::string_view path) {
   }
   while (begin < path.size()) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
-    reached = enter(held, std::string(path.substr(begin, end - begin)), gives_way_);
+    reached = enter(held, std::string(path.substr(begin, end - begin)), path.substr(0, end), gives_way_);
     if (!reached) return io::errno_error("open directory", path.substr(0, end));
     held = reached.get();
     begin = end + 1;

@@ -32,8 +32,9 @@ class DirectoryCache {
   // is ENOTDIR if a component exists but is not a directory (also a symlink).
   io::Result<int> open(EntryPathView path);
   // Decides if something that is not a directory may be removed to make way for a directory of the same name.
-  // Leaves errno as it is.
-  using GivesWay = std::function<std::optional<RemovalPermit>(int parent, const std::string& name)>;
+  // path is that of the directory beneath root. Leaves errno as it is.
+  using GivesWay =
+      std::function<std::optional<RemovalPermit>(int parent, const std::string& name, std::string_view path)>;
   // Sets the function that decides this. Without it nothing gives way, and the error is ENOTDIR.
   void ask(GivesWay gives_way) { gives_way_ = std::move(gives_way); }
   // Closes all kept directories (after a directory was replaced).

@@ -107,7 +107,13 @@ io::Result<void> Removal::take_away(int parent, const std::string& name, const s
                                     const struct stat& status) {
   const auto permit = may_remove_.remove ? may_remove_.remove(path, status) : std::nullopt;
   if (!permit) return keep();
-  const int flags = S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0;
+  const bool is_directory = S_ISDIR(status.st_mode);
+  const int flags = is_directory ? AT_REMOVEDIR : 0;
+  if (!is_directory && may_remove_.back_up) {
+    if (may_remove_.backs_up_beside && !levels_.empty()) levels_.back().keeps = true;
+    const auto kept = dry_run_ ? io::Result<void>() : may_remove_.back_up(parent, name, path);
+    if (!kept) return kept;
+  }
   if (dry_run_ || remove_name(*permit, parent, name, flags) == 0 || errno == ENOENT) return {};
   return error(path);
 }

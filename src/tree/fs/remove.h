@@ -21,6 +21,11 @@ struct MayRemove {
   // Called just before an entry is removed; what was in a directory is gone by then. Without a permit the
   // entry stays, as above. If this is not set, all stays.
   std::function<std::optional<RemovalPermit>(const std::string& path, const struct stat& status)> remove;
+  // If this is set, it is called before anything but a directory is removed, with the directory that it is in
+  // and its name there. After an error nothing more is removed.
+  std::function<io::Result<void>(int directory, const std::string& name, const std::string& path)> back_up =
+      {};
+  bool backs_up_beside = false;  // back_up puts it into the same directory, which stays for it
 };
 
 // Removes `name` in directory and, if it is a directory, all that is beneath it. Returns false if something

@@ -19,6 +19,21 @@ void RemovalGate::begin(int root, Filter filter, std::string landing, std::uint6
   inode_ = inode;
 }
 
+void RemovalGate::keep_backups(std::string suffix, std::string directory) {
+  backup_suffix_ = std::move(suffix);
+  backup_directory_ = std::move(directory);
+}
+
+// Also a directory that a backup may be in. Beside what is copied only the suffix tells a backup.
+bool RemovalGate::is_backup(std::string_view below, bool is_directory) const {
+  if (keeps_beside()) return !is_directory && below.ends_with(backup_suffix_);
+  const auto is_within = [](std::string_view path, std::string_view directory) {
+    return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
+  };
+  if (backup_directory_.empty()) return false;
+  return is_within(below, backup_directory_) || (is_directory && is_within(backup_directory_, below));
+}
+
 // Goes no further up than to the root, because no copy has its target within its source.
 bool RemovalGate::is_in_source(int directory) const {
   if (inode_ == 0) return false;

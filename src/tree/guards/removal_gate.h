@@ -27,10 +27,19 @@ class RemovalGate {
   void begin(int root, Filter filter, std::string landing, std::uint64_t device, std::uint64_t inode);
 
   const SyncSettings& sync() const { return sync_; }
-  bool has_rules() const { return !filter_.empty(); }
+  // Backups of what is replaced or removed have this suffix, and are in this directory beneath DST, if any.
+  // They are protected from now on. To be called before the workers start.
+  void keep_backups(std::string suffix, std::string directory);
+  const std::string& backup_suffix() const { return backup_suffix_; }
+  const std::string& backup_directory() const { return backup_directory_; }
+  // True if backups stay in the directory that the entry is in.
+  bool keeps_beside() const { return !backup_suffix_.empty() && backup_directory_.empty(); }
+  bool has_rules() const { return !filter_.empty() || !backup_suffix_.empty() || !backup_directory_.empty(); }
   // Takes an Entry::path. A protected directory stays with all that is in it.
   bool protects(std::string_view path, bool is_directory) const {
-    return has_rules() && filter_.protects(below_destination(path), is_directory);
+    if (!has_rules()) return false;
+    const std::string below = below_destination(path);
+    return is_backup(below, is_directory) || filter_.protects(below, is_directory);
   }
   bool is_source(const struct stat& status) const {
     return inode_ != 0 && status.st_dev == device_ && status.st_ino == inode_;
@@ -68,12 +77,15 @@ class RemovalGate {
   std::string below_destination(std::string_view path) const;
 
  private:
+  bool is_backup(std::string_view below, bool is_directory) const;
   bool has_room_for(std::uint64_t names) const { return names <= sync_.max_delete - taken_ - reserved_; }
 
   const SyncSettings sync_;
   int root_ = -1;
   Filter filter_;
   std::string landing_;
+  std::string backup_suffix_;
+  std::string backup_directory_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   mutable std::mutex mutex_;

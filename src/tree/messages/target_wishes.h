@@ -1,4 +1,4 @@
-// What a user wants of the target beyond the job. Since version 11.
+// The message that says what a user wants of the target beyond the job. Since version 11.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tree/messages/message_type.h"
+#include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
 
@@ -13,12 +14,23 @@ namespace rdcp::tree {
 struct TargetWishes {
   static constexpr MessageType kType = MessageType::target_wishes;
   static constexpr std::uint32_t kFirstProtocol = 11;
-  std::string make_directory;  // --mkpath: make this directory with all above it; empty: none is made
-  auto fields() { return std::tie(make_directory); }
+  std::string make_directory;    // --mkpath: make this directory with all above it; empty: none is made
+  bool backup = false;           // --backup: keep what is replaced or removed
+  std::string backup_suffix;     // what its name then ends with
+  std::string backup_directory;  // where it then is, a path beneath DST; empty: where it was
+  auto fields() { return std::tie(make_directory, backup, backup_suffix, backup_directory); }
 
   bool any() const { return *option() != '\0'; }
   // Returns the option of rdcp that asks for one of them, for messages, or nothing.
-  const char* option() const { return make_directory.empty() ? "" : "--mkpath"; }
+  const char* option() const { return !make_directory.empty() ? "--mkpath" : backup ? "--backup" : ""; }
+  // False if backups would not get names of their own beneath DST.
+  bool are_sound() const {
+    if (backup_suffix.find('/') != backup_suffix.npos || backup_suffix.find('\0') != backup_suffix.npos) {
+      return false;
+    }
+    if (backup_directory.empty()) return !backup || !backup_suffix.empty();
+    return is_safe_path(backup_directory);
+  }
 };
 
 }  // namespace rdcp::tree

@@ -14,6 +14,7 @@
 #include "tree/fs/remove.h"
 #include "tree/messages/changes.h"
 #include "tree/meta/entry.h"
+#include "tree/mirror/backups.h"
 
 namespace rdcp::tree {
 
@@ -39,6 +40,10 @@ class Guard {
     const bool is_top = below.size() == name_.size();
     if (!is_top && !gate_.sync().replaces_directories()) {
       why_ = "is a directory that is not empty (--delete or --force removes it)";
+      return false;
+    }
+    if (!is_top && gate_.keeps_beside()) {
+      why_ = "is a directory that is not empty, and its backups would stay in it (--backup-dir takes them)";
       return false;
     }
     if (!gate_.protects(entry_path(below), S_ISDIR(status.st_mode))) return true;
@@ -113,8 +118,8 @@ std::string free_temporary_name(const DirectoryInTheWay& place) {
   }
 }
 
-Result<void> remove_replaced(const RemovalGate& gate, const DirectoryInTheWay& place,
-                             const std::string& name) {
+Result<void> remove_replaced(const RemovalGate& gate, const DirectoryInTheWay& place, const std::string& name,
+                             const Backups* backups) {
   Guard guard(gate, place, name);
   MayRemove may_remove;
   may_remove.look = [&](const std::string& below, const struct stat& status) {
@@ -123,6 +128,12 @@ Result<void> remove_replaced(const RemovalGate& gate, const DirectoryInTheWay& p
   may_remove.remove = [&](const std::string& below, const struct stat& status) {
     return gate.permit(guard.entry_path(below), status);
   };
+  if (backups != nullptr) {
+    may_remove.back_up = [&](int parent, const std::string& last, const std::string& below) {
+      const std::string path = guard.entry_path(below);
+      return backups->keep(parent, last, path, place.subject + below.substr(name.size()));
+    };
+  }
   const std::string subject = join_path(split_path(place.subject).parent, name);
   const auto removed = remove_tree(place.directory, name, subject, may_remove);
   if (!removed) return removed.error();
@@ -181,7 +192,7 @@ Result<void> reserve_way(RemovalGate& gate, const DirectoryInTheWay& place, std:
 
 Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place,
                                const std::function<Result<void>(const std::string& name)>& publish,
-                               Exchange exchange) {
+                               Exchange exchange, const Backups* backups) {
   const io::Fd held = open_beneath(place.directory, place.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   struct stat status {};
   if (!held || ::fstat(held.get(), &status) != 0) return io::errno_error("replace", place.subject);
@@ -202,7 +213,7 @@ Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place
     if (is_inode(place.directory, fresh, made)) (void)remove_own(place.directory, fresh);
     return old.error();
   }
-  return remove_replaced(gate, place, *old);
+  return remove_replaced(gate, place, *old, backups);
 }
 
 }  // namespace rdcp::tree

@@ -12,6 +12,7 @@
 
 namespace rdcp::tree {
 
+class Backups;
 struct Change;
 
 struct DirectoryInTheWay {
@@ -30,9 +31,10 @@ io::Result<void> reserve_way(RemovalGate& gate, const DirectoryInTheWay& place, 
 // directory. Where the filesystem can exchange two names (RENAME_EXCHANGE) there is no moment without either.
 // The old entry, if it may be removed, is removed under a temporary name; if the run is killed then,
 // `rdcp --clean` finds it. After an error all is as before, unless the error says what is left where.
+// backups: keeps what was in the directory; null: nothing does.
 enum class Exchange : std::uint8_t { automatic, never };  // never: only to try the other way
 io::Result<void> replace_directory(RemovalGate& gate, const DirectoryInTheWay& place,
                                    const std::function<io::Result<void>(const std::string& name)>& publish,
-                                   Exchange exchange = Exchange::automatic);
+                                   Exchange exchange = Exchange::automatic, const Backups* backups = nullptr);
 
 }  // namespace rdcp::tree

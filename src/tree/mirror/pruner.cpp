@@ -156,6 +156,12 @@ void Pruner::remove(int directory, const std::string& name, const std::string& p
     }
     return permit;
   };
+  if (backups != nullptr) {
+    may_remove.back_up = [&](int parent, const std::string& last, const std::string& below) {
+      return backups->keep(parent, last, entry_path(below), join_path(root_name_, entry_path(below)));
+    };
+    may_remove.backs_up_beside = gate_.keeps_beside();
+  }
   const auto removed = remove_tree(directory, name, join_path(root_name_, path), may_remove, sync_.dry_run);
   if (!removed) reporter_.problem(removed.error());
 }

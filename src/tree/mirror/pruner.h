@@ -12,6 +12,7 @@
 #include "tree/guards/removal_gate.h"
 #include "tree/messages/changes.h"
 #include "tree/meta/metadata.h"
+#include "tree/mirror/backups.h"
 #include "tree/pages/names_page.h"
 #include "tree/protocol/reporter.h"
 
@@ -30,6 +31,8 @@ class Pruner {
   void remove_others(const ListedNames& names, std::vector<Change>& changes);
 
   std::function<bool()> going = [] { return true; };
+  // If set, what goes is kept by this, which outlives this.
+  const Backups* backups = nullptr;
   // Is called with each directory, and its name for messages, from which something may have been removed.
   std::function<io::Result<void>(int directory, std::string_view subject)> flush = [](int, std::string_view) {
     return io::Result<void>();

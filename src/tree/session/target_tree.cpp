@@ -67,6 +67,19 @@ TargetTree::TargetTree(int root, std::string root_name, const MetadataContext& m
       directories_(root),
       naming_(naming) {}
 
+void TargetTree::ask(RemovalGate& gate) {
+  gate_ = &gate;
+  directories_.ask([this](int parent, const std::string& name, std::string_view path) {
+    const int cause = errno;
+    auto permit = gate_->gives_way_to_directory(parent, name);
+    const auto kept = permit && backups_ != nullptr ? backups_->keep(parent, name, path, subject(path))
+                                                    : io::Result<void>();
+    if (!kept) not_kept_ = kept.error();
+    errno = cause;
+    return kept ? permit : std::nullopt;
+  });
+}
+
 io::Result<void> TargetTree::put_file(const Entry& entry, ArchiveReader& content) {
   auto written = write_file(entry, content);
   if (!written) return std::move(written).error();
@@ -145,10 +158,14 @@ io::Result<void> TargetTree::publish(
     int directory, EntryPathView path,
     const std::function<io::Result<void>(const std::string& name)>& publish) {
   const std::string name(path.name());
+  if (backups_ != nullptr) {
+    if (auto kept = backups_->keep(directory, name, path.text(), subject(path.text())); !kept) return kept;
+  }
   auto done = publish(name);
   has_put_ = has_put_ || done;
   if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
-  done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish);
+  done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish,
+                           Exchange::automatic, backups_);
   has_put_ = has_put_ || done;
   directories_.clear();  // some of it may be among them
   return done;
@@ -274,6 +291,7 @@ auto TargetTree::make_in_parent(EntryPathView path, Make make) -> decltype(make(
 io::Result<int> TargetTree::open_directory(EntryPathView path) {
   auto directory = directories_.open(path);
   if (directory) return directory;
+  if (auto cause = std::exchange(not_kept_, std::nullopt)) return std::move(*cause);
   io::Error error = std::move(directory).error();
   error.subject = subject(error.subject);
   return error;

@@ -17,6 +17,7 @@
 #include "tree/meta/entry.h"
 #include "tree/meta/metadata.h"
 #include "tree/meta/names.h"
+#include "tree/mirror/backups.h"
 #include "tree/resume/part_file.h"
 
 namespace rdcp::tree {
@@ -55,11 +56,9 @@ class TargetTree {
 
   // Sync: what is no directory gives way to one, and a directory to what is none, where the gate, which
   // outlives this, lets it.
-  void ask(RemovalGate& gate) {
-    directories_.ask(
-        [&gate](int parent, const std::string& name) { return gate.gives_way_to_directory(parent, name); });
-    gate_ = &gate;
-  }
+  void ask(RemovalGate& gate);
+  // Whatever is replaced from now on is kept by this, which outlives this. What it cannot keep stays.
+  void keep_backups(const Backups& backups) { backups_ = &backups; }
 
   // A large file: a descriptor of the parent directory (dup, owned by the caller) and the file in it. Its
   // metadata are set by apply_metadata() with created_mode ~0u before publish().
@@ -119,6 +118,8 @@ class TargetTree {
   DirectoryCache directories_;
   Naming naming_;
   RemovalGate* gate_ = nullptr;
+  const Backups* backups_ = nullptr;
+  std::optional<io::Error> not_kept_;  // why something gave no way to a directory
   bool flushes_ = false;
   bool syncfs_reaches_ = true;
   bool has_put_ = false;

@@ -14,6 +14,7 @@ MirrorPages::MirrorPages(TargetContext& context)
               context.session.reporter(), context.session.losses()) {
   comparer_.going = [&context] { return !context.giving_up(); };
   pruner_.going = comparer_.going;
+  if (context.session.backups) pruner_.backups = &*context.session.backups;
   pruner_.flush = [&context](int directory, std::string_view subject) {
     return context.tree->flush_elsewhere(directory, subject);
   };

@@ -167,6 +167,10 @@ Result<void> Target::open_root(const Begin& begin) {
   if (!place.root) return io::errno_error("open directory", place.name);
   session_.guards.removals.begin(place.root.get(), std::move(*filter), destination_of(begin),
                                  begin.source_device, begin.source_inode);
+  if (job.wishes.backup) {
+    session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
+    session_.backups.emplace(place.root.get(), session_.guards.removals);
+  }
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   const bool several = job.tree || begin.landings.size() > 1;

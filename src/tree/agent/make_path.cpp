@@ -1,4 +1,4 @@
-#include "tree/fs/make_path.h"
+#include "tree/agent/make_path.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "tree/fs/make_path.h"
+#include "tree/agent/make_path.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,0 +1,119 @@
+#include "tree/mirror/backups.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tree/fs/beneath.h"
+#include "tree/fs/directory_cache.h"
+#include "tree/fs/special.h"
+#include "tree/meta/entry_path.h"
+
+namespace rdcp::tree {
+namespace {
+
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+
+// Gives a directory of backups the owner and permissions of the one that they come from. Only root can give
+// it to somebody else; all others own what they make.
+void make_alike(int made, const struct stat& origin) {
+  const bool given = ::fchown(made, origin.st_uid, origin.st_gid) == 0;
+  (void)::fchmod(made, S_IRWXU | (origin.st_mode & (given ? 07777 : 0777)));
+}
+
+// Opens one component, and makes it like `origin` if it is missing. Returns no descriptor on failure, with
+// errno set.
+io::Fd enter(int parent, const std::string& name, int root, std::string_view origin) {
+  io::Fd child = open_beneath(parent, name, kOpenDirectory);
+  if (!child && errno == ENOENT) {
+    (void)grant_owner_access(parent);
+    const bool made = ::mkdirat(parent, name.c_str(), S_IRWXU) == 0;
+    if (!made && errno != EEXIST) return {};
+    child = open_beneath(parent, name, kOpenDirectory);
+    struct stat status {};
+    const io::Fd like = open_beneath(root, origin, O_PATH | O_DIRECTORY);
+    if (made && child && like && ::fstat(like.get(), &status) == 0) make_alike(child.get(), status);
+  }
+  if (!child && errno == ELOOP) errno = ENOTDIR;  // it is a symlink
+  return child;
+}
+
+io::Error not_kept(std::string_view subject, const std::string& backup, int code) {
+  std::string why = "its backup " + backup + " cannot be made: " + std::strerror(code) + "; it was left";
+  if (code == EPERM || code == EOPNOTSUPP || code == EMLINK) why += " (a backup is a hard link at first)";
+  io::Error error = io::plain_error(io::ErrorKind::file, "replace", subject, why);
+  // Whoever owns the directory may grant himself access and try again; a full disk ends the run.
+  if (code == EACCES || code == ENOSPC || code == EDQUOT || code == EROFS) error.code = code;
+  return error;
+}
+
+}  // namespace
+
+// Opens the directory `below` in the backup directory, whose path beneath the root is top.
+io::Fd Backups::open_directory(std::string_view top, std::string_view below) const {
+  const std::string path = join_path(top, below);
+  io::Fd reached = open_beneath(root_, path, kOpenDirectory);
+  if (reached || errno != ENOENT) {
+    if (!reached && errno == ELOOP) errno = ENOTDIR;
+    return reached;
+  }
+  const std::string_view destination = top.substr(0, top.size() - gate_.backup_directory().size());
+  int at = root_;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    // A directory that stands for one of the destination is like that one; the rest are like the destination.
+    const std::string_view origin =
+        end > top.size() ? std::string_view(path).substr(top.size() + 1, end - top.size() - 1) : "";
+    const std::string_view parent = destination.empty() ? "" : destination.substr(0, destination.size() - 1);
+    reached = enter(at, path.substr(begin, end - begin), root_, join_path(parent, origin));
+    if (!reached) return reached;
+    at = reached.get();
+    begin = end + 1;
+  }
+  return reached;
+}
+
+io::Result<void> Backups::keep(int directory, const std::string& name, std::string_view path,
+                               std::string_view subject) const {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return {};
+    return io::errno_error("stat", subject);
+  }
+  if (S_ISDIR(status.st_mode)) return {};
+  const SplitPath split = split_path(path);
+  const std::string last = std::string(split.name) + gate_.backup_suffix();
+  std::string shown = last;
+  io::Fd opened;
+  int into = directory;
+  if (!gate_.backup_directory().empty()) {
+    std::string below = gate_.below_destination(path);
+    const bool is_destination = below == "." && path != ".";
+    const std::string_view destination =
+        is_destination ? split.parent : path.substr(0, path.size() - std::min(path.size(), below.size() + 1));
+    if (is_destination) below = split.name;
+    const std::string top = join_path(destination, gate_.backup_directory());
+    const std::string_view parent = split_path(below).parent;
+    shown = join_path(join_path(gate_.backup_directory(), parent), last);
+    opened = open_directory(top, parent);
+    if (!opened) return not_kept(subject, shown, errno);
+    (void)grant_owner_access(opened.get());
+    into = opened.get();
+  }
+  struct stat older {};
+  const bool is_there = ::fstatat(into, last.c_str(), &older, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && gate_.is_source(older)) {
+    return io::plain_error(io::ErrorKind::file, "replace", subject,
+                           "its backup would replace " + shown + ", which is being copied; it was left");
+  }
+  if (is_there && S_ISDIR(older.st_mode)) return not_kept(subject, shown, EISDIR);
+  const auto linked = make_hard_link({into, last, subject}, directory, name);
+  return linked ? linked : not_kept(subject, shown, linked.error().code);
+}
+
+}  // namespace rdcp::tree

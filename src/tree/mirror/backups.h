@@ -1,0 +1,34 @@
+// Keeps what is replaced or removed at the target under another name (--backup).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/fd.h"
+#include "io/result.h"
+#include "tree/guards/removal_gate.h"
+
+namespace rdcp::tree {
+
+// All workers of a target share one; thread-safe, since it does not change. Every name is looked up beneath
+// the root, and no symlink is followed.
+class Backups {
+ public:
+  // The caller owns root, as in RemovalGate::begin(), and gate; both outlive this.
+  Backups(int root, const RemovalGate& gate) : root_(root), gate_(gate) {}
+
+  // Gives what has `name` in `directory` the name of its backup as well, in place of an older backup, so that
+  // it can be replaced or removed: there is no moment at which it has no name. path is its Entry::path,
+  // subject names it in messages. A directory, and a name that is missing, need no backup. After an error it
+  // must stay where it is.
+  io::Result<void> keep(int directory, const std::string& name, std::string_view path,
+                        std::string_view subject) const;
+
+ private:
+  io::Fd open_directory(std::string_view top, std::string_view below) const;
+
+  const int root_;
+  const RemovalGate& gate_;
+};
+
+}  // namespace rdcp::tree

@@ -1,0 +1,126 @@
+#include "tree/mirror/backups.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "tests/tree/scratch_directory.h"
+
+namespace rdcp::tree {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BackupsTest : testing::Test {
+  BackupsTest() {
+    fs::create_directories(top / "dst/sub");
+    fs::create_directories(top / "outside");
+    root.reset(::open((top / "dst").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    sub.reset(::open((top / "dst/sub").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  // source: the inode that is being copied; landing: DST's path beneath the root.
+  void begin(const std::string& suffix, const std::string& directory, const std::string& landing = {},
+             const struct stat& source = {}) {
+    gate.begin(root.get(), Filter(), landing, source.st_dev, source.st_ino);
+    gate.keep_backups(suffix, directory);
+  }
+  void write(const std::string& path, const std::string& content) { std::ofstream(top / path) << content; }
+  std::string read(const std::string& path) {
+    std::ifstream file(top / path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  io::Result<void> keep() { return backups.keep(sub.get(), "file", "sub/file", "DST/sub/file"); }
+
+  ScratchDirectory scratch;
+  const fs::path top = scratch.path();
+  io::Fd root, sub;
+  RemovalGate gate{SyncSettings()};
+  Backups backups{-1, gate};
+};
+
+TEST_F(BackupsTest, TheOldFileHasBothNamesAndAnOlderBackupGoes) {
+  begin("~", "");
+  write("dst/sub/file", "new");
+  write("dst/sub/file~", "oldest");
+  ASSERT_TRUE(keep());
+  EXPECT_EQ(read("dst/sub/file"), "new");
+  EXPECT_EQ(read("dst/sub/file~"), "new");
+  EXPECT_TRUE(fs::equivalent(top / "dst/sub/file", top / "dst/sub/file~"));
+  ASSERT_TRUE(keep());
+  EXPECT_EQ(std::distance(fs::directory_iterator(top / "dst/sub"), {}), 2);
+}
+
+TEST_F(BackupsTest, DirectoriesAndMissingNamesNeedNone) {
+  begin("~", "");
+  EXPECT_TRUE(keep());
+  fs::create_directory(top / "dst/sub/file");
+  EXPECT_TRUE(keep());
+  EXPECT_EQ(std::distance(fs::directory_iterator(top / "dst/sub"), {}), 1);
+}
+
+TEST_F(BackupsTest, TheDirectoryIsBeneathDstWhereverThatIs) {
+  const Backups in_root(root.get(), gate);
+  write("dst/sub/file", "x");
+  begin("", "kept/now");
+  ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
+  EXPECT_EQ(read("dst/kept/now/sub/file"), "x");
+  begin(".old", "kept", "sub");
+  ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
+  EXPECT_EQ(read("dst/sub/kept/file.old"), "x");
+  begin("", "beside", "sub/file");
+  ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
+  EXPECT_EQ(read("dst/sub/beside/file"), "x");
+}
+
+TEST_F(BackupsTest, WhatIsBeingCopiedIsNotReplacedByABackup) {
+  write("dst/sub/file", "x");
+  write("dst/sub/file~", "source");
+  struct stat source {};
+  ASSERT_EQ(::stat((top / "dst/sub/file~").c_str(), &source), 0);
+  begin("~", "", "", source);
+  const auto kept = keep();
+  ASSERT_FALSE(kept);
+  EXPECT_NE(kept.error().message().find("which is being copied"), std::string::npos);
+  EXPECT_EQ(read("dst/sub/file~"), "source");
+}
+
+TEST_F(BackupsTest, ADirectoryThatIsSwappedForASymlinkLeadsNowhere) {
+  const Backups in_root(root.get(), gate);
+  begin("", "kept");
+  write("dst/sub/file", "x");
+  fs::create_directories(top / "dst/kept/sub");
+  fs::create_directory(top / "outside/sub");
+  fs::create_directory_symlink(top / "outside", top / "dst/other");
+  std::atomic<bool> over{false};
+  std::thread swapper([&] {
+    while (!over) {
+      ::renameat2(root.get(), "kept", root.get(), "other", RENAME_EXCHANGE);
+    }
+  });
+  int kept = 0;
+  for (int round = 0; round < 3000; ++round) {
+    kept += in_root.keep(sub.get(), "file", "sub/file", "f").ok() ? 1 : 0;
+  }
+  over = true;
+  swapper.join();
+  EXPECT_TRUE(fs::is_empty(top / "outside/sub"));
+  EXPECT_GT(kept, 0);
+}
+
+TEST_F(BackupsTest, BackupsAreProtectedFromDelete) {
+  begin("~", "");
+  EXPECT_TRUE(gate.protects("sub/file~", false));
+  EXPECT_FALSE(gate.protects("sub/file", false));
+  EXPECT_FALSE(gate.protects("sub~", true));
+  begin("", "kept/now");
+  EXPECT_TRUE(gate.protects("kept", true));
+  EXPECT_TRUE(gate.protects("kept/now/file", false));
+  EXPECT_FALSE(gate.protects("kept/other", false));
+  EXPECT_FALSE(gate.protects("kept/nowhere", false));
+}
+
+}  // namespace
+}  // namespace rdcp::tree
