@@ -72,7 +72,7 @@ const Program kPrograms[] = {
      kHelpText,
      72,
      parse_rdcp,
-     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix"}},
+     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -252,8 +252,11 @@ std::string bash_offers(const std::string& words) {
 
 // Options of the second rank, which the help has no line for.
 TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
-  const std::vector<std::vector<const char*>> options{
-      {"--mkpath"}, {"--backup"}, {"--backup-dir", "old"}, {"--suffix", ".old", "--backup"}};
+  const std::vector<std::vector<const char*>> options{{"--mkpath"},
+                                                      {"--backup"},
+                                                      {"--backup-dir", "old"},
+                                                      {"--suffix", ".old", "--backup"},
+                                                      {"--link-dest", "../old", "-r"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
     for (const char* shell : {"bash", "zsh"})

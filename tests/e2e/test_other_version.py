@@ -11,7 +11,7 @@ from harness import BUILD, CHUNK, EXIT_HOST, EXIT_OK, RDCP, REPO, CopyTest, Runn
 sys.path.insert(0, str(REPO / "tests" / "campaign"))
 from other_build import make_other_build  # noqa: E402
 
-WISHES = [["--mkpath"], ["--backup"], ["--backup-dir=old"]]
+WISHES = [["--mkpath"], ["--backup"], ["--backup-dir=old"], ["--link-dest=../old"]]
 
 
 class OtherVersion(CopyTest):
@@ -110,7 +110,7 @@ class OtherVersion(CopyTest):
             with self.subTest(words=words):
                 done = self.rdcp(*self.older, *words, "-r", f"{self.tree}/", f"dest:{self.target}/new")
                 self.assertEqual(done.status, EXIT_HOST, done)
-                self.assertIn(f"rdcp on dest: it is too old for {words[0].split('-dir')[0]} (it speaks protocol", done.err)
+                self.assertIn(f"rdcp on dest: it is too old for {words[0].split('=')[0].removesuffix('-dir')} (it speaks protocol", done.err)
                 self.assertFalse((self.target / "new").exists())
                 self.copy(*self.older, *words, "-r", f"dest:{self.tree}/", self.target / "here")
                 self.assert_same_tree(self.tree, self.target / "here")

@@ -232,5 +232,110 @@ class Backup(CopyTest):
 
 
 
+class LinkDest(CopyTest):
+    """--link-dest: snapshots that share what has not changed."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.source / "tree"
+        (self.tree / "sub" / "deep").mkdir(parents=True)
+        for number in range(30):
+            self.make_file(self.tree / "sub" / f"small-{number}", 100 + number, seed=number)
+        self.make_file(self.tree / "sub" / "large", 9 * CHUNK + 5)
+        self.make_file(self.tree / "sub" / "deep" / "other", 300)
+        os.link(self.tree / "sub" / "large", self.tree / "twin")
+        os.symlink("large", self.tree / "sub" / "link")
+        self.copy("-r", f"{self.tree}/", self.target / "first")
+
+    def linked(self, snapshot, earlier="first"):
+        """The files of a snapshot that are one with an earlier one."""
+        found = set()
+        for path in (self.target / snapshot).rglob("*"):
+            other = self.target / earlier / path.relative_to(self.target / snapshot)
+            if path.is_file() and not path.is_symlink() and other.exists() and path.samefile(other):
+                found.add(str(path.relative_to(self.target / snapshot)))
+        return found
+
+    def files(self):
+        return {str(path.relative_to(self.tree)) for path in self.tree.rglob("*") if path.is_file() and not path.is_symlink()}
+
+    def test_what_is_unchanged_is_linked_as_rsync_links_it(self):
+        self.make_file(self.tree / "sub" / "small-3", 77, seed=99)
+        (self.tree / "sub" / "small-4").chmod(0o600)
+        os.utime(self.tree / "sub" / "deep" / "other", (1e9, 1e9))
+        self.make_file(self.tree / "new", 20)
+        subprocess.run(["rsync", "-aH", "--link-dest=../first", f"{self.tree}/", f"{self.target}/by-rsync"], check=True)
+        wanted = self.linked("by-rsync")
+        self.assertEqual(wanted, self.files() - {"sub/small-3", "sub/small-4", "sub/deep/other", "new"})
+        for number, host in enumerate(("", "dest:")):
+            for words in (["-r"], ["--sync", "--delete"]):
+                snapshot = f"{number}{words[0]}"
+                for _ in range(2):
+                    self.copy(*words, "--link-dest=../first", f"{self.tree}/", f"{host}{self.target}/{snapshot}")
+                    self.assert_same_tree(self.tree, self.target / snapshot)
+                    self.assertEqual(self.linked(snapshot), wanted)
+        self.assert_no_litter(self.target)
+
+    def test_several_and_absolute_ones_and_into_an_existing_directory(self):
+        self.make_file(self.tree / "new", 20)
+        self.copy("-r", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        (self.target / "third").mkdir()
+        self.copy("-r", "--link-dest=../second", f"--link-dest={self.target}/first", f"{self.tree}/", f"dest:{self.target}/third")
+        self.assertEqual(self.linked("third", "second"), self.files())
+        self.assert_same_tree(self.tree, self.target / "third")
+
+    def test_what_is_missing_in_an_equal_directory_is_linked_and_its_times_stay(self):
+        self.copy("-r", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        for number in range(20):
+            (self.target / "second" / "sub" / f"small-{number}").unlink()
+        shutil.copystat(self.tree / "sub", self.target / "second" / "sub")
+        self.copy("-r", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assertEqual(self.linked("second"), self.files())
+        self.assert_same_tree(self.tree, self.target / "second")
+
+    def test_a_dry_run_makes_nothing(self):
+        self.make_file(self.tree / "new", 20)
+        (self.target / "second").mkdir()
+        done = self.copy("-rn", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assertIn(b"new", done.out)
+        self.assertNotIn(b"small-1", done.out)
+        self.assertEqual(os.listdir(self.target / "second"), [])
+
+    def test_a_missing_one_is_a_warning(self):
+        done = self.copy("-r", "--link-dest=../none", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assertIn(f"nothing is linked to {self.target}/none: No such file or directory", done.err)
+        self.assert_same_tree(self.tree, self.target / "second")
+
+    def test_another_filesystem_is_copied(self):
+        elsewhere = self.disk / "elsewhere"
+        subprocess.run(["cp", "-a", self.target / "first", elsewhere], check=True)
+        self.copy("-r", f"--link-dest={elsewhere}", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assert_same_tree(self.tree, self.target / "second")
+
+    def test_a_later_copy_into_a_snapshot_leaves_the_earlier_one(self):
+        self.copy("-r", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        before = (self.target / "first" / "sub" / "small-5").stat()
+        (self.tree / "sub" / "small-5").chmod(0o604)
+        self.make_file(self.tree / "sub" / "large", 9 * CHUNK + 5, seed=3)
+        old = (self.target / "first" / "sub" / "large").read_bytes()
+        self.copy("--sync", "--delete", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assert_same_tree(self.tree, self.target / "second")
+        self.assertEqual((self.target / "first" / "sub" / "small-5").stat().st_mode, before.st_mode)
+        self.assertEqual((self.target / "first" / "sub" / "large").read_bytes(), old)
+
+    def test_symlinks_in_it_lead_nowhere(self):
+        outside = self.disk / "outside"
+        subprocess.run(["cp", "-a", self.tree, outside], check=True)
+        shutil.rmtree(self.target / "first" / "sub")
+        os.symlink(outside / "sub", self.target / "first" / "sub")
+        (self.target / "first" / "twin").unlink()
+        os.symlink(outside / "twin", self.target / "first" / "twin")
+        self.copy("-r", "--link-dest=../first", f"{self.tree}/", f"dest:{self.target}/second")
+        self.assert_same_tree(self.tree, self.target / "second")
+        self.assertEqual((outside / "sub" / "large").stat().st_nlink, 2)
+        self.assertFalse((self.target / "second" / "twin").is_symlink())
+
+
+
 if __name__ == "__main__":
     unittest.main()

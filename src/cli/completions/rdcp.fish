@@ -24,6 +24,7 @@ complete -c rdcp -l fsync -d 'all is on the disk before it has its name'
 complete -c rdcp -l mkpath -d 'make the directories that DST lies in'
 complete -c rdcp -s b -l backup -d 'keep what is replaced or removed'
 complete -c rdcp -l backup-dir -x -d 'where in DST it is kept'
+complete -c rdcp -l link-dest -x -d 'link what is the same in an earlier copy'
 complete -c rdcp -l suffix -x -a '.old .bak' -d 'what the names of backups end with'
 complete -c rdcp -l clean -d 'remove what runs have left beneath a directory'
 

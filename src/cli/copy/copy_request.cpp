@@ -129,6 +129,7 @@ CopyRequest request_of(const Options& options) {
   request.wishes.backup = options.backup;
   request.wishes.backup_suffix = options.backup_suffix.value_or("");
   request.wishes.backup_directory = options.backup_directory;
+  request.wishes.link_directories = options.link_directories;
   request.make_path = options.make_path && !options.sync.dry_run;
   request.recursive = options.recursive;
   request.copy_devices = options.copy_devices;

@@ -27,8 +27,7 @@ struct Habit {
 constexpr string_view kLinks = "rdcp copies symbolic links as links; name what they lead to as SRC";
 constexpr string_view kModes =
     "rdcp takes modes and owners over as they are; write --chmod, or change them at DST afterwards";
-constexpr string_view kLinkDest =
-    "rdcp makes no hard links to another copy; copy that one to DST with cp -al, then mirror with --sync";
+constexpr string_view kLinkDest = "rdcp links what is the same in another copy; write --link-dest";
 constexpr string_view kFamily =
     "write -o AddressFamily=inet or inet6 for ssh, and --via with an address for the data";
 
@@ -109,7 +108,6 @@ constexpr Habit kHabits[] = {
     {"--no-group", {}, "owner and group go together; write --no-owner"},
     {"-O", {}, "rdcp always gives directories their times; leave it out"},
     {"--omit-dir-times", {}, "rdcp always gives directories their times; leave it out"},
-    {"--link-dest", {}, kLinkDest, true},
     {"--copy-dest", {}, kLinkDest, true},
     {"--compare-dest", {}, kLinkDest, true},
     {"-R", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},

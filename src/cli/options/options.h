@@ -61,15 +61,16 @@ struct Options {
   bool backup = false;     // --backup
   std::optional<std::string> backup_suffix;
   std::string backup_directory;
-  std::string target_option;  // one that was given and asks the target for more; empty: none
-  bool inplace = false;       // write large files into the old ones
-  bool whole_file = false;    // send all of a file, whatever the target has of it
-  bool verify = false;        // read back what was written
-  std::string manifest_file;  // the list of digests to write, or with --check to compare with
-  std::string sums_file;      // the same in the format of xxh128sum
-  bool check = false;         // compare, copy nothing; with one of the lists above, read destination alone
-  bool quick = false;         // with --check: read no file's content
-  bool metadata = false;      // with --check: compare owners, modes, times and attributes, too
+  std::vector<std::string> link_directories;  // --link-dest
+  std::string target_option;                  // one that was given and asks the target for more; empty: none
+  bool inplace = false;                       // write large files into the old ones
+  bool whole_file = false;                    // send all of a file, whatever the target has of it
+  bool verify = false;                        // read back what was written
+  std::string manifest_file;                  // the list of digests to write, or with --check to compare with
+  std::string sums_file;                      // the same in the format of xxh128sum
+  bool check = false;     // compare, copy nothing; with one of the lists above, read destination alone
+  bool quick = false;     // with --check: read no file's content
+  bool metadata = false;  // with --check: compare owners, modes, times and attributes, too
 
   SelectionWords selection_words;
   tree::Selection selection;                       // filled by load_selection()

@@ -44,6 +44,20 @@ Result<void> check_backup(Options& options) {
   return {};
 }
 
+Result<void> check_link_dest(Options& options) {
+  if (options.link_directories.empty()) return {};
+  constexpr const char* kName = "--link-dest";
+  if (options.link_directories.size() > tree::kLinkDirectoriesMax) {
+    return refuse(kName, "may be given " + std::to_string(tree::kLinkDirectoriesMax) + " times at most");
+  }
+  if (!options.recursive) return refuse(kName, "can be used only with -r or --sync");
+  if (options.inplace)
+    return refuse(kName, "cannot be used with --inplace, which would write into both copies");
+  if (options.sync.checksum) return refuse(kName, "cannot be used with --checksum: size and time decide");
+  options.sync.enabled = true;
+  return {};
+}
+
 }  // namespace
 
 void add_target_options(CommandLine& line, Options& options) {
@@ -60,6 +74,11 @@ void add_target_options(CommandLine& line, Options& options) {
     options.target_option = "--backup-dir";
     return assign(options.backup_directory, path_beneath_destination("--backup-dir", word));
   });
+  line.values("--link-dest", [&](const string& word) -> Result<void> {
+    options.link_directories.push_back(word);
+    options.target_option = "--link-dest";
+    return {};
+  });
   line.value("--suffix", [&](const string& word) -> Result<void> {
     options.target_option = "--suffix";
     options.backup_suffix = word;
@@ -75,6 +94,7 @@ Result<void> check_target_options(Options& options) {
   if (options.destination.kind == Location::Kind::standard_stream) {
     return refuse(options.target_option, "DST is '-', a stream");
   }
+  if (auto checked = check_link_dest(options); !checked) return checked;
   return check_backup(options);
 }
 

@@ -1,4 +1,4 @@
-// The options that ask the target for more than a copy: --mkpath, --backup.
+// The options that ask the target for more than a copy: --mkpath, --backup, --link-dest.
 #pragma once
 
 #include "io/result.h"

@@ -174,7 +174,7 @@ bool Agent::handle(const RawMessage& raw) {
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
       return with<TargetWishes>(raw, [this](const TargetWishes& wishes) {
-        if (!wishes.are_sound()) return refuse("asks for backups under names that cannot be");
+        if (!wishes.are_sound()) return refuse("asks for backups or links that cannot be");
         return wishes_ = wishes, true;
       });
     case MessageType::alterations:

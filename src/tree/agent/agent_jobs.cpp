@@ -34,6 +34,7 @@ bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
 bool Agent::confine_target(const TargetJob& job, PathKind kind) {
   SandboxTerms terms;
   terms.links_directories = job.tree || !job.wishes.backup_directory.empty();
+  for (const auto& links : target_->links().opened) terms.links.push_back({links.fd.get(), links.name});
   const bool in_place = kind == PathKind::byte_stream || kind == PathKind::special;
   const std::string root = kind == PathKind::directory ? job.path : split_local_path(job.path).directory;
   const io::Fd directory(in_place ? -1 : ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -128,4 +128,22 @@ io::Result<void> make_hard_link(const Place& place, int target_directory, const 
   return done;
 }
 
+bool link_unchanged(const Place& place, int target_directory, const std::string& target_name,
+                    const struct stat& looked_at) {
+  const std::string temporary = take_temporary_name(place.name, [&](const char* free) {
+    return ::linkat(target_directory, target_name.c_str(), place.directory, free, 0);
+  });
+  if (temporary.empty()) return false;
+  struct stat status;
+  const bool same = ::fstatat(place.directory, temporary.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    status.st_dev == looked_at.st_dev && status.st_ino == looked_at.st_ino &&
+                    status.st_size == looked_at.st_size && status.st_mode == looked_at.st_mode &&
+                    status.st_mtim.tv_sec == looked_at.st_mtim.tv_sec &&
+                    status.st_mtim.tv_nsec == looked_at.st_mtim.tv_nsec;
+  const bool linked =
+      same && ::linkat(place.directory, temporary.c_str(), place.directory, place.name.c_str(), 0) == 0;
+  (void)remove_own(place.directory, temporary);  // if this fails, --clean finds it
+  return linked;
+}
+
 }  // namespace rdcp::tree

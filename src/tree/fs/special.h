@@ -1,6 +1,8 @@
 // Makes symlinks, FIFOs, sockets, device nodes and hard links beneath a held directory.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,5 +36,11 @@ bool may_not_make_nodes(const io::Error& error);
 // place of what has the name. Does nothing if both are one inode already. The error is EISDIR if a directory
 // has the name.
 io::Result<void> make_hard_link(const Place& place, int target_directory, const std::string& target_name);
+
+// Makes a name, where there is none yet, for the file that has `target_name` in target_directory, if it still
+// is the one that was looked at. Returns false, with no name made, if it is not or cannot be linked: it is on
+// another filesystem, is somebody else's (protected_hardlinks in proc(5)), or has too many names.
+bool link_unchanged(const Place& place, int target_directory, const std::string& target_name,
+                    const struct stat& looked_at);
 
 }  // namespace rdcp::tree

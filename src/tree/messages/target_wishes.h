@@ -1,14 +1,19 @@
 // The message that says what a user wants of the target beyond the job. Since version 11.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "tree/messages/message_type.h"
 #include "tree/meta/entry_path.h"
 
 namespace rdcp::tree {
+
+// As many as rsync takes.
+inline constexpr std::size_t kLinkDirectoriesMax = 20;
 
 // Comes before the job, and only if the user wants any of it: an agent of an older version does not know it.
 struct TargetWishes {
@@ -18,13 +23,21 @@ struct TargetWishes {
   bool backup = false;           // --backup: keep what is replaced or removed
   std::string backup_suffix;     // what its name then ends with
   std::string backup_directory;  // where it then is, a path beneath DST; empty: where it was
-  auto fields() { return std::tie(make_directory, backup, backup_suffix, backup_directory); }
+  std::vector<std::string>
+      link_directories;  // --link-dest: link what is the same there; absolute, or from DST
+  auto fields() {
+    return std::tie(make_directory, backup, backup_suffix, backup_directory, link_directories);
+  }
 
   bool any() const { return *option() != '\0'; }
   // Returns the option of rdcp that asks for one of them, for messages, or nothing.
-  const char* option() const { return !make_directory.empty() ? "--mkpath" : backup ? "--backup" : ""; }
-  // False if backups would not get names of their own beneath DST.
+  const char* option() const {
+    if (!make_directory.empty()) return "--mkpath";
+    return backup ? "--backup" : link_directories.empty() ? "" : "--link-dest";
+  }
+  // False if backups would not get names of their own beneath DST, or there are more directories than may be.
   bool are_sound() const {
+    if (link_directories.size() > kLinkDirectoriesMax) return false;
     if (backup_suffix.find('/') != backup_suffix.npos || backup_suffix.find('\0') != backup_suffix.npos) {
       return false;
     }

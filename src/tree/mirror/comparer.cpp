@@ -86,7 +86,8 @@ Result<std::optional<Comparer::Found>> Comparer::find(EntryPathView path) {
     if (::fstat(root_, &found.status) != 0) return io::errno_error("stat", root_name_);
     return std::optional(std::move(found));
   }
-  const std::string_view parent = path.parent().text();
+  std::string_view parent = path.parent().text();
+  parent.remove_prefix(std::min(strips_, parent.size()));
   found.directory = held_.open(parent);
   if (found.directory < 0) {
     // The entry in the way of its directory is left alone, so it cannot be put there.
@@ -120,6 +121,21 @@ bool Comparer::has_metadata_of(const Entry& entry) {
   question.entry.size = static_cast<std::uint64_t>((*found)->status.st_size);
   const auto differences = metadata_differences(question, **found);
   return differences && !differences->any();
+}
+
+std::optional<Comparer::Twin> Comparer::find_twin(const Question& question) {
+  if (question.entry.type != EntryType::file) return std::nullopt;
+  auto found = find(question.entry.path);
+  if (!found || !*found || !S_ISREG((*found)->status.st_mode)) return std::nullopt;
+  if (opens_content(question, **found)) {
+    constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    (*found)->content.reset(::openat((*found)->directory, (*found)->name.c_str(), kFlags));
+  }
+  const auto differences = metadata_differences(question, **found);
+  if (!differences || differences->any()) return std::nullopt;
+  const auto same = has_content(question, **found);
+  if (!same || !*same) return std::nullopt;
+  return Twin{(*found)->directory, (*found)->name, (*found)->status};
 }
 
 // By --existing, --ignore-existing and --update.
@@ -173,6 +189,7 @@ Result<Verdict> Comparer::compare_other(const Question& question, std::optional<
                                         std::vector<Change>& changes) {
   const Entry& entry = question.entry;
   if (found && S_ISDIR(found->status.st_mode)) return make_way(question, *found, changes);
+  if (!found && entry.type == EntryType::file && supplied && supplied(question)) return Verdict::equal;
   if (!found || type_of(found->status.st_mode) != type_in_line(question)) {
     tell(changes, question, new_code(question));
     return Verdict::different;

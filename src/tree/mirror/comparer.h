@@ -34,6 +34,18 @@ class Comparer {
   // True when something of this type stands there, of whatever size, and has this metadata already.
   bool has_metadata_of(const Entry& entry);
 
+  // The file that the item stands for, if it is here with the same content and metadata.
+  struct Twin {
+    int directory;  // valid until the next call
+    std::string name;
+    struct stat status;
+  };
+  std::optional<Twin> find_twin(const Question& question);
+  // Leaves so many bytes at the beginning of each path out when it is looked up.
+  void strip(std::size_t bytes) { strips_ = bytes; }
+  // If set, it is called for a file that is missing, and returns true if it has put that there.
+  std::function<bool(const Question& question)> supplied;
+
   // For tests, and for long readings: false ends them.
   std::function<bool()> going = [] { return true; };
 
@@ -80,6 +92,7 @@ class Comparer {
   std::vector<gid_t> our_groups_;
   bool two_seconds_ = false;  // times are kept no finer
   std::vector<std::byte> buffer_;
+  std::size_t strips_ = 0;
 };
 
 }  // namespace rdcp::tree

@@ -65,6 +65,13 @@ io::Result<void> Sandbox::enforce(LandlockRuleset::Refused refused, const Sandbo
     const std::uint64_t kept = is_directory(place.fd) ? rights.changes : rights.of_content;
     if (auto done = rules->keep_beneath(place.fd, kept, place.name); !done) return done;
   }
+  for (const SandboxTerms::Place& place : terms.links) {
+    held_.emplace_back(::fcntl(place.fd, F_DUPFD_CLOEXEC, 0));
+    if (!held_.back()) return io::errno_error("hold", place.name);
+    if (auto done = rules->keep_beneath(place.fd, rights.of_content | rights.refer, place.name); !done) {
+      return done;
+    }
+  }
   const bool binds = terms.listens && (refused.tcp & rights.bind) != 0;
   for (unsigned port = binds ? terms.listens->first : 1U; binds && port <= terms.listens->last; ++port) {
     if (auto kept = rules->keep_port(static_cast<std::uint16_t>(port), rights.bind); !kept) return kept;
@@ -89,6 +96,7 @@ io::Result<void> Sandbox::enter(const SandboxTerms& terms) {
   entered_ = true;
   tcp_kept_ = rights.tcp == 0 || terms.any_tcp || terms.connects;
   for (const SandboxTerms::Place& place : terms.writes) writes_.push_back(place.name);
+  for (const SandboxTerms::Place& place : terms.links) links_.push_back(place.name);
   return {};
 }
 
@@ -120,6 +128,7 @@ std::string Sandbox::description(const std::string& who) const {
   if (!entered_) return who + " may do what its user may: " + support_.none_because;
   std::string text =
       who + (writes_.empty() ? " may write nothing" : " may write only beneath " + joined(writes_));
+  if (!links_.empty()) text += ", link files of " + joined(links_);
   text += tcp_kept_ ? " and execute nothing" : ", execute nothing";
   if (!tcp_kept_) {
     std::vector<std::string> ports;

@@ -33,6 +33,9 @@ struct SandboxTerms {
   // It may write, make, rename and remove all beneath these directories; of what is not a directory it may
   // write the content. Nothing else is written, made or removed.
   std::vector<Place> writes = {};
+  // Files beneath these are linked into `writes`. The kernel lets a link have no right that the file lacks
+  // where it is, so their content may be written as well; nothing is made, renamed or removed there.
+  std::vector<Place> links = {};
   // Names beneath `writes` are linked or renamed from one directory to another. Where the kernel would refuse
   // this (Linux 5.13 to 5.18), there is no sandbox.
   bool links_directories = false;
@@ -86,6 +89,7 @@ class Sandbox {
   bool entered_ = false;
   std::string out_because_;  // why there is no sandbox, though the kernel has one
   std::vector<std::string> writes_;
+  std::vector<std::string> links_;
   // The places stay open: a rule is for an inode in memory, and some filesystems (9p) make another one of the
   // same file once nobody has it open.
   std::vector<io::Fd> held_;

@@ -11,7 +11,7 @@ TargetContext::TargetContext(TargetSession& session, std::size_t index, const ne
   if (!session.place.root) return;
   tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata());
   if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
-  if (session.backups) tree->keep_backups(*session.backups);
+  if (session.earlier.backups) tree->keep_backups(*session.earlier.backups);
   if (settings().fsync) tree->flush_all();
 }
 

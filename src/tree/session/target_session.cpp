@@ -36,6 +36,7 @@ Done TargetSession::result(bool complete) const {
   for (const auto& item : losses_.items()) {
     done.losses.push_back({item.kind, item.count, item.first_path, item.cause});
   }
+  for (const std::string& why : earlier.links.missing) done.warnings.push_back(why);
   if (tally.lacks_locks) done.warnings.push_back(place.name + ": " + kNoLocks);
   if (guards.spellings.is_full()) {
     done.warnings.push_back("not compared in upper and lower case: names beyond the first " +

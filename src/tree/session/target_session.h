@@ -4,17 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "io/fd.h"
 #include "tree/messages/job.h"
 #include "tree/meta/kept_times.h"
 #include "tree/meta/metadata.h"
-#include "tree/mirror/backups.h"
 #include "tree/mirror/changes_in_turn.h"
 #include "tree/protocol/reporter.h"
 #include "tree/session/basis_candidates.h"
+#include "tree/session/earlier_copies.h"
 #include "tree/session/reply_cache.h"
 #include "tree/session/target_file.h"
 #include "tree/session/target_guards.h"
@@ -53,7 +52,7 @@ class TargetSession {
   const TargetJob job;
   TargetPlace place;
   TargetGuards guards;
-  std::optional<Backups> backups;  // with --backup, unless DST itself is written
+  EarlierCopies earlier;
   FilesUnderWay files;
   StreamTable streams;
   ChangesInTurn changes;

@@ -154,6 +154,19 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   });
 }
 
+io::Result<bool> TargetTree::link_file(EntryPathView path, int directory, const std::string& name,
+                                       const struct stat& looked_at) {
+  const std::string shown = subject(path.text());
+  return make_in_parent(path, [&](int parent) -> io::Result<bool> {
+    bool linked = false;
+    with_times_kept(parent, subject(path.parent().text()), metadata_.losses, [&] {
+      linked = link_unchanged({parent, std::string(path.name()), shown}, directory, name, looked_at);
+    });
+    has_put_ = has_put_ || linked;
+    return linked;
+  });
+}
+
 io::Result<void> TargetTree::publish(
     int directory, EntryPathView path,
     const std::function<io::Result<void>(const std::string& name)>& publish) {

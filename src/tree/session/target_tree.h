@@ -48,6 +48,10 @@ class TargetTree {
   // temporary name and a rename, unless that is a directory (EISDIR). A device node that cannot be made for
   // lack of privilege is a loss, not an error.
   io::Result<void> put_special(const Entry& entry);
+  // Links a file from elsewhere (link_unchanged() of tree/fs/special.h) to a path that nothing has. Makes its
+  // directory, which keeps its times, if it is missing. Error: that cannot be made.
+  io::Result<bool> link_file(EntryPathView path, int directory, const std::string& name,
+                             const struct stat& looked_at);
   // A directory's metadata, after all that is in it: made if missing. An empty path is the root itself.
   io::Result<void> finish_directory(const Entry& entry);
 

@@ -1,5 +1,6 @@
 #include "tree/target/mirror_pages.h"
 
+#include <mutex>
 #include <utility>
 
 namespace rdcp::tree {
@@ -14,10 +15,37 @@ MirrorPages::MirrorPages(TargetContext& context)
               context.session.reporter(), context.session.losses()) {
   comparer_.going = [&context] { return !context.giving_up(); };
   pruner_.going = comparer_.going;
-  if (context.session.backups) pruner_.backups = &*context.session.backups;
+  if (context.session.earlier.backups) pruner_.backups = &*context.session.earlier.backups;
   pruner_.flush = [&context](int directory, std::string_view subject) {
     return context.tree->flush_elsewhere(directory, subject);
   };
+  use_links();
+}
+
+void MirrorPages::use_links() {
+  LinkDirectories& links = context_.session.earlier.links;
+  for (const auto& opened : links.opened) {
+    links_.push_back(
+        std::make_unique<Comparer>(opened.fd.get(), opened.name, context_.session.guards.removals,
+                                   context_.settings().policy(), context_.session.metadata().names));
+    links_.back()->strip(links.strips);
+    links_.back()->going = comparer_.going;
+  }
+  if (!links_.empty()) comparer_.supplied = [this](const Question& question) { return link(question); };
+}
+
+// Links a file that is missing to the first that is the same. What cannot be linked is sent.
+bool MirrorPages::link(const Question& question) {
+  for (const auto& comparer : links_) {
+    const auto twin = comparer->find_twin(question);
+    if (!twin || context_.session.guards.removals.is_source(twin->status)) continue;
+    if (context_.settings().sync.dry_run) return true;
+    const std::lock_guard lock(context_.session.earlier.links.linking);
+    const auto linked =
+        context_.tree->link_file(question.entry.path, twin->directory, twin->name, twin->status);
+    if (linked && *linked) return true;
+  }
+  return false;
 }
 
 AckStatus MirrorPages::compare(const net::Frame& frame, std::span<const std::byte> page,

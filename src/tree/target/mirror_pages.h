@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "tree/mirror/comparer.h"
 #include "tree/mirror/pruner.h"
@@ -24,11 +26,14 @@ class MirrorPages {
   Comparer& comparer() { return comparer_; }
 
  private:
+  void use_links();
+  bool link(const Question& question);
   io::Result<Verdict> judge(const Question& question, Changes& changes);
 
   TargetContext& context_;
   Comparer comparer_;
   Pruner pruner_;
+  std::vector<std::unique_ptr<Comparer>> links_;  // one for each directory of --link-dest
 };
 
 }  // namespace rdcp::tree

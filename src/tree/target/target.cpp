@@ -47,6 +47,8 @@ TargetReady Target::open() {
   TargetReady ready = look_at_destination();
   look_for_marker(ready);
   kind_ = ready.kind;
+  session_.earlier.links.open(session_.job.wishes.link_directories, session_.job.path,
+                              kind_ == PathKind::directory);
   return ready;
 }
 
@@ -167,9 +169,11 @@ Result<void> Target::open_root(const Begin& begin) {
   if (!place.root) return io::errno_error("open directory", place.name);
   session_.guards.removals.begin(place.root.get(), std::move(*filter), destination_of(begin),
                                  begin.source_device, begin.source_inode);
+  const std::string landing = destination_of(begin);
+  session_.earlier.links.strips = landing.empty() ? 0 : landing.size() + 1;
   if (job.wishes.backup) {
     session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
-    session_.backups.emplace(place.root.get(), session_.guards.removals);
+    session_.earlier.backups.emplace(place.root.get(), session_.guards.removals);
   }
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();

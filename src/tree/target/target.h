@@ -40,6 +40,8 @@ class Target {
   bool connected() const { return session_.streams.connected(); }
   // Says what stands at DST, and which directories are above it.
   TargetReady open();
+  // Directories outside the root of which it makes links. After open().
+  const auto& links() const { return session_.earlier.links; }
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
   // Takes chunks, with one worker thread for each stream, until every stream has ended or is lost. further:

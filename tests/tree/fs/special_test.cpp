@@ -184,5 +184,26 @@ TEST_F(SpecialTest, HardLinkToNothingIsAnError) {
   EXPECT_THAT(names_in(root_.path()), IsEmpty());
 }
 
+// What --link-dest has looked at is linked, and nothing that has taken its place since.
+TEST_F(SpecialTest, OnlyTheFileThatWasLookedAtIsLinked) {
+  const io::Fd root(::open(root_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const io::Fd outside(::open(outside_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  write_file(outside_ / "file", "content");
+  const struct stat looked_at = status_of(outside_ / "file");
+  EXPECT_TRUE(link_unchanged({root.get(), "link", "link"}, outside.get(), "file", looked_at));
+  EXPECT_EQ(status_of(root_ / "link").st_ino, looked_at.st_ino);
+  EXPECT_FALSE(link_unchanged({root.get(), "link", "link"}, outside.get(), "file", looked_at)) << "taken";
+  fs::rename(outside_ / "file", outside_ / "moved");
+  for (int kind = 0; kind < 3; ++kind) {
+    fs::remove(outside_ / "file");
+    if (kind == 0) write_file(outside_ / "file", "another");
+    if (kind == 1) fs::create_symlink("moved", outside_ / "file");
+    EXPECT_FALSE(link_unchanged({root.get(), "new", "new"}, outside.get(), "file", looked_at)) << kind;
+  }
+  write_file(outside_ / "moved", "changed!");
+  EXPECT_FALSE(link_unchanged({root.get(), "new", "new"}, outside.get(), "moved", looked_at));
+  EXPECT_THAT(names_in(root_.path()), ElementsAre("link"));
+}
+
 }  // namespace
 }  // namespace rdcp::tree

@@ -1,0 +1,17 @@
+// Holds what the target needs of copies that were there before this run.
+#pragma once
+
+#include <optional>
+
+#include "tree/mirror/backups.h"
+#include "tree/mirror/link_directories.h"
+
+namespace rdcp::tree {
+
+// Filled in before the workers start; thread-safe after that.
+struct EarlierCopies {
+  std::optional<Backups> backups;  // with --backup, unless DST itself is written
+  LinkDirectories links;           // of --link-dest
+};
+
+}  // namespace rdcp::tree
