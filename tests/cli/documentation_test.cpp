@@ -70,7 +70,7 @@ ParseOutcome parse_rdpipe(std::vector<const char*> words) {
 const Program kPrograms[] = {
     {"rdcp",
      kHelpText,
-     72,
+     73,
      parse_rdcp,
      {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import CopyTest
+from harness import CopyTest, needs_root
 
 WORDS = ["D755,F644", "u+rwX,go-w", "ug=rwX,o=", "D2770,F0660", "a-x", "+w", "go=u", "o=g,g-w", "Fu+s", "Da+t,F-x", "u=rwx,g=s"]
 
@@ -80,6 +80,55 @@ class Modes(CopyTest):
             done = self.rdcp("-r", f"--chmod={words}", f"{self.tree}/", f"dest:{self.target}/new")
             self.assertEqual(done.status, 2, done)
             self.assertIn("--chmod", done.err)
+        self.assertFalse((self.target / "new").exists())
+
+
+@needs_root
+class Owners(CopyTest):
+    def setUp(self):
+        super().setUp()
+        self.tree = self.source / "tree"
+        (self.tree / "sub").mkdir(parents=True)
+        self.make_file(self.tree / "sub" / "file", 10)
+        self.make_file(self.tree / "large", 1 << 20)
+        os.symlink("large", self.tree / "link")
+        os.chown(self.tree / "large", 12, 34)
+        os.chmod(self.tree / "large", 0o4755)
+
+    def owners(self, tree) -> set:
+        return {(path.lstat().st_uid, path.lstat().st_gid) for path in (tree, *tree.rglob("*"))}
+
+    def test_as_rsync_gives_them(self):
+        for words in ("1234:5678", "daemon:adm", "1234:", "daemon", ":adm", ":0"):
+            with self.subTest(words):
+                other = self.disk / "other"
+                for folder in (self.target, other):
+                    shutil.rmtree(folder, ignore_errors=True)
+                self.copy("-r", f"--chown={words}", f"{self.tree}/", f"dest:{self.target}")
+                subprocess.run(["rsync", "-a", f"--chown={words}", f"{self.tree}/", f"{other}/"], check=True, timeout=60)
+                self.assertEqual(self.owners(other), self.owners(self.target))
+                self.assertEqual(modes(other), modes(self.target))
+
+    def test_a_mirror_compares_with_whom_it_would_give_it_to(self):
+        words = ["--sync", "--itemize-changes", "--chown=daemon:5678", f"{self.tree}/", f"dest:{self.target}"]
+        self.copy(*words)
+        self.assertEqual(self.owners(self.target), {(1, 5678)})
+        self.assertEqual(self.copy(*words).out, b"", "nothing is left to do")
+
+    def test_a_name_that_is_not_known_does_nothing(self):
+        for words, named in (("no-such-user:adm", "user"), ("daemon:no-such-group", "group")):
+            for target in (f"dest:{self.target}/new", f"{self.target}/new"):
+                done = self.rdcp("-r", f"--chown={words}", f"{self.tree}/", target)
+                self.assertEqual(done.status, 2, done)
+                self.assertIn(f"--chown: {named}", done.err)
+                self.assertIn("not known at the target", done.err)
+        self.assertFalse((self.target / "new").exists())
+
+    def test_what_makes_no_sense_does_nothing(self):
+        for words in ("", ":", "a b", "*:1", "4294967295", "u:g:h", "\n"):
+            done = self.rdcp("-r", f"--chown={words}", f"{self.tree}/", f"dest:{self.target}/new")
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("--chown", done.err)
         self.assertFalse((self.target / "new").exists())
 
 

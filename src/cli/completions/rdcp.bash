@@ -82,7 +82,7 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --chmod --no-xattrs --numeric-ids --inplace -W --whole-file
+        _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --chmod --chown --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --mkpath -b --backup --backup-dir --suffix --link-dest --clean --verify --manifest --sums --check --quick --metadata
             --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
             -x --one-file-system --max-size --min-size

@@ -112,7 +112,7 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     if (far().hello()) round_trip_.start(far());
     if (wants_job(sides_.source())) {
       AgentSession& source = *sides_.source().session;
-      if (auto told = tell_alterations(source, request_); !told) return fail(told.error()), false;
+      if (auto told = tell_alterations(source, request_.alteration); !told) return fail(told.error()), false;
       if (request_.named_paths) tell_names(source, *request_.named_paths);
       source.tell(jobs.source);
     }
@@ -120,7 +120,9 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     const bool can_tell = !request_.make_path || sides_.source().ready;
     for (const auto& target : sides_.targets()) {
       if (!can_tell || !wants_job(*target)) continue;
-      const auto told = tell_wishes(*target->session, wishes_of(request_, sides_.source()));
+      auto told = tell_wishes(*target->session, wishes_of(request_, sides_.source()));
+      if (told && request_.alteration.names_somebody())
+        told = tell_alterations(*target->session, request_.alteration);
       if (!told) return fail(told.error()), false;
       target->session->tell(jobs.target);
     }

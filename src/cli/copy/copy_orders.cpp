@@ -187,9 +187,10 @@ Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes)
   return wishes.any() ? tell_if_known(target, wishes, wishes.option()) : Result<void>();
 }
 
-Result<void> tell_alterations(AgentSession& source, const CopyRequest& request) {
-  if (!request.alteration.any()) return {};
-  return tell_if_known(source, tree::Alterations{.metadata = request.alteration}, "--chmod");
+Result<void> tell_alterations(AgentSession& agent, const tree::Alteration& alteration) {
+  if (!alteration.any()) return {};
+  return tell_if_known(agent, tree::Alterations{.metadata = alteration},
+                       alteration.modes.empty() ? "--chown" : "--chmod");
 }
 
 void tell_names(AgentSession& source, std::string_view named_paths) {

@@ -28,9 +28,8 @@ tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& sourc
 // Tells the target, before its job. Error (unreachable): its version does not know such wishes.
 io::Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes);
 
-// Tells the source how the copy is to differ from it. Error (unreachable): its agent is too old to know of
-// it.
-io::Result<void> tell_alterations(AgentSession& source, const CopyRequest& request);
+// Tells an agent how the copy is to differ from its source. Error (unreachable): it is too old to know of it.
+io::Result<void> tell_alterations(AgentSession& session, const tree::Alteration& alteration);
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);
 

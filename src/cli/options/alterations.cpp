@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/options/shared_options.h"
+#include "cli/text/size.h"
 
 namespace rdcp::cli {
 
@@ -139,6 +140,40 @@ class ModeReader {
   std::uint32_t bits_ = 0;     // of 07777, as they are named
 };
 
+// The number that an entry gets if the target's host, which knew its name, cannot look it up any more.
+constexpr std::uint32_t kNobody = 65534;
+
+Result<tree::NewOwner> parse_owner(string_view word) {
+  tree::NewOwner owner;
+  if (word.empty()) return owner;
+  owner.given = true;
+  const bool number = std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) {
+    constexpr std::uint32_t kMost = 0xfffffffe;  // the next one means "leave it" to chown(2)
+    const auto parsed = parse_count("--chown", word, 0, kMost);
+    if (!parsed) return parsed.error();
+    owner.number = static_cast<std::uint32_t>(*parsed);
+    return owner;
+  }
+  const bool odd = std::ranges::any_of(
+      word, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '*' || c == ':' || c == 0x7f; });
+  if (odd || word.size() > tree::NewOwner::kNameBytesMax) {
+    return plain_error(io::ErrorKind::usage, "--chown", std::string(word),
+                       "is neither a name nor a number; write USER, USER:GROUP or :GROUP");
+  }
+  owner.name = word;
+  owner.number = kNobody;
+  return owner;
+}
+
+Result<void> take_owners(string_view word, Options& options) {
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const string_view group = word.substr(std::min(colon + 1, word.size()));
+  if (colon == 0 && group.empty()) return refuse("--chown", "names nobody; write USER, USER:GROUP or :GROUP");
+  if (auto taken = assign(options.user, parse_owner(word.substr(0, colon))); !taken) return taken;
+  return assign(options.group, parse_owner(group));
+}
+
 }  // namespace
 
 Result<std::vector<ModeChange>> parse_mode_changes(string_view words, std::uint32_t umask) {
@@ -162,15 +197,22 @@ void add_alteration_options(CommandLine& line, Options& options) {
     const auto changes = parse_mode_changes(options.chmod, 0);
     return changes ? Result<void>() : changes.error();
   });
+  line.value("--chown", [&options](const std::string& word) { return take_owners(word, options); });
 }
 
 Result<void> check_alterations(const Options& options) {
-  if (options.chmod.empty() || !(options.check || options.clean || options.doctor)) return {};
-  return refuse("--chmod", "is for copies and mirrors; --check, --clean and --doctor change nothing");
+  const bool gives = options.user.given || options.group.given;
+  if (gives && !options.owner) return refuse("--chown", "cannot be used with --no-owner");
+  if (options.numeric_ids && alteration_of(options).names_somebody()) {
+    return refuse("--chown", "takes numbers only with --numeric-ids, which looks no name up");
+  }
+  if (!(gives || !options.chmod.empty()) || !(options.check || options.clean || options.doctor)) return {};
+  return refuse(gives ? "--chown" : "--chmod",
+                "is for copies and mirrors; --check, --clean and --doctor change nothing");
 }
 
 tree::Alteration alteration_of(const Options& options) {
-  tree::Alteration alteration;
+  tree::Alteration alteration{.modes = {}, .user = options.user, .group = options.group};
   if (!options.chmod.empty()) alteration.modes = parse_mode_changes(options.chmod, options.umask).value();
   return alteration;
 }

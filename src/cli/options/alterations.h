@@ -1,4 +1,4 @@
-// Options by which a copy differs from its source: --chmod.
+// Options by which a copy differs from its source: --chmod and --chown.
 #pragma once
 
 #include <string_view>

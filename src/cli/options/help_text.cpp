@@ -20,6 +20,7 @@ What to copy
   -p, --preserve         accepted for scp's sake: metadata is always kept
       --no-owner         do not keep owner and group (only root keeps them)
       --chmod CHANGES    change modes: D755,F644 or u+rwX,go-w, as rsync does
+      --chown USER:GROUP  give all to them, by name or number; or USER, :GROUP
       --no-xattrs        do not keep extended attributes and ACLs
       --numeric-ids      keep owner and group by number, not by name
       --inplace          write only changed blocks into large files; not atomic

@@ -14,6 +14,7 @@
 #include "cli/text/json_text.h"
 #include "io/file.h"
 #include "io/ring.h"
+#include "tree/messages/alterations.h"
 #include "tree/messages/job.h"
 
 namespace rdcp::cli {
@@ -54,7 +55,9 @@ struct Options {
   bool copy_devices = false;  // read a device that is a SRC itself
   bool preserve = false;      // -p has no effect, since metadata is always kept
   bool owner = true;
-  std::string chmod;  // --chmod's changes of modes, all together; empty: none
+  std::string chmod;    // --chmod's changes of modes, all together; empty: none
+  tree::NewOwner user;  // --chown
+  tree::NewOwner group;
   bool xattrs = true;
   bool numeric_ids = false;
   bool make_path = false;  // --mkpath

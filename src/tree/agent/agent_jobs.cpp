@@ -113,7 +113,21 @@ void Agent::start_source(const SourceJob& job) {
   tell(ready);
 }
 
+// A name that this host does not know is told before anything is done.
+bool Agent::knows_owners() {
+  NameTable owners([this](const io::Error& error) { reporter_.problem(error); });
+  const Alteration& wish = alterations_.metadata;
+  const bool user = wish.user.name.empty() || owners.user_id(wish.user.name);
+  const bool known = user && (wish.group.name.empty() || owners.group_id(wish.group.name));
+  if (known) return true;
+  reporter_.fatal(io::plain_error(io::ErrorKind::usage, user ? "--chown: group" : "--chown: user",
+                                  user ? wish.group.name : wish.user.name,
+                                  "is not known at the target; write a number, or make it there"));
+  return false;
+}
+
 void Agent::start_target(const TargetJob& asked) {
+  if (!knows_owners()) return;
   TargetJob job = config_.only ? held_to(*config_.only, asked) : asked;
   job.wishes = wishes_;
   settings_ = job.settings;

@@ -66,6 +66,7 @@ class Agent {
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);
   void start_source(const SourceJob& job);
+  bool knows_owners();
   void start_target(const TargetJob& asked);
   void start_measure(const MeasureJob& job);
   void start_clean(const CleanJob& job);

@@ -37,7 +37,7 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::abort, kAnyState, By::everybody},
     OrderRule{MessageType::finish, kAnyState, By::everybody},
     OrderRule{MessageType::paths_named, in(S::idle, S::source_ready), By::no_stranger},
-    OrderRule{MessageType::alterations, in(S::idle, S::source_ready), By::no_stranger},
+    OrderRule{MessageType::alterations, in(S::idle, S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::source_job, in(S::idle, S::source_ready), By::no_stranger},
     OrderRule{MessageType::target_wishes, in(S::idle, S::target_ready), By::no_stranger},
     OrderRule{MessageType::target_job, in(S::idle), By::everybody},

@@ -6,7 +6,8 @@
 
 namespace rdcp::tree {
 
-// Comes before each job of the source, if the user has asked for any. The agent speaks version 11 or later.
+// Comes before each job of the source, if the user has asked for any, and before each job of the target if it
+// has to know a name. The agent speaks version 11 or later.
 struct Alterations {
   static constexpr MessageType kType = MessageType::alterations;
   static constexpr std::uint32_t kFirstProtocol = 11;

@@ -32,6 +32,14 @@ void Alteration::alter(Entry& entry) const {
     if (change.guards_x && !executable) change.sets = change.sets & ~kExecute;
     entry.mode = change.changed(entry.mode, entry.type);
   }
+  if (user.given) {
+    entry.uid = user.number;
+    entry.user = user.name;
+  }
+  if (group.given) {
+    entry.gid = group.number;
+    entry.group = group.name;
+  }
 }
 
 void Alteration::alter_acl(Entry& entry) const {

@@ -1,8 +1,10 @@
-// How the user wants metadata to differ at the target from what they are at the source (--chmod).
+// How the user wants metadata to differ at the target from what they are at the source (--chmod,
+// --chown).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -40,11 +42,26 @@ constexpr ModeChange::From last_of(ModeChange::From) {
 // A copy has at most so many changes of modes, and a peer is held to this, too.
 inline constexpr std::size_t kModeChangesMax = 100;
 
+// Whom all entries are given to: a user or a group.
+struct NewOwner {
+  static constexpr std::size_t kNameBytesMax = 256;
+
+  bool given = false;
+  std::string name;          // as the target's host knows it; empty: it has the number instead
+  std::uint32_t number = 0;  // with a name, it counts only where the look-up of an entry's name fails
+  auto fields() { return std::tie(given, name, number); }
+  bool operator==(const NewOwner&) const = default;
+};
+
 struct Alteration {
   std::vector<ModeChange> modes;  // one after the other
-  auto fields() { return std::tie(modes); }
+  NewOwner user;
+  NewOwner group;
+  auto fields() { return std::tuple_cat(std::tie(modes), user.fields(), group.fields()); }
 
-  bool any() const { return !modes.empty(); }
+  bool any() const { return !modes.empty() || user.given || group.given; }
+  // True if the target's host must know a name.
+  bool names_somebody() const { return !user.name.empty() || !group.name.empty(); }
   // Changes an entry that is filled from a stat.
   void alter(Entry& entry) const;
   // Brings an entry's access ACL, which has just been read, into line with its changed mode, as chmod(2) does

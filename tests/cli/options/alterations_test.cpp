@@ -19,7 +19,9 @@ std::uint32_t altered(const std::string& words, std::uint32_t mode, EntryType ty
   Entry entry;
   entry.type = type;
   entry.mode = mode;
-  Alteration{.modes = parse_mode_changes(words, umask).value()}.alter(entry);
+  Alteration alteration;
+  alteration.modes = parse_mode_changes(words, umask).value();
+  alteration.alter(entry);
   return entry.mode;
 }
 

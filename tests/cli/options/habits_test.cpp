@@ -213,7 +213,7 @@ constexpr Line kLines[] = {
     {"-a --copy-dest ../old s/ d", "--link-dest"},
     {"-a --compare-dest=../old s/ d", "--link-dest"},
     {"-a --chmod=D755,F644 s/ d"},
-    {"-a --chown=u:g s/ d", "modes"},
+    {"-a --chown=u:g s/ d"},
     {"-a --usermap=0:1 s/ d", "modes"},
     {"-a --groupmap=0:1 s/ d", "modes"},
     {"-a --no-perms s/ d", "modes"},

@@ -28,7 +28,7 @@ const Allowed kByOwnUser = plus_always({
       list_job, segment_job}},
     {AgentState::source_ready, {paths_named, alterations, source_job, knock, begin}},
     {AgentState::source_begun, {stream_lost}},
-    {AgentState::target_ready, {target_wishes, target_job, knock, begin}},
+    {AgentState::target_ready, {target_wishes, alterations, target_job, knock, begin}},
     {AgentState::target_begun, {stream_lost}},
     {AgentState::measure_ready, {measure_job, begin}},
     {AgentState::measure_begun, {measure_job}},
