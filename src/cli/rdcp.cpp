@@ -105,13 +105,7 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
 
 int rdcp::cli::rdcp_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  const auto words = rdcp::cli::with_settings(argc, argv);
-  if (!words) {
-    return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, words.error()),
-                                    rdcp::cli::error_line(words.error()),
-                                    rdcp::cli::exit_status(words.error().kind));
-  }
-  rdcp::cli::Parsed parsed = rdcp::cli::parse_options(words->argc(), words->argv());
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_with_settings(argc, argv);
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }

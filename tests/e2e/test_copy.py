@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, DEFAULT_CHUNK, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root
+from harness import CHUNK, DEFAULT_CHUNK, EXIT_DATA, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root
 
 SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
          "chunk+1": CHUNK + 1, "several chunks": 37 * CHUNK + 123}
@@ -81,6 +81,44 @@ class Uris(CopyTest):
         for word, why in (("scp://dest:0/x", "1 to 65535"), ("scp://dest/%zz", "hexadecimal"), ("rsync://dest/x", "no rsync://"),
                           ("scp:///x", "is empty")):
             self.fails(EXIT_USAGE, file, word, says=(why, word))
+        self.assertEqual(list(self.target.iterdir()), [])
+
+
+class HostSettings(CopyTest):
+    def settings(self, text: str, name: str = "config") -> dict:
+        file = self.disk / "rdcp" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o644)
+        return {"env": {**os.environ, "XDG_CONFIG_HOME": str(self.disk)}}
+
+    def test_the_first_that_matches_counts_and_is_shown(self):
+        env = self.settings('[host "gpu* !gpu9"]\nstreams = 8\n[host *]\nstreams=2\nbwlimit = 1G\nencrypt=never\n')
+        self.settings("--encrypt\n--data-port 7000\n", "options")
+        config = f"{self.disk}/rdcp/config"
+        for host, streams in (("GPU1", f"8 ({config}:2)"), ("gpu9", f"2 ({config}:4)"), ("me@x", f"2 ({config}:4)")):
+            out = self.copy("--print-config", host, **env).out.decode().splitlines()
+            for line in (f"streams {streams}", f"bwlimit 1G ({config}:5)", f"encrypt never ({config}:6)",
+                         f"data-port 7000 ({self.disk}/rdcp/options)", "via auto (default)"):
+                self.assertIn(line, out)
+        self.assertIn("streams as given (command line)", self.copy("--print-config", "x", "--streams", "3", **env).out.decode())
+
+    def test_settings_hold_for_a_copy_and_the_command_line_counts_more(self):
+        file = self.make_file(self.source / "file", 10)
+        env = self.settings("[host dest]\ntransport = rdma\n[host *]\nvia = nowhere\n")
+        self.fails(EXIT_DATA, file, f"dest:{self.target}/a", **env)
+        self.copy("--transport", "tcp", "--via", "127.0.0.1", file, f"dest:{self.target}/b", **env)
+        self.copy(file, self.target / "c", **env)
+
+    def test_what_is_wrong_is_named_with_file_and_line(self):
+        file = self.make_file(self.source / "file", 10)
+        for line in ("x", "delete = 1", "streams = 0", "streams =", "[host]", "[host !a]", "[hosts a]", "[host a/b]",
+                     "transport=x", "[gpu"):
+            env = self.settings(f"# first\n{line}\n")
+            self.fails(EXIT_USAGE, file, f"dest:{self.target}/a", says=(f"{self.disk}/rdcp/config:2:",), **env)
+        env = self.settings("streams = 2\n")
+        (self.disk / "rdcp/config").chmod(0o664)
+        self.fails(EXIT_USAGE, file, f"dest:{self.target}/a", says=("written by others", "rdcp/config"), **env)
         self.assertEqual(list(self.target.iterdir()), [])
 
 

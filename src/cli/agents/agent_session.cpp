@@ -32,7 +32,9 @@ bool is_sign_of_life(MessageType type) {
 AgentSession::Started AgentSession::start_remote(const RemoteShell& shell, const Location& location,
                                                  const std::string& prefix) {
   std::unique_ptr<AgentSession> session(new AgentSession(location.host));
-  auto ends = session->run_.start_remote(shell, location, prefix);
+  RemoteShell own = shell;
+  if (!location.rdcp_path.empty()) own.rdcp_path = location.rdcp_path;
+  auto ends = session->run_.start_remote(own, location, prefix);
   if (!ends) return ends.error();
   session->connect(std::move(*ends));
   return session;

@@ -88,7 +88,7 @@ _rdcp() {
             -x --one-file-system --max-size --min-size
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
-            -v --verbose -q --quiet --progress --doctor --json -h --help --version
+            -v --verbose -q --quiet --progress --doctor --print-config --json -h --help --version
             -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
             --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --via --bwlimit --cache --congestion --ring --no-landlock"
     else

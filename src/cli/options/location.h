@@ -19,7 +19,8 @@ struct Location {
   // Raw bytes. A remote path is relative to the home directory there unless it begins with a slash; it is
   // never empty and never begins with an unresolved tilde.
   std::string path;
-  std::uint16_t port = 0;  // ssh's; 0: ssh decides
+  std::uint16_t port = 0;      // ssh's; 0: ssh decides
+  std::string rdcp_path = {};  // rdcp's on this host; empty: RemoteShell has it
 
   bool operator==(const Location&) const = default;
   // The location as the user would write it, in raw bytes (see io::printable()).

@@ -25,6 +25,16 @@ using io::Result;
 using std::string;
 using std::string_view;
 
+// Parses HOST, USER@HOST or [IPV6], with or without the colon of a location.
+Result<Location> parse_host(std::string_view option, const string& word) {
+  const bool whole = word.ends_with(':') || word.find("://") != word.npos;
+  auto location = parse_location(whole ? word : word + ":");
+  if (!location) return location;
+  const bool is_host = is_remote(*location) && location->path == ".";
+  if (is_host) return location;
+  return plain_error(ErrorKind::usage, option, word, "is not a host; write HOST, USER@HOST or [IPV6]");
+}
+
 void add_copy_options(CommandLine& line, Options& options) {
   line.flag("-r,--recursive", [&] { options.recursive = true; });
   line.flag("--copy-devices", [&] { options.copy_devices = true; });
@@ -43,6 +53,9 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.flag("--check", [&] { options.check = true; });
   line.flag("--quick", [&] { options.quick = true; });
   line.flag("--metadata", [&] { options.metadata = true; });
+  line.value("--print-config", [&](const string& word) {
+    return assign(options.print_config, parse_host("--print-config", word));
+  });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.optional_value("--json", "results", [&](const string& word) -> Result<void> {
     if (word != "results" && word != "events") return refuse("--json", "takes =events or nothing");
@@ -109,21 +122,11 @@ Result<void> check_streams(const Options& options) {
   return {};
 }
 
-// Parses HOST, USER@HOST or [IPV6], with or without the colon of a location.
-Result<Location> parse_host(const string& word) {
-  const bool whole = word.ends_with(':') || word.find("://") != word.npos;
-  auto location = parse_location(whole ? word : word + ":");
-  if (!location) return location;
-  const bool is_host = is_remote(*location) && location->path == ".";
-  if (is_host) return location;
-  return plain_error(ErrorKind::usage, "--doctor", word, "is not a host; write HOST, USER@HOST or [IPV6]");
-}
-
 Result<void> take_doctor_operands(const std::vector<string>& words, Options& options) {
   if (options.agent) return refuse("--doctor", "cannot be used with --agent");
   if (words.empty()) return {};
   if (words.size() > 1) return refuse("--doctor", "takes one HOST at most");
-  return assign(options.doctor_host, parse_host(words.front()));
+  return assign(options.doctor_host, parse_host("--doctor", words.front()));
 }
 
 Result<void> take_clean_operand(const std::vector<string>& words, Options& options) {
@@ -140,6 +143,12 @@ Result<void> take_clean_operand(const std::vector<string>& words, Options& optio
 }
 
 Result<void> take_operands(const std::vector<string>& words, Options& options) {
+  if (options.print_config) {
+    const bool other = options.clean || options.doctor || options.check || options.agent;
+    if (words.empty() && !other) return {};
+    return refuse("--print-config",
+                  "takes one HOST and copies nothing; it goes with no SRC, DST or other task");
+  }
   if (options.clean) return take_clean_operand(words, options);
   if (options.doctor) return take_doctor_operands(words, options);
   if (options.agent) {

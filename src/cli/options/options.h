@@ -36,6 +36,7 @@ struct Options {
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
+  std::optional<Location> print_config;  // only say which settings hold for this host
   std::optional<JsonForm> json;
 
   tree::SyncSettings sync;

@@ -1,13 +1,21 @@
 #include "cli/options/settings.h"
 
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "cli/options/host_config.h"
 #include "cli/options/known_file.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/split_words.h"
 
 namespace rdcp::cli {
 
@@ -18,7 +26,6 @@ namespace {
 
 constexpr std::size_t kBytesMax = 64 << 10;
 constexpr const char* kForAll = "/etc/rdcp/options";
-constexpr std::string_view kBlanks = " \t\r";
 
 enum class Value : unsigned char { none, optional, needed };
 struct Setting {
@@ -31,12 +38,6 @@ constexpr std::array kSettings = {
     Setting{"--no-ssh-data", Value::none},  Setting{"--compress", Value::optional},
     Setting{"--congestion", Value::needed},
 };
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // Returns the word of one line that is not empty.
 Result<std::string> word_of(std::string_view line, const std::string& where) {
@@ -52,11 +53,12 @@ Result<std::string> word_of(std::string_view line, const std::string& where) {
   return std::string(setting->option) + (value.empty() ? "" : "=" + std::string(value));
 }
 
-std::string users_file() {
+// Returns the path of the user's own file of this name, or nothing.
+std::string users_file(const std::string& name) {
   const char* folder = std::getenv("XDG_CONFIG_HOME");
-  if (folder != nullptr && *folder == '/') return std::string(folder) + "/rdcp/options";
+  if (folder != nullptr && *folder == '/') return std::string(folder) + "/rdcp/" + name;
   const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? std::string(home) + "/.config/rdcp/options" : std::string();
+  return home != nullptr && *home == '/' ? std::string(home) + "/.config/rdcp/" + name : std::string();
 }
 
 // Returns nothing for a file that is not there.
@@ -66,6 +68,190 @@ Result<std::string> text_of(const std::string& path) {
   if (!text && (text.error().code == ENOENT || text.error().code == ENOTDIR || text.error().code == EACCES))
     return std::string();
   return text;
+}
+
+// Returns the setting that a word is about: "encrypt" for --no-encrypt and --encrypt=auto.
+std::string_view key_of(std::string_view word) {
+  word = word.substr(0, word.find('='));
+  if (word == "--no-encrypt") return "encrypt";
+  return word.starts_with("--") ? word.substr(2) : std::string_view();
+}
+
+// The user's own words, as far as they decide which settings count.
+class Given {
+ public:
+  Given(int argc, const char* const* argv) {
+    for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) keys_.push_back(key_of(argv[i]));
+  }
+  bool has(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
+  // True if a setting must give way, because the user has given it or what cannot go with it.
+  bool beats(std::string_view key, std::string_view value) const {
+    if (has(key)) return true;
+    if (key == "via" && value == "ssh") return has("no-ssh-data") || has("transport");
+    return (key == "no-ssh-data" || (key == "transport" && value == "rdma")) && has("via");
+  }
+
+ private:
+  std::vector<std::string_view> keys_;
+};
+
+std::string_view value_of(std::string_view word) {
+  const std::size_t sign = word.find('=');
+  return sign == word.npos ? std::string_view() : word.substr(sign + 1);
+}
+
+// Reads a file of settings for hosts. Others must not be able to write it: they would choose what is started
+// on hosts, and whether data is encrypted.
+Result<HostConfig> read_config(const std::string& path) {
+  if (path.empty()) return HostConfig();
+  const auto file = open_known_file(path, "only such a file is read");
+  if (!file && (file.error().code == ENOENT || file.error().code == ENOTDIR || file.error().code == EACCES))
+    return HostConfig();
+  const auto refuse = [&](std::string_view why) {
+    return io::plain_error(ErrorKind::usage, "settings", path, why);
+  };
+  if (!file) return io::plain_error(ErrorKind::usage, file.error().message(), "", "settings cannot be read");
+  struct stat status {};
+  if (::fstat(file->get(), &status) != 0) return io::errno_error("read", path, errno, ErrorKind::usage);
+  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0)
+    return refuse("may be written by others; make it yours, and 'chmod go-w' it");
+  auto text = read_known_file(path, kBytesMax);
+  if (!text) return refuse(text.error().detail.empty() ? "cannot be read" : text.error().detail);
+  return HostConfig::parse(*text, path);
+}
+
+using Configs = std::vector<HostConfig>;  // the user's first
+
+Result<Configs> read_configs() {
+  Configs configs;
+  for (const std::string& path : {users_file("config"), std::string("/etc/rdcp/config")}) {
+    auto config = read_config(path);
+    if (!config) return config.error();
+    configs.push_back(std::move(*config));
+  }
+  return configs;
+}
+
+std::optional<HostSetting> find(const Configs& configs, std::string_view key, const std::string& host) {
+  for (const HostConfig& config : configs) {
+    if (auto found = config.find(key, host)) return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<Location*> hosts_of(Options& options) {
+  std::vector<Location*> hosts;
+  const auto add = [&](Location& location) {
+    if (is_remote(location)) hosts.push_back(&location);
+  };
+  for (Location& source : options.sources) add(source);
+  add(options.destination);
+  add(options.clean_directory);
+  if (options.doctor_host) add(*options.doctor_host);
+  if (options.print_config) add(*options.print_config);
+  return hosts;
+}
+
+// Returns what holds for all of the hosts together, each key once.
+Result<std::vector<HostSetting>> common_settings(const Configs& configs, const std::vector<Location*>& hosts,
+                                                 const Given& given) {
+  std::vector<HostSetting> common;
+  for (const std::string_view key : host_setting_keys()) {
+    if (key == "rdcp-path") continue;
+    std::optional<HostSetting> first;
+    for (const Location* host : hosts) {
+      const auto found = find(configs, key, host->host);
+      if (!found || given.beats(key, found->value)) continue;
+      if (first && first->value != found->value) {
+        return io::plain_error(ErrorKind::usage, found->where + ":", key,
+                               fmt::format("differs from {}, which holds for another host of this command; "
+                                           "give --{} on the command line",
+                                           first->where, key));
+      }
+      first = found;
+    }
+    if (first) common.push_back(*first);
+  }
+  return common;
+}
+
+Parsed refused(int argc, const char* const* argv, const io::Error& error) {
+  Parsed parsed;
+  parsed.exit_status = exit_status(error.kind);
+  parsed.text_out = json_of_refusal(argc, argv, error);
+  parsed.text_err = fmt::format("rdcp: {}\n", error.message());
+  return parsed;
+}
+
+struct FileWord {
+  std::string word;
+  std::string path;
+};
+
+// Returns the words of the files of options that the user's own do not replace; the user's file comes last.
+Result<std::vector<FileWord>> file_words(const Given& given) {
+  std::vector<FileWord> words;
+  for (const std::string& path : {std::string(kForAll), users_file("options")}) {
+    const auto text = text_of(path);
+    if (!text) return text.error();
+    const auto of_file = read_settings(*text, path);
+    if (!of_file) return of_file.error();
+    for (const std::string& word : *of_file) {
+      if (given.beats(key_of(word), value_of(word))) continue;
+      std::erase_if(words, [&](const FileWord& other) { return key_of(other.word) == key_of(word); });
+      words.push_back({word, path});
+    }
+  }
+  return words;
+}
+
+std::string print_line(std::string_view key, std::string_view value, std::string_view where) {
+  return fmt::format("{} {} ({})\n", key, io::printable(value), io::printable(where));
+}
+
+std::string_view default_of(std::string_view key) {
+  if (key.starts_with("no-")) return "no";
+  return key == "compress" || key == "bwlimit" ? "off" : "auto";
+}
+
+// Returns a line for each setting, with its value and where it comes from.
+std::string print_settings(const Given& given, const std::vector<HostSetting>& settings,
+                           const std::vector<FileWord>& words) {
+  std::string text;
+  std::vector<std::string_view> keys = host_setting_keys();
+  keys.insert(keys.end(), {"no-deploy", "no-ssh-data"});
+  for (const std::string_view key : keys) {
+    const auto setting = std::ranges::find(settings, key, &HostSetting::key);
+    const auto word = std::ranges::find_if(words, [&](const auto& w) { return key_of(w.word) == key; });
+    if (given.has(key)) {
+      text += print_line(key, "as given", "command line");
+    } else if (setting != settings.end()) {
+      text += print_line(key, setting->value, setting->where);
+    } else if (word != words.end()) {
+      const std::string_view value = value_of(word->word);
+      text += print_line(key, value.empty() ? word->word : value, word->path);
+    } else {
+      text += print_line(key, default_of(key), "default");
+    }
+  }
+  return text;
+}
+
+// Returns the words before the user's own: a setting for the host replaces an option of a file.
+std::vector<std::string> words_of(std::vector<FileWord>& files, const std::vector<HostSetting>& settings) {
+  std::vector<std::string> words;
+  for (const HostSetting& setting : settings) {
+    std::erase_if(files, [&](const FileWord& word) {
+      return key_of(word.word) == setting.key || (setting.key == "via" && word.word == "--no-ssh-data");
+    });
+  }
+  for (const FileWord& word : files) words.push_back(word.word);
+  for (const HostSetting& setting : settings) words.push_back(setting.word());
+  return words;
+}
+
+bool is_for_agent(int argc, const char* const* argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--agent") == 0; });
 }
 
 }  // namespace
@@ -93,17 +279,38 @@ Result<std::vector<std::string>> read_settings(std::string_view text, std::strin
 }
 
 Result<SettledWords> with_settings(int argc, const char* const* argv) {
-  std::vector<std::string> words;
-  const auto is_agent = [](const char* word) { return std::strcmp(word, "--agent") == 0; };
-  if (std::any_of(argv, argv + argc, is_agent)) return SettledWords(argc, argv, {});
-  for (const std::string& path : {std::string(kForAll), users_file()}) {
-    const auto text = text_of(path);
-    if (!text) return text.error();
-    auto of_file = read_settings(*text, path);
-    if (!of_file) return of_file.error();
-    words.insert(words.end(), of_file->begin(), of_file->end());
+  if (is_for_agent(argc, argv)) return SettledWords(argc, argv, {});
+  auto files = file_words(Given(argc, argv));
+  if (!files) return files.error();
+  return SettledWords(argc, argv, words_of(*files, {}));
+}
+
+Parsed parse_with_settings(int argc, const char* const* argv) {
+  if (is_for_agent(argc, argv)) return parse_options(argc, argv);
+  const Given given(argc, argv);
+  auto files = file_words(given);
+  if (!files) return refused(argc, argv, files.error());
+  Parsed bare = parse_options(argc, argv);  // to know the hosts
+  const std::vector<Location*> hosts = hosts_of(bare.options);
+  if (bare.exit_status) return bare;
+  const auto configs = hosts.empty() ? Result<Configs>(Configs()) : read_configs();
+  if (!configs) return refused(argc, argv, configs.error());
+  auto settings = common_settings(*configs, hosts, given);
+  if (!settings) return refused(argc, argv, settings.error());
+
+  const SettledWords words(argc, argv, words_of(*files, *settings));
+  Parsed parsed = parse_options(words.argc(), words.argv());
+  for (Location* host : hosts_of(parsed.options)) {
+    const auto path = find(*configs, "rdcp-path", host->host);
+    if (!path || given.has("rdcp-path")) continue;
+    host->rdcp_path = path->value;
+    if (parsed.options.print_config) settings->push_back(*path);
   }
-  return SettledWords(argc, argv, std::move(words));
+  if (!parsed.exit_status && parsed.options.print_config) {
+    parsed.exit_status = kExitOk;
+    parsed.text_out = print_settings(given, *settings, *files);
+  }
+  return parsed;
 }
 
 }  // namespace rdcp::cli

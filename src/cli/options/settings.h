@@ -1,10 +1,12 @@
-// Reads the options that hold for every run: /etc/rdcp/options, then ~/.config/rdcp/options.
+// Reads the settings that hold for every run (/etc/rdcp/options, ~/.config/rdcp/options) and those that hold
+// for hosts (~/.config/rdcp/config, /etc/rdcp/config).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/options/options.h"
 #include "io/result.h"
 
 namespace rdcp::cli {
@@ -29,7 +31,15 @@ class SettledWords {
 // (usage).
 io::Result<SettledWords> with_settings(int argc, const char* const* argv);
 
-// Reads the text of one such file, `name` for messages. Each line has one option, as on the command line:
+// Parses rdcp's command line with the settings. An option of the command line counts more than a setting for
+// the host, that more than an option from the files of with_settings(), and the user's file of each kind more
+// than /etc/rdcp's. Settings for hosts hold where a host is named; if two are, and have different values of
+// one (except rdcp-path, which each has for itself), the command line is refused. With --print-config the
+// outcome is text to be printed.
+Parsed parse_with_settings(int argc, const char* const* argv);
+
+// Reads the text of one file of options, `name` for messages. Each line has one option, as on the command
+// line:
 // --data-port 7000-7015, or --data-port=7000-7015. '#' begins a comment. Those may stand there that say how
 // hosts are reached and how data travels: --no-deploy, --data-port, --encrypt, --no-encrypt, --no-ssh-data,
 // --compress and --congestion.

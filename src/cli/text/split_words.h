@@ -14,4 +14,7 @@ namespace rdcp::cli {
 // an open quote.
 io::Result<std::vector<std::string>> split_words(std::string_view option, std::string_view command);
 
+// Returns the text of a line without blanks, tabs and carriage returns at its ends.
+std::string_view trimmed(std::string_view text);
+
 }  // namespace rdcp::cli
