@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cli/agents/agent_run.h"
-#include "cli/options/settings.h"
 #include "cli/pipes/pipe_coordinator.h"
 #include "cli/programs.h"
+#include "cli/settings/settings.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/process.h"
 #include "cli/text/version.h"

@@ -72,7 +72,7 @@ const Program kPrograms[] = {
      kHelpText,
      73,
      parse_rdcp,
-     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest"}},
+     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--print-config"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},

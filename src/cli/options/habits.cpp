@@ -25,7 +25,11 @@ struct Habit {
 };
 
 constexpr string_view kLinks = "rdcp copies symbolic links as links; name what they lead to as SRC";
-constexpr string_view kModes = constexpr string_view kFamily =
+constexpr string_view kModes =
+    "rdcp takes modes and owners over as they are; write --chmod or --chown, or change them at DST "
+    "afterwards";
+constexpr string_view kLinkDest = "rdcp links what is the same in another copy; write --link-dest";
+constexpr string_view kFamily =
     "write -o AddressFamily=inet or inet6 for ssh, and --via with an address for the data";
 
 constexpr Habit kHabits[] = {

@@ -173,16 +173,9 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::paths_named:
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
-      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) {
-        if (!wishes.are_sound()) return refuse("asks for backups or links that cannot be");
-        return wishes_ = wishes, true;
-      });
+      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return take_wishes(wishes); });
     case MessageType::alterations:
-      return with<Alterations>(raw, [this](const Alterations& wish) {
-        alterations_ = wish;
-        return wish.metadata.modes.size() <= kModeChangesMax ||
-               refuse("asks for more changes than there are");
-      });
+      return with<Alterations>(raw, [this](const Alterations& wish) { return take_alterations(wish); });
     case MessageType::source_job:
       return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
     case MessageType::target_job:
@@ -213,6 +206,18 @@ bool Agent::handle(const RawMessage& raw) {
     default:  // may_order() lets no other message through
       return false;
   }
+}
+
+bool Agent::take_wishes(const TargetWishes& wishes) {
+  if (!wishes.are_sound()) return refuse("asks for backups or links that cannot be");
+  wishes_ = wishes;
+  return true;
+}
+
+bool Agent::take_alterations(const Alterations& wish) {
+  if (wish.metadata.modes.size() > kModeChangesMax) return refuse("asks for more changes than there are");
+  alterations_ = wish;
+  return true;
 }
 
 // The agent ends with its segment.

@@ -62,6 +62,8 @@ class Agent {
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
+  bool take_wishes(const TargetWishes& wishes);
+  bool take_alterations(const Alterations& wish);
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);

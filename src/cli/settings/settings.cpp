@@ -1,4 +1,4 @@
-#include "cli/options/settings.h"
+#include "cli/settings/settings.h"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/options/host_config.h"
 #include "cli/options/known_file.h"
+#include "cli/settings/host_config.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/split_words.h"
 

@@ -1,4 +1,4 @@
-#include "cli/options/host_config.h"
+#include "cli/settings/host_config.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

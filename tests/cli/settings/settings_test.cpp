@@ -1,4 +1,4 @@
-#include "cli/options/settings.h"
+#include "cli/settings/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
