@@ -1,5 +1,6 @@
 // rdcp: copies files and trees between hosts. See rdcp(1).
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 #include "cli/text/output.h"
 #include "cli/text/process.h"
 #include "cli/text/report.h"
+#include "cli/text/version.h"
 
 namespace {
 
@@ -81,6 +83,7 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 
 // Copies or compares, and ends with the last line of --json.
 int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
+  if (options.max_runtime != 0) (void)::alarm(options.max_runtime);  // signals_as_descriptor() takes it
   std::optional<rdcp::cli::JsonReport> json;
   if (options.json) json.emplace(*options.json);
   rdcp::cli::JsonReport* const report = json ? &*json : nullptr;
@@ -98,7 +101,17 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
   } else {
     status = copy_and_list(options, signal_fd, umask, report);
   }
+  rdcp::cli::write_to_log(fmt::format("rdcp: exit status {}\n", status));
   return json ? rdcp::cli::print_and_end("rdcp", json->end(status), "", status) : status;
+}
+
+// Opens the log of --log-file, which begins with what is to be done.
+rdcp::io::Result<void> begin_log(const rdcp::cli::Options& options, mode_t umask) {
+  if (options.log_file.empty()) return {};
+  if (auto opened = rdcp::cli::open_log(options.log_file, umask); !opened) return opened;
+  rdcp::cli::write_to_log(fmt::format("rdcp {}: {} to {}\n", rdcp::cli::kVersion,
+                                      fmt::join(texts_of(options.sources), " "), options.destination.text()));
+  return {};
 }
 
 }  // namespace
@@ -118,6 +131,9 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
   const mode_t umask = ::umask(0);  // modes come from the source
   parsed.options.umask = umask;
   rdcp::cli::raise_limits();
+  if (const auto begun = begin_log(parsed.options, umask); !begun) {
+    return rdcp::cli::print_and_end("rdcp", "", rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
+  }
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   return run(parsed.options, signal_fd, umask);

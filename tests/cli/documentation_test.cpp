@@ -72,7 +72,8 @@ const Program kPrograms[] = {
      kHelpText,
      73,
      parse_rdcp,
-     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--print-config"}},
+     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--log-file",
+      "--max-runtime", "--ipv4", "--ipv6", "--print-config"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -256,7 +257,11 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
                                                       {"--backup"},
                                                       {"--backup-dir", "old"},
                                                       {"--suffix", ".old", "--backup"},
-                                                      {"--link-dest", "../old", "-r"}};
+                                                      {"--link-dest", "../old", "-r"},
+                                                      {"--log-file", "log"},
+                                                      {"--ipv4"},
+                                                      {"--ipv6"},
+                                                      {"--max-runtime", "60"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
     for (const char* shell : {"bash", "zsh"})

@@ -84,14 +84,18 @@ class Pipes(PipeTest):
     def test_nothing_shows(self):
         *statuses, meddler = self.through((), receive_options=())
         self.assertEqual(statuses, [0, 0], self.error)
-        self.assertIn(CONTENT, meddler.seen)
-        self.assertIn(b"rdcp control", meddler.seen)
+        in_clear = (CONTENT, b"rdcp control")
+        for text in in_clear:
+            self.assertIn(text, meddler.seen)
+        self.assertGreater(meddler.seen.count(b"RDFR"), 2)
         for options in (("--encrypt",), ("--encrypt", "--compress=3")):
             *statuses, meddler = self.through(options)
             self.assertEqual(statuses, [0, 0], self.error)
             self.assertEqual(self.found, self.source.read_bytes())
-            for text in (CONTENT, NAME.encode(), b"rdcp control", b"RDFR", b"tcp"):
-                self.assertNotIn(text, meddler.seen)
+            for text in (*in_clear, NAME.encode()):
+                self.assertFalse(text in meddler.seen, text)
+            # Four bytes are in a megabyte of noise once in thousands of runs, but not twice.
+            self.assertLess(meddler.seen.count(b"RDFR"), 2)
 
     def test_a_changed_byte_gets_nowhere(self):
         # The first connection is control, the others are streams; handshakes are 40 + 32 and 88 bytes long.

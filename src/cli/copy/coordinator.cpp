@@ -132,6 +132,8 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
 
 bool Coordinator::begin() {
   TargetSide& target = *sides_.targets().front();
+  keep_family(request_, sides_.source().ready->reach);
+  keep_family(request_, target.ready->reach);
   auto begins = begins_of(request_, sides_.source(), target, round_trip_);
   if (!begins) return fail(begins.error()), false;
   if (!*begins) return false;  // each source that cannot be copied has been reported

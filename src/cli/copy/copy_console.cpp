@@ -1,5 +1,6 @@
 #include "cli/copy/copy_console.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "cli/text/change_line.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/json_report.h"
+#include "cli/text/output.h"
 
 namespace rdcp::cli {
 
@@ -34,7 +36,9 @@ void CopyConsole::report(const AgentSession& session, const tree::Problem& probl
 
 void CopyConsole::report_signal(int signal) {
   interrupted_ = true;
-  print(view_.program + ": ended by SIG" + ::sigabbrev_np(signal) +
+  const std::string why = signal == SIGALRM ? "the time of --max-runtime is over"
+                                            : std::string("ended by SIG") + ::sigabbrev_np(signal);
+  print(view_.program + ": " + why +
         "; files under their final names are complete, the rest was not copied\n");
   status_ = kExitSignalBase + signal;
 }
@@ -51,15 +55,19 @@ void CopyConsole::print_changes(const tree::Changes& changes) {
   for (const tree::Change& change : changes.list) {
     lines += view_.json ? view_.json->change(change, view_.sends) : change_line(change, view_.sends);
   }
+  if (!view_.json) write_to_log(lines);
   print_lines(lines);
 }
 
 void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
-  if (!view_.quiet) print(warning_lines(summary));
-  if (view_.verbose)
+  view_.quiet ? write_to_log(warning_lines(summary)) : print(warning_lines(summary));
+  if (view_.verbose) {
     print(summary_lines(summary));
-  else if (progress_.ever_drawn())
+  } else if (progress_.ever_drawn()) {
     print(summary_line(summary));
+  } else {
+    write_to_log(summary_line(summary));
+  }
   if (view_.json && !dry_run) print_lines(view_.json->finished(summary));
 }
 

@@ -193,6 +193,14 @@ Result<void> tell_alterations(AgentSession& agent, const tree::Alteration& alter
                        alteration.modes.empty() ? "--chown" : "--chmod");
 }
 
+void keep_family(const CopyRequest& request, tree::Reach& reach) {
+  if (!request.ipv4 && !request.ipv6) return;
+  const auto other = [&](const std::string& host) { return (host.find(':') != host.npos) != request.ipv6; };
+  if (std::erase_if(reach.hosts, other) == 0 || !reach.hosts.empty()) return;
+  reach.no_tcp_because =
+      io::Words(request.ipv4 ? "-4 leaves none of its addresses" : "-6 leaves none of its addresses");
+}
+
 void tell_names(AgentSession& source, std::string_view named_paths) {
   while (!named_paths.empty()) {
     const bool all = named_paths.size() <= tree::PathsNamed::kBytesMax;

@@ -30,6 +30,9 @@ io::Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wis
 
 // Tells an agent how the copy is to differ from its source. Error (unreachable): it is too old to know of it.
 io::Result<void> tell_alterations(AgentSession& session, const tree::Alteration& alteration);
+// Leaves only those addresses that -4 or -6 allows.
+void keep_family(const CopyRequest& request, tree::Reach& reach);
+
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);
 

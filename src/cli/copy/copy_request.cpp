@@ -102,6 +102,8 @@ CopyRequest request_without_places(const Options& options) {
   request.wish.encrypt = options.encrypt;
   request.wish.compress = options.compress;
   request.streams = options.streams;
+  request.ipv4 = options.ipv4;
+  request.ipv6 = options.ipv6;
   return request;
 }
 

@@ -80,6 +80,7 @@ struct CopyRequest {
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   tree::Alteration alteration = {};    // how metadata differs from the source's
   tree::StreamWish wish = {};          // the coordinator adds who connects, and a key if none is known
+  bool ipv4 = false, ipv6 = false;     // TCP connects to addresses of this family only; neither: to all
   unsigned streams = 0;                // 0: automatic
   bool one_way = false;                // the port is for the side that the parties have listen, and no other
   Options::SshData ssh_data = Options::SshData::if_needed;  // whether the data goes through ssh

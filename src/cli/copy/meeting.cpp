@@ -29,7 +29,8 @@ Parties::Carry carry_to(const CopySide& side, const Parties::Carry& given) {
 
 // Returns the address at which a bridge reaches an agent on its own host.
 net::Address address_within(const CopyRequest& request, const tree::Reach& reach) {
-  return {request.wish.via.empty() ? "127.0.0.1" : reach.hosts.front(), reach.port};
+  const bool any = request.wish.via.empty() || reach.hosts.empty();
+  return {any ? "127.0.0.1" : reach.hosts.front(), reach.port};
 }
 
 Result<io::Fd> connect_within_host(const net::Address& at) {

@@ -29,8 +29,6 @@ constexpr string_view kModes =
     "rdcp takes modes and owners over as they are; write --chmod or --chown, or change them at DST "
     "afterwards";
 constexpr string_view kLinkDest = "rdcp links what is the same in another copy; write --link-dest";
-constexpr string_view kFamily =
-    "write -o AddressFamily=inet or inet6 for ssh, and --via with an address for the data";
 
 constexpr Habit kHabits[] = {
     // These are of rsync and cp. Metadata is always kept.
@@ -88,10 +86,6 @@ constexpr Habit kHabits[] = {
     {"-T", {}, "rdcp writes beside DST and takes any name; leave it out"},
     {"--temp-dir", {}, "rdcp always writes beside DST; leave it out", true},
     {"-3", {}, "the data goes from host to host directly; leave it out"},
-    {"-4", {}, kFamily},
-    {"-6", {}, kFamily},
-    {"--ipv4", {}, kFamily},
-    {"--ipv6", {}, kFamily},
     {"-L", {}, kLinks},
     {"--copy-links", {}, kLinks},
     {"--dereference", {}, kLinks},
@@ -113,8 +107,6 @@ constexpr Habit kHabits[] = {
     {"-R", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
     {"--relative", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
     {"--remove-source-files", {}, "prove the copy with rdcp --check, then remove SRC"},
-    {"--log-file", {}, "write -v and redirect standard output and standard error into the file", true},
-    {"--max-runtime", {}, "run it by timeout(1); the same command goes on afterwards", true},
     {"--append", {}, "rdcp goes on with a part that is there by itself; leave it out"},
     {"--append-verify", {}, "rdcp goes on with a part that is there by itself; leave it out"},
     {"--rsync-path", {}, "write --rdcp-path", true},

@@ -81,7 +81,7 @@ Result<void> check_check(const Options& options) {
 }
 
 // Refuses options that contradict each other, because whichever one won, someone would have meant the other.
-Result<void> check_together(const Options& options) {
+Result<void> check_together(Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
   if (options.copy_devices && (options.recursive || options.sync.enabled)) {
     return refuse(
@@ -217,7 +217,7 @@ std::string json_of_refusal(int argc, const char* const* argv, const io::Error& 
   if (!events && !has_word(argc, argv, "--json")) return {};
   JsonReport report(events ? JsonForm::events : JsonForm::results);
   const string line = report.problem(json_problem(error));
-  return line + report.end(kExitUsage);
+  return line + report.end(exit_status(error.kind));
 }
 
 Parsed parse_options(int argc, const char* const* argv) {
@@ -235,6 +235,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
+  line.flag("-4,--ipv4", [&] { parsed.options.ipv4 = true; });
+  line.flag("-6,--ipv6", [&] { parsed.options.ipv6 = true; });
   line.value("-P,--port", [&](const string& word) {
     return assign(parsed.options.shell.ssh_port, parse_count("--port", word, 1, 65535));
   });
@@ -244,6 +246,10 @@ Parsed parse_options(int argc, const char* const* argv) {
   line.value("--retry-time", [&](const string& word) {
     return assign(parsed.options.retry_seconds, parse_count("--retry-time", word, 0, kRetrySecondsMax));
   });
+  line.value("--max-runtime", [&](const string& word) {
+    return assign(parsed.options.max_runtime, parse_count("--max-runtime", word, 1, kRuntimeMax));
+  });
+  line.value("--log-file", keep(parsed.options.log_file));
   line.value("--retries", [&](const string& word) {
     return assign(parsed.options.retries, parse_count("--retries", word, 0, kRetriesMax));
   });

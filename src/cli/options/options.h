@@ -25,6 +25,7 @@ using tree::kStreamsMax;
 inline constexpr std::uint64_t kChunkBytesMin = 64 * 1024;
 inline constexpr unsigned kRetrySeconds = 60;
 inline constexpr unsigned kRetriesMax = 10'000;
+inline constexpr std::uint32_t kRuntimeMax = 365 * 24 * 60 * 60;
 
 struct Options {
   std::string program = "rdcp";  // the program that messages name
@@ -48,8 +49,10 @@ struct Options {
 
   bool resume = true;
   bool fsync = false;
-  unsigned retry_seconds = 0;  // how long to try to get a lost stream back; 0: not at all
-  unsigned retries = 0;        // how often the copy is made anew after a lost connection
+  unsigned retry_seconds = 0;     // how long to try to get a lost stream back; 0: not at all
+  std::uint32_t max_runtime = 0;  // seconds after which the program ends; 0: never
+  std::string log_file;           // empty: none
+  unsigned retries = 0;           // how often the copy is made anew after a lost connection
 
   bool into_directory = false;  // there are several SRC, so DST must be a directory
   bool recursive = false;
@@ -91,10 +94,11 @@ struct Options {
   tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
   std::uint64_t chunk_bytes =
-      0;                        // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
-  std::string via;              // address, interface or RDMA device; empty: automatic
-  std::uint64_t bwlimit = 0;    // bytes per second, 0: none
-  std::string bwlimit_warning;  // that its unit is not rsync's; empty: it has one
+      0;  // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+  bool ipv4 = false, ipv6 = false;  // only addresses of this family are connected to
+  std::string via;                  // address, interface or RDMA device; empty: automatic
+  std::uint64_t bwlimit = 0;        // bytes per second, 0: none
+  std::string bwlimit_warning;      // that its unit is not rsync's; empty: it has one
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
   std::string congestion;  // empty: the system's default

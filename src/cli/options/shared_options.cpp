@@ -137,11 +137,15 @@ void add_host_options(CommandLine& line, Options& options, const char* identity_
   line.flag(kNoDeploy, [&] { options.shell.deploy = false; });
 }
 
-Result<void> check_host_options(const Options& options) {
+Result<void> check_host_options(Options& options) {
+  if (options.ipv4 && options.ipv6) return refuse("-4 and -6", "leave no address; write one of them");
+  if (options.ipv4) options.shell.ssh_options.emplace_back("AddressFamily=inet");
+  if (options.ipv6) options.shell.ssh_options.emplace_back("AddressFamily=inet6");
   const bool for_ssh = options.shell.ssh_port != 0 || !options.shell.identity_files.empty() ||
                        !options.shell.ssh_config.empty() || !options.shell.ssh_options.empty();
   if (for_ssh && !runs_ssh(options.shell)) {
-    return refuse("-P, -i, -F, -o", "these are options of ssh; write options of another command into --rsh");
+    return refuse("-P, -i, -F, -o, -4, -6",
+                  "these are options of ssh; write options of another command into --rsh");
   }
   return {};
 }

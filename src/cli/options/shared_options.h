@@ -35,7 +35,7 @@ io::Result<void> check_tell_options(const Options& options);
 // identity_names must not have "-i" if another option has that letter.
 void add_host_options(CommandLine& line, Options& options, const char* identity_names = "-i,--identity");
 // Error (usage): ssh's options are given, but --rsh is not ssh.
-io::Result<void> check_host_options(const Options& options);
+io::Result<void> check_host_options(Options& options);
 // Adds what the coordinator alone decides: --streams, --chunk-size, --bwlimit.
 void add_volume_options(CommandLine& line, Options& options);
 // Adds --data-port and --no-ssh-data. `--via ssh` belongs to them.

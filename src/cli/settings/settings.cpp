@@ -110,13 +110,13 @@ Result<HostConfig> read_config(const std::string& path) {
   const auto refuse = [&](std::string_view why) {
     return io::plain_error(ErrorKind::usage, "settings", path, why);
   };
-  if (!file) return io::plain_error(ErrorKind::usage, file.error().message(), "", "settings cannot be read");
+  if (!file) return file.error();
   struct stat status {};
-  if (::fstat(file->get(), &status) != 0) return io::errno_error("read", path, errno, ErrorKind::usage);
+  if (::fstat(file->get(), &status) != 0) return io::errno_error("read", path);
   if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0)
     return refuse("may be written by others; make it yours, and 'chmod go-w' it");
   auto text = read_known_file(path, kBytesMax);
-  if (!text) return refuse(text.error().detail.empty() ? "cannot be read" : text.error().detail);
+  if (!text) return text.error();
   return HostConfig::parse(*text, path);
 }
 

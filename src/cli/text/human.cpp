@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <ctime>
 
 namespace rdcp::cli {
 
@@ -45,6 +47,17 @@ std::string format_clock(double seconds) {
 
 std::string plural(std::uint64_t count, const char* singular, const char* plural) {
   return format_count(count) + " " + (count == 1 ? singular : plural);
+}
+
+std::string utc_now() {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const std::chrono::sys_seconds seconds = std::chrono::floor<std::chrono::seconds>(now);
+  const std::time_t whole = std::chrono::system_clock::to_time_t(seconds);
+  std::tm parts{};
+  ::gmtime_r(&whole, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03}Z", text.data(), (now - seconds).count());
 }
 
 }  // namespace rdcp::cli

@@ -1,13 +1,11 @@
 #include "cli/text/json_report.h"
 
-#include <fmt/format.h>
 #include <string.h>
 
-#include <array>
-#include <ctime>
 #include <utility>
 
 #include "cli/text/change_line.h"
+#include "cli/text/human.h"
 #include "cli/text/version.h"
 
 namespace rdcp::cli {
@@ -15,19 +13,6 @@ namespace {
 
 using io::ErrorKind;
 using nlohmann::ordered_json;
-using std::chrono::milliseconds;
-
-// Returns the time as RFC 3339 has it, in UTC, to the millisecond.
-std::string time_now() {
-  const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
-  const std::chrono::sys_seconds seconds = std::chrono::floor<std::chrono::seconds>(now);
-  const std::time_t whole = std::chrono::system_clock::to_time_t(seconds);
-  std::tm parts{};
-  ::gmtime_r(&whole, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  return fmt::format("{}.{:03}Z", text.data(), (now - seconds).count());
-}
 
 std::string_view name_of(ErrorKind kind) {
   switch (kind) {
@@ -91,7 +76,7 @@ JsonProblem json_problem(const io::Error& error) {
 }
 
 ordered_json JsonReport::event(std::string_view name) const {
-  return {{"event", name}, {"time", time_now()}};
+  return {{"event", name}, {"time", utc_now()}};
 }
 
 std::string JsonReport::event_line(const ordered_json& event) const {

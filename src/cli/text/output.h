@@ -1,7 +1,10 @@
 // The only functions by which the programs write to their user's terminal.
 #pragma once
 
+#include <sys/types.h>
+
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "io/result.h"
@@ -15,6 +18,13 @@ namespace rdcp::cli {
 // there is nobody to report it to.
 io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait = {});
 void write_to_stderr(std::string_view text, const io::WriteWait& wait = {});
+
+// From now on, what write_to_stderr() writes is also appended to this file, each line with the time (RFC
+// 3339, UTC) before it. The file is made under this umask if it is missing. A log that cannot be written any
+// more is no reason to end. Errors (file): it cannot be opened, is a symlink, or is no regular file.
+io::Result<void> open_log(const std::string& path, mode_t umask);
+// Appends to that file only, if there is one.
+void write_to_log(std::string_view text);
 
 // Writes to standard error without allocating memory. Nothing is escaped, so the parts must be our own words.
 void write_own_words(std::initializer_list<std::string_view> parts);

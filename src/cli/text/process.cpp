@@ -37,7 +37,7 @@ void set_up_process() {
 int signals_as_descriptor(Suspend suspend) {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM}) sigaddset(&signals, signal);
   if (suspend == Suspend::by_descriptor) sigaddset(&signals, SIGTSTP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
@@ -50,7 +50,7 @@ int signals_as_descriptor(Suspend suspend) {
 int end_is_asked_for() {
   sigset_t waiting;
   if (::sigpending(&waiting) != 0) return 0;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM}) {
     if (::sigismember(&waiting, signal) == 1) return signal;
   }
   return 0;

@@ -11,9 +11,9 @@ namespace rdcp::cli {
 // not a signal; and when any thread runs out of memory, the process says so and ends with exit status 1.
 void set_up_process();
 
-// Blocks SIGINT, SIGTERM, SIGHUP (and SIGTSTP, where agents must be told of it) in this thread and so in all
-// that it starts, and returns a signalfd(2) of them. If none can be made it returns -1, and the signals are
-// not blocked. Also ignores SIGPIPE: a write that nobody reads is an error from then on.
+// Blocks SIGINT, SIGTERM, SIGHUP, SIGALRM (and SIGTSTP, where agents must be told of it) in this thread and
+// so in all that it starts, and returns a signalfd(2) of them. If none can be made it returns -1, and the
+// signals are not blocked. Also ignores SIGPIPE: a write that nobody reads is an error from then on.
 enum class Suspend : unsigned char { by_default, by_descriptor };
 int signals_as_descriptor(Suspend suspend);
 
@@ -21,7 +21,7 @@ int signals_as_descriptor(Suspend suspend);
 // thread allocates and another frees would pile up in them.
 void raise_limits();
 
-// Returns a pending signal that is to end the program (SIGINT, SIGTERM, SIGHUP), or 0.
+// Returns a pending signal that is to end the program (SIGINT, SIGTERM, SIGHUP, SIGALRM), or 0.
 int end_is_asked_for();
 
 // Prints what a program says instead of doing its work: help, a version, what is wrong with its options.

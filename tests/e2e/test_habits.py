@@ -1,0 +1,70 @@
+"""Options for cron and for odd networks: --log-file, --max-runtime, -4 and -6."""
+
+import re
+import signal
+import time
+import unittest
+
+from harness import EXIT_FILES, EXIT_HOST, MIB, CopyTest
+
+STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  ")
+EXIT_TIME = 128 + signal.SIGALRM
+
+
+class Log(CopyTest):
+    def lines(self) -> list[str]:
+        lines = (self.disk / "log").read_text().splitlines()
+        for line in lines:
+            self.assertRegex(line, STAMP)
+        return [STAMP.sub("", line, count=1) for line in lines]
+
+    def test_a_quiet_mirror_leaves_its_course_in_the_log(self):
+        self.make_file(self.source / "file", 1000)
+        done = self.copy("-q", "--sync", "-i", "--log-file", self.disk / "log", f"{self.source}/", f"dest:{self.target}")
+        self.assertEqual(done.err, "")
+        lines = self.lines()
+        self.assertRegex(lines[0], rf"^rdcp [0-9.]+: {self.source}/ to dest:{self.target}$")
+        self.assertIn("<f+++++++++ file", lines)
+        self.assertRegex(lines[-2], r"^rdcp: 1 file, 1\.00 kB in 0:00, ")
+        self.assertEqual(lines[-1], "rdcp: exit status 0")
+
+    def test_problems_are_in_both_and_runs_follow_each_other(self):
+        for _ in range(2):
+            done = self.fails(EXIT_FILES, "--log-file", self.disk / "log", f"dest:{self.source}/none", self.target)
+        lines = self.lines()
+        self.assertEqual(lines.count("rdcp: exit status 1"), 2)
+        self.assertEqual(lines.count(done.err.rstrip("\n")), 2, lines)
+        self.assertIn("dest: ", done.err)
+
+    def test_a_log_that_cannot_be_written_is_told_before_anything_is_done(self):
+        link = self.disk / "link"
+        link.symlink_to(self.disk / "log")
+        file = self.make_file(self.source / "file", 10)
+        for log in (self.disk / "none/log", self.disk, link, "/dev/null"):
+            self.fails(EXIT_FILES, "--log-file", log, file, self.target, says=(str(log),))
+        self.assertFalse((self.target / "file").exists())
+        self.assertFalse((self.disk / "log").exists())
+
+
+class Runtime(CopyTest):
+    def test_the_run_ends_and_the_same_command_goes_on(self):
+        file = self.make_file(self.source / "file", 16 * MIB)
+        begin = time.monotonic()
+        words = [file, f"dest:{self.target}/copy"]
+        self.fails(EXIT_TIME, "--bwlimit", "4M", "--max-runtime", "1", *words, says=("the time of --max-runtime is over",))
+        self.assertLess(time.monotonic() - begin, 15)
+        self.assertFalse((self.target / "copy").exists())
+        done = self.copy("-v", "--max-runtime", "600", *words)
+        self.assertIn("were there already", done.err)
+        self.assert_same_file(file, self.target / "copy")
+
+
+class Family(CopyTest):
+    def test_only_addresses_of_one_family(self):
+        file = self.make_file(self.source / "file", 100)
+        self.assertIn("127.0.0.1", self.copy("-4", "-v", file, f"dest:{self.target}").err)
+        self.fails(EXIT_HOST, "-6", file, f"dest:{self.target}")  # ssh_config says 127.0.0.1
+
+
+if __name__ == "__main__":
+    unittest.main()
