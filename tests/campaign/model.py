@@ -162,7 +162,7 @@ def judge_stderr(status: int, err: str, names: list[str]) -> list[str]:
     lines = [line for line in err.splitlines() if line.strip()]
     if status > 0 and not lines:
         return [f"exit {status} without a word on stderr"]
-    names = [*names, "look up user ", "look up group ", "rdcp/options"]  # owners and settings are named, too
+    names = [*names, "look up user ", "look up group ", "rdcp/options", "rdcp/config"]  # owners and settings are named, too
     if status == 1 and not any(": " in line and any(name in line for name in names) for line in lines):
         return [f"exit 1, and no line of stderr names a path with its cause: {err!r}"]
     return []
