@@ -73,7 +73,7 @@ const Program kPrograms[] = {
      73,
      parse_rdcp,
      {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--log-file",
-      "--max-runtime", "--ipv4", "--ipv6", "--print-config"}},
+      "--max-runtime", "--relative", "--ipv4", "--ipv6", "--print-config"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -259,6 +259,7 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
                                                       {"--suffix", ".old", "--backup"},
                                                       {"--link-dest", "../old", "-r"},
                                                       {"--log-file", "log"},
+                                                      {"--relative"},
                                                       {"--ipv4"},
                                                       {"--ipv6"},
                                                       {"--max-runtime", "60"}};

@@ -1,11 +1,14 @@
-"""Options for cron and for odd networks: --log-file, --max-runtime, -4 and -6."""
+"""Options that fingers know: --log-file and --max-runtime for cron, -R, -4 and -6."""
 
+import os
 import re
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 
-from harness import EXIT_FILES, EXIT_HOST, MIB, CopyTest
+from harness import EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, CopyTest
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  ")
 EXIT_TIME = 128 + signal.SIGALRM
@@ -57,6 +60,49 @@ class Runtime(CopyTest):
         done = self.copy("-v", "--max-runtime", "600", *words)
         self.assertIn("were there already", done.err)
         self.assert_same_file(file, self.target / "copy")
+
+
+@unittest.skipUnless(shutil.which("rsync"), "no rsync to compare with")
+class Relative(CopyTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("a/b/c/deep", "a/b/file", "a/other", "x/y/z"):
+            (self.source / name).parent.mkdir(parents=True, exist_ok=True)
+            self.make_file(self.source / name, len(name) * 100)
+        for number, name in enumerate(("a", "a/b", "a/b/c", "x", "x/y")):
+            os.utime(self.source / name, (10**9 + number, 10**9 + number))
+        os.chmod(self.source / "a", 0o750)
+
+    def assert_as_rsync(self, *sources, ignore: tuple = ()):
+        ours, theirs = self.disk / "ours", self.disk / "theirs"
+        for folder in (ours, theirs):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.copy("-rR", *sources, ours, cwd=self.source)
+        subprocess.run(["rsync", "-aR", *sources, f"{theirs}/"], cwd=self.source, check=True)
+        # What stands for the beginning of SRC, rsync just makes; rdcp takes its metadata over.
+        for folder in (ours, theirs):
+            folder.chmod(0o755)
+            os.utime(folder, (0, 0))
+        self.assert_same_tree(theirs, ours, ignore=ignore)
+
+    def test_as_rsync(self):
+        for sources in (["a/b"], ["a/b/file"], ["a/b", "x/y/z"], ["a/./b"], ["./a/b/c"], [f"{self.source}/./a/b"],
+                        ["a/./b/file", "a/./other"], ["a/b/"]):
+            with self.subTest(sources):
+                self.assert_as_rsync(*sources)
+        # Directories above, which change all the time; rsync takes times of the same second for equal.
+        self.assert_as_rsync(f"{self.source}/a/b/file", ignore=("mtime_ns",))
+
+    def test_from_a_host(self):
+        self.copy("-r", "-R", f"dest:{self.source}/./a/b", f"dest:{self.source}/./x/y/z", self.target)
+        self.assertEqual(sorted(str(path.relative_to(self.target)) for path in self.target.rglob("*") if path.is_file()),
+                         ["a/b/c/deep", "a/b/file", "x/y/z"])
+
+    def test_what_does_not_begin_at_one_place_and_what_is_not_there(self):
+        self.fails(EXIT_USAGE, "-rR", "a/./b", "./x", self.target, says=("begin in one place",), cwd=self.source)
+        self.fails(EXIT_USAGE, "-rR", self.source / "a", self.source / "a/b/new", says=("into itself",))
+        self.fails(EXIT_FILES, "-rR", "none/there", "a/b", self.target, says=("none/there",), cwd=self.source)
+        self.assertTrue((self.target / "a/b/file").exists())
 
 
 class Family(CopyTest):

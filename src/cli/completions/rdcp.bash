@@ -84,7 +84,7 @@ _rdcp() {
     if [[ $cur == -* ]]; then
         _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --chmod --chown --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --mkpath -b --backup --backup-dir --suffix --link-dest --clean --verify --manifest --sums --check --quick --metadata
-            --exclude --include -f --filter --exclude-from --include-from --files-from -0 --from0
+            --exclude --include -f --filter --exclude-from --include-from --files-from -R --relative -0 --from0
             -x --one-file-system --max-size --min-size
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force

@@ -59,9 +59,9 @@ Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSi
   const std::vector<tree::PathFacts>& facts = source.ready->sources;
   // A mirror never nests, so a directory means what is in it.
   if (sync.mirror && facts.front().kind == PathKind::directory) sources.front() += '/';
-  auto landing =
-      tree::land(sources, facts, request.destination, *target.ready,
-                 {.same_kernel = same_kernel(source, target), .into_directory = request.into_directory});
+  auto landing = tree::land(sources, facts, request.destination, *target.ready,
+                            {.same_kernel = same_kernel(source, target) && !request.named_apart,
+                             .into_directory = request.into_directory});
   if (landing && sync.enabled && landing->in_place) {
     return io::plain_error(ErrorKind::file, "copy to", request.destination,
                            "is neither a file nor a directory");

@@ -137,6 +137,7 @@ CopyRequest request_of(const Options& options) {
   request.copy_devices = options.copy_devices;
   request.selection = options.selection;
   request.named_paths = options.named_paths;
+  request.named_apart = options.named_apart;
   const bool leaves_marker = options.recursive && options.resume && !options.sync.dry_run;
   if (leaves_marker) request.run_marker = run_marker_of(options);
   return request;

@@ -71,6 +71,7 @@ struct CopyRequest {
   bool copy_devices = false;  // read a device that is itself a SRC
   tree::Selection selection = {};
   std::shared_ptr<const std::string> named_paths = {};  // --files-from: each path ended by NUL
+  bool named_apart = false;                             // the destination is in none of them
   std::string run_marker = {};                          // name of the run's marker; empty: none is left
 
   // How it is copied.

@@ -104,8 +104,6 @@ constexpr Habit kHabits[] = {
     {"--omit-dir-times", {}, "rdcp always gives directories their times; leave it out"},
     {"--copy-dest", {}, kLinkDest, true},
     {"--compare-dest", {}, kLinkDest, true},
-    {"-R", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
-    {"--relative", {}, "name the directories in DST, or list the paths with --files-from, which keeps them"},
     {"--remove-source-files", {}, "prove the copy with rdcp --check, then remove SRC"},
     {"--append", {}, "rdcp goes on with a part that is there by itself; leave it out"},
     {"--append-verify", {}, "rdcp goes on with a part that is there by itself; leave it out"},

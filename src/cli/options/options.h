@@ -82,6 +82,7 @@ struct Options {
   SelectionWords selection_words;
   tree::Selection selection;                       // filled by load_selection()
   std::shared_ptr<const std::string> named_paths;  // --files-from: each path ended by NUL
+  bool named_apart = false;                        // DST is in none of them, though it may be in SRC
 
   bool verbose = false;
   bool quiet = false;

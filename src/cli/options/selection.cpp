@@ -1,5 +1,8 @@
 #include "cli/options/selection.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cli/options/command_line.h"
@@ -52,6 +55,59 @@ Result<std::string> read_paths(NamedFiles& files, const SelectionWords& words) {
   return paths;
 }
 
+// Where a SRC of --relative begins, and what is kept of it: rsync's "/./" stands between them.
+struct RelativeSource {
+  std::string base;
+  std::string kept;
+};
+
+RelativeSource split_relative(const std::string& path) {
+  constexpr std::string_view kMark = "/./";
+  RelativeSource source{path.starts_with('/') ? "/" : "./", path};
+  if (const std::size_t mark = path.find(kMark); mark != path.npos)
+    source = {path.substr(0, mark + 1), path.substr(mark + kMark.size())};
+  while (source.kept.starts_with('/') || source.kept.starts_with("./"))
+    source.kept.erase(0, source.kept.find('/') + 1);
+  if (source.kept.empty()) source.kept = ".";
+  return source;
+}
+
+// True if `inner` is, or is beneath, `outer` on this host.
+bool lies_within(const std::string& inner, const std::string& outer) {
+  std::error_code unknown;
+  const auto in = std::filesystem::weakly_canonical(std::filesystem::absolute(inner), unknown);
+  const auto out = std::filesystem::weakly_canonical(std::filesystem::absolute(outer), unknown);
+  return unknown || std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end();
+}
+
+// Makes one SRC of all, and a list of the paths beneath it, as of --files-from.
+Result<void> name_relative(Options& options) {
+  std::string paths;
+  Location base = options.sources.front();
+  // DST may be beneath the beginning, which is often the root, but not beneath what is named.
+  const bool apart = !is_remote(base) && !is_remote(options.destination);
+  base.path = split_relative(base.path).base;
+  for (const Location& source : options.sources) {
+    const RelativeSource split = split_relative(source.path);
+    Location own = source;
+    own.path = split.base;
+    if (own != base) {
+      return refuse("--relative",
+                    "takes SRC that begin in one place: " + base.text() + " is not " + own.text());
+    }
+    if (apart && lies_within(options.destination.path, source.path))
+      return refuse("--relative", "cannot copy a directory into itself: " + source.text());
+    if (split.kept.size() >= tree::PathsNamed::kBytesMax) return refuse("--relative", "has too long a path");
+    paths += split.kept;
+    paths += '\0';
+  }
+  options.selection.named_only = true;
+  options.named_paths = std::make_shared<const std::string>(std::move(paths));
+  options.sources = {base};
+  options.named_apart = apart;
+  return {};
+}
+
 }  // namespace
 
 void add_selection_options(CommandLine& line, SelectionWords& words) {
@@ -68,6 +124,7 @@ void add_selection_options(CommandLine& line, SelectionWords& words) {
   filter("--exclude-from", Word::exclude_from);
   filter("--include-from", Word::include_from);
   line.value("--files-from", keep(words.files_from));
+  line.flag("-R,--relative", [&] { words.relative = true; });
   line.flag("-0,--from0", [&] { words.ended_by_nul = true; });
   line.flag("-x,--one-file-system", [&] { words.one_file_system = true; });
   line.value("--min-size",
@@ -106,7 +163,7 @@ Result<void> load_selection(Options& options) {
   selection.size_min = words.size_min;
   selection.size_max = words.size_max;
   if (auto usable = tree::Filter::create(selection.rules); !usable) return usable.error();
-  if (words.files_from.empty()) return {};
+  if (words.files_from.empty()) return words.relative ? name_relative(options) : Result<void>();
 
   auto paths = read_paths(files, words);
   if (!paths) return paths.error();

@@ -22,13 +22,14 @@ struct SelectionWords {
   };
   std::vector<Filter> filters;
   std::string files_from;  // empty: all of SRC
+  bool relative = false;   // the directories that SRC is in are copied, too
   bool ended_by_nul = false;
   bool one_file_system = false;
   std::uint64_t size_min = 0;
   std::uint64_t size_max = UINT64_MAX;
 
   bool any() const {
-    return !filters.empty() || !files_from.empty() || one_file_system || size_min != 0 ||
+    return !filters.empty() || !files_from.empty() || relative || one_file_system || size_min != 0 ||
            size_max != UINT64_MAX;
   }
 };
@@ -39,8 +40,8 @@ void add_selection_options(CommandLine& line, SelectionWords& words);
 io::Result<void> check_selection(const Options& options);
 
 // Reads the files that the words name, and fills options.selection and options.named_paths. With --files-from
-// it adds a slash to SRC, which then means what is in it. Errors: a file cannot be read; what is in it, or on
-// the command line, makes no sense.
+// it adds a slash to SRC, which then means what is in it; with --relative it makes one SRC of all, and names
+// what is copied of it. Errors: a file cannot be read; what is in it, or on the command line, makes no sense.
 io::Result<void> load_selection(Options& options);
 
 }  // namespace rdcp::cli

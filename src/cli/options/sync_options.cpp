@@ -71,6 +71,9 @@ Result<void> check_mirror(Options& options) {
   if (sync.delete_extra && !options.selection_words.files_from.empty()) {
     return refuse("--delete", "cannot be used with --files-from, which does not list everything in SRC");
   }
+  if (sync.delete_extra && options.selection_words.relative)
+    return refuse("--delete",
+                  "cannot be used with --relative, which does not name everything in its beginning");
   options.recursive = true;
   return {};
 }

@@ -30,7 +30,7 @@ struct DestinationMapping {
 };
 
 struct LandingTerms {
-  bool same_kernel = false;     // both agents run on one host, so inode numbers can be compared
+  bool same_kernel = false;     // both agents run on one host, so SRC must not hold DST
   bool into_directory = false;  // these are some of several SRC, so DST must be a directory
 };
 

@@ -5,6 +5,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -16,11 +17,13 @@
 namespace rdcp::fuzz {
 namespace {
 
+// Returns none of a directory that this user may not enter, as root always may. Its mode is in its state.
 std::vector<std::string> names_of(int directory) {
   struct Close {
     void operator()(DIR* listing) const { ::closedir(listing); }
   };
   const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES) return {};
   const std::unique_ptr<DIR, Close> listing(::fdopendir(fd));
   require(listing != nullptr);
   std::vector<std::string> names;
@@ -100,6 +103,7 @@ TreeState state_of(int directory) {
 }
 
 void remove_all_in(int directory) {
+  require(::fchmod(directory, 0700) == 0);
   for (const std::string& name : names_of(directory)) {
     if (::unlinkat(directory, name.c_str(), 0) == 0) continue;
     {
