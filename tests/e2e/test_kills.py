@@ -57,7 +57,7 @@ class KillTest(CopyTest):
     def begin(self, round_number: int, source: str, target: str) -> Running:
         self.landing = self.memory / f"round-{round_number}"
         shutil.copytree(self.older, self.landing)
-        return self.start("-r", "--chunk-size", "64K", "--bwlimit", "30MiB", f"{source}{self.tree}/",
+        return self.start("-r", "--chunk-size", "64K", "--bwlimit", "8MiB", f"{source}{self.tree}/",
                           f"{target}{self.landing}")
 
     def await_agents(self, running: Running, count: int) -> list[int]:
