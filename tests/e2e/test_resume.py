@@ -150,7 +150,8 @@ class Retries(Resuming):
         for victim in ("agent", "ssh"):
             with self.subTest(victim):
                 self.copied.unlink(missing_ok=True)
-                running = self.begin("-v", "--retries", "3", "--retry-time", "0", self.big, f"dest:{self.copied}")
+                running = self.begin("-v", "--retries", "3", "--retry-time", "0", self.big, f"dest:{self.copied}",
+                                     rate="8MiB")  # not over before it is hit
                 self.await_progress(running, 30)
                 recorded = recorded_chunks(self.target)
                 self.hit(running, victim)
