@@ -323,6 +323,28 @@ class Networks(NetworkTest):
             joined.stdout.close()
             self.assertEqual(joined.wait(20), EXIT_OK)
 
+    def test_an_agent_that_says_nothing_hears_that_nobody_listens(self):
+        for kind in ("pipes", "sockets"):
+            with self.subTest(kind), socket.create_server(("127.0.0.1", 0)) as agent:
+                to_bridge, from_bridge = (os.pipe(), os.pipe()) if kind == "pipes" else (
+                    [end.detach() for end in reversed(socket.socketpair())] for _ in range(2))
+                if kind == "sockets":
+                    from_bridge = from_bridge[::-1]
+                joined = subprocess.Popen([RDCP, "--agent", f"--bridge=127.0.0.1,{agent.getsockname()[1]}"],
+                                          stdin=to_bridge[0], stdout=from_bridge[1])
+                self.addCleanup(joined.wait)
+                self.addCleanup(joined.kill)
+                os.close(to_bridge[0])
+                os.close(from_bridge[1])
+                there, _ = agent.accept()
+                with there:
+                    os.write(to_bridge[1], b"x")
+                    self.assertEqual(there.recv(1), b"x")
+                    os.close(to_bridge[1])
+                    os.close(from_bridge[0])
+                    self.assertEqual(joined.wait(10), EXIT_OK)
+                    self.assertEqual(there.recv(1), b"")
+
     def test_ssh_that_lets_nobody_in_twice(self):
         self.closed_both_ways(REFUSE)
         wrapper = self.disk / "ssh"

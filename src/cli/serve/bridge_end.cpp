@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
@@ -55,6 +56,14 @@ void await(int fd, short events) {
   io::wait_for_events({&watched, 1}, -1);
 }
 
+// Waits until `from` has bytes or is at its end. Returns false once nobody reads from `to` any more, which an
+// agent that has nothing to say must hear as well: so it tells a lost connection from the coordinator's end.
+bool await_bytes(int from, int to) {
+  std::array<pollfd, 2> watched{pollfd{from, POLLIN, 0}, pollfd{to, 0, 0}};
+  io::wait_for_events(watched, -1);
+  return watched[1].revents == 0;
+}
+
 // Moves bytes by splice(2), which copies none of them, until `from` is at its end, or one of them fails. One
 // is a pipe and the other a socket that does not block: while splice(2) waits for either it holds the lock of
 // the pipe, and sshd, which carries both directions, would wait for that.
@@ -63,7 +72,7 @@ void splice_all(int from, int to) {
     const long moved = ::splice(from, nullptr, to, nullptr, kPieceBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) return;
     if (moved > 0) continue;
-    await(from, POLLIN);
+    if (!await_bytes(from, to)) return;
     await(to, POLLOUT);
   }
 }
@@ -71,7 +80,7 @@ void splice_all(int from, int to) {
 // Does the same with what is no pipe, by a socket that blocks.
 void copy_all(int from, int to) {
   std::string piece(kPieceBytes, '\0');
-  for (;;) {
+  while (await_bytes(from, to)) {
     const long got = io::read_some(from, piece.data(), piece.size());
     if (got <= 0) return;
     if (io::write_all(to, std::string_view(piece).substr(0, static_cast<std::size_t>(got))) != 0) return;
