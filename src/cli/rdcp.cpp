@@ -132,7 +132,8 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
   parsed.options.umask = umask;
   rdcp::cli::raise_limits();
   if (const auto begun = begin_log(parsed.options, umask); !begun) {
-    return rdcp::cli::print_and_end("rdcp", "", rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
+    return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, begun.error()),
+                                    rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
   }
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);

@@ -1,5 +1,6 @@
 """Options that fingers know: --log-file and --max-runtime for cron, -R, -4 and -6."""
 
+import json
 import os
 import re
 import shutil
@@ -44,7 +45,9 @@ class Log(CopyTest):
         link.symlink_to(self.disk / "log")
         file = self.make_file(self.source / "file", 10)
         for log in (self.disk / "none/log", self.disk, link, "/dev/null"):
-            self.fails(EXIT_FILES, "--log-file", log, file, self.target, says=(str(log),))
+            done = self.fails(EXIT_FILES, "--json", "--log-file", log, file, self.target, says=(str(log),))
+            self.assertEqual(json.loads(done.out)["status"], EXIT_FILES)
+        self.fails(EXIT_USAGE, "--doctor", "--log-file", self.disk / "log", says=("for copies and --check",))
         self.assertFalse((self.target / "file").exists())
         self.assertFalse((self.disk / "log").exists())
 
@@ -60,6 +63,14 @@ class Runtime(CopyTest):
         done = self.copy("-v", "--max-runtime", "600", *words)
         self.assertIn("were there already", done.err)
         self.assert_same_file(file, self.target / "copy")
+
+    def test_a_check_ends_too(self):
+        silent = self.disk / "ssh"  # in ssh's place: nobody answers
+        silent.write_text("#!/bin/sh\nexec 3>&1\nexec cat >/dev/null\n")
+        silent.chmod(0o755)
+        self.fails(EXIT_TIME, "--check", "--max-runtime", "1", "-e", silent, "--rdcp-path", "rdcp", self.source,
+                   "dest:/there", says=("not all was compared",))
+        self.fails(EXIT_USAGE, "--clean", "--max-runtime", "1", self.target, says=("for copies and --check",))
 
 
 @unittest.skipUnless(shutil.which("rsync"), "no rsync to compare with")

@@ -36,9 +36,7 @@ void CopyConsole::report(const AgentSession& session, const tree::Problem& probl
 
 void CopyConsole::report_signal(int signal) {
   interrupted_ = true;
-  const std::string why = signal == SIGALRM ? "the time of --max-runtime is over"
-                                            : std::string("ended by SIG") + ::sigabbrev_np(signal);
-  print(view_.program + ": " + why +
+  print(view_.program + ": " + cause_of_end(signal) +
         "; files under their final names are complete, the rest was not copied\n");
   status_ = kExitSignalBase + signal;
 }
@@ -60,7 +58,11 @@ void CopyConsole::print_changes(const tree::Changes& changes) {
 }
 
 void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
-  view_.quiet ? write_to_log(warning_lines(summary)) : print(warning_lines(summary));
+  if (view_.quiet) {
+    write_to_log(warning_lines(summary));
+  } else {
+    print(warning_lines(summary));
+  }
   if (view_.verbose) {
     print(summary_lines(summary));
   } else if (progress_.ever_drawn()) {

@@ -1,5 +1,7 @@
 #include "cli/inspect/check_party.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -152,6 +154,7 @@ void CheckParty::hear_problem(AgentSession& session, const tree::Problem& proble
 
 void CheckParty::end_by_signal(int signal) {
   status_ = kExitSignalBase + signal;
+  if (signal == SIGALRM) print(options_.program + ": " + cause_of_end(signal) + "; not all was compared\n");
   end();
 }
 

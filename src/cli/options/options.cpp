@@ -89,6 +89,9 @@ Result<void> check_together(Options& options) {
         "reads SRC if it is a device; it cannot be used with -r or --sync, which copy devices as devices");
   }
   if (options.json && options.clean) return refuse("--json", "cannot be used with --clean");
+  const bool runs = !options.clean && !options.doctor;
+  if (!runs && !options.log_file.empty()) return refuse("--log-file", "is for copies and --check");
+  if (!runs && options.max_runtime != 0) return refuse("--max-runtime", "is for copies and --check");
   if (options.json == JsonForm::events && (options.check || options.doctor))
     return refuse("--json=events", "is for copies; --check and --doctor take --json");
   if (auto checked = check_check(options); !checked) return checked;

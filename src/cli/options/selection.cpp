@@ -74,10 +74,15 @@ RelativeSource split_relative(const std::string& path) {
 
 // True if `inner` is, or is beneath, `outer` on this host.
 bool lies_within(const std::string& inner, const std::string& outer) {
-  std::error_code unknown;
-  const auto in = std::filesystem::weakly_canonical(std::filesystem::absolute(inner), unknown);
-  const auto out = std::filesystem::weakly_canonical(std::filesystem::absolute(outer), unknown);
-  return unknown || std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end();
+  const auto canonical = [](const std::string& path) {
+    std::error_code unknown;
+    auto absolute = std::filesystem::absolute(path, unknown);
+    if (!unknown) absolute = std::filesystem::weakly_canonical(absolute, unknown);
+    return unknown ? std::filesystem::path() : absolute;
+  };
+  const auto in = canonical(inner), out = canonical(outer);
+  if (in.empty() || out.empty()) return true;  // nobody knows, so it may be
+  return std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end();
 }
 
 // Makes one SRC of all, and a list of the paths beneath it, as of --files-from.

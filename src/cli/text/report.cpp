@@ -1,6 +1,8 @@
 #include "cli/text/report.h"
 
 #include <fmt/core.h>
+#include <signal.h>
+#include <string.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -60,6 +62,11 @@ std::string wrapping_lines(const Summary& summary) {
 
 std::string error_line(const io::Error& error, std::string_view program) {
   return std::string(program) + ": " + error.message() + "\n";
+}
+
+std::string cause_of_end(int signal) {
+  if (signal == SIGALRM) return "the time of --max-runtime is over";
+  return std::string("ended by SIG") + ::sigabbrev_np(signal);
 }
 
 std::string warning_lines(const Summary& summary) {

@@ -45,6 +45,10 @@ struct Summary {
 // Returns "PROGRAM: ERROR\n".
 std::string error_line(const io::Error& error, std::string_view program = "rdcp");
 
+// Returns why a signal has ended the run: "ended by SIGINT", or that the time of --max-runtime is over
+// (SIGALRM).
+std::string cause_of_end(int signal);
+
 // Returns a line for each warning, then one for each kind of loss. rdcp prints them unless -q is given.
 std::string warning_lines(const Summary& summary);
 
