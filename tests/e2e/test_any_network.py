@@ -237,6 +237,7 @@ class Networks(NetworkTest):
     def test_a_firewall_that_cuts_ssh(self):
         """The data has a port of its own, and goes on."""
         table = "table inet cut"
+        self.make_file(self.tree / "large", 16 * MIB)  # sixteen seconds, so that a busy machine cuts what is still under way
         running = self.start("-r", "--bwlimit", "1MiB", f"{self.tree}/", f"dest:{self.target}/copy")
         self.assertTrue(wait_for(lambda: (self.target / "copy" / "small-39").exists(), 20), running.where())
         cut = ssh_of(running)
