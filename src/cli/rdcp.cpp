@@ -15,6 +15,7 @@
 #include "cli/copy/retries.h"
 #include "cli/inspect/check.h"
 #include "cli/inspect/clean.h"
+#include "cli/inspect/complete.h"
 #include "cli/inspect/doctor.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
@@ -135,6 +136,7 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
     return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, begun.error()),
                                     rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
   }
+  if (parsed.options.complete) return rdcp::cli::run_complete(parsed.options, signal_fd);
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
   return run(parsed.options, signal_fd, umask);

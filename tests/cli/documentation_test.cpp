@@ -73,7 +73,7 @@ const Program kPrograms[] = {
      73,
      parse_rdcp,
      {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--log-file",
-      "--max-runtime", "--relative", "--ipv4", "--ipv6", "--print-config"}},
+      "--max-runtime", "--relative", "--remove-source-files", "--ipv4", "--ipv6", "--print-config"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -254,6 +254,8 @@ std::string bash_offers(const std::string& words) {
 // Options of the second rank, which the help has no line for.
 TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
   const std::vector<std::vector<const char*>> options{{"--mkpath"},
+                                                      {"--preserve"},
+                                                      {"--remove-source-files"},
                                                       {"--backup"},
                                                       {"--backup-dir", "old"},
                                                       {"--suffix", ".old", "--backup"},
@@ -295,7 +297,7 @@ TEST_F(BashCompletion, OffersFilesButNotForRemotePaths) {
   const std::string file = source_file("completions/rdcp.fish").string();
   EXPECT_EQ(bash_offers("rdcp " + file.substr(0, file.size() - 1)), file + "\n");
   EXPECT_EQ(bash_offers("rdcp -i " + file.substr(0, file.size() - 1)), file + "\n");
-  EXPECT_EQ(bash_offers("rdcp host : " + file.substr(0, file.size() - 1)), "\n");
+  EXPECT_EQ(bash_offers("rdcp -e false host : " + file.substr(0, file.size() - 1)), "\n");
 }
 
 TEST_F(BashCompletion, OffersAPipesOptionsAndFiles) {

@@ -65,8 +65,8 @@ class TwoHosts(VmCopyTest):
         for options in (["--compress=auto"], ["--compress=auto", "--encrypt"]):
             with self.subTest(options):
                 # The first MiB or two go as they are: until the link was judged, and again if its first burst made it
-                # look faster than it is.
-                self.assertGreater(self.ratio(12 * MIB, *options), 1.5)
+                # look faster than it is. Where other tests take the compressor's processor, six MiB did.
+                self.assertGreater(self.ratio(24 * MIB, *options), 1.5)
 
     def test_a_fast_one_does_not(self):
         self.assertLess(self.ratio(32 * MIB, "--compress=auto"), 1.3)

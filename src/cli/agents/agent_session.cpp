@@ -164,6 +164,9 @@ Result<void> AgentSession::take_hello(const tree::RawMessage& raw) {
   } else {
     control_->keep_none();
   }
+  if (explains_problems_ && hello_->protocol >= tree::ExplainProblems::kFirstProtocol) {
+    tell(tree::ExplainProblems());
+  }
   return {};
 }
 

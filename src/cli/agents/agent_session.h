@@ -79,6 +79,7 @@ class AgentSession {
   // Closes the sending side, so that the agent sees the end.
   void close_out() { control_->close_out(); }
 
+  void explain_problems() { explains_problems_ = true; }  // asks for path and errno of each; before the hello
   // Rejoins the agent when the connection to it is lost. To be set up before the hello.
   Rejoiner& rejoiner() { return rejoiner_; }
   // True while it tries to. No sign of life is expected then.
@@ -132,7 +133,6 @@ class AgentSession {
   io::Error refused(const tree::RawMessage& raw, const std::string& why) const;
   void note_sent(const io::Result<void>& sent);
   void say_goodbye();
-
   const std::string name_;
   AgentRun run_;
   Rejoiner rejoiner_{run_};
@@ -143,7 +143,7 @@ class AgentSession {
   std::optional<io::Error> send_failure_, not_put_;  // not_put_: why no agent could be put on the other host
   Clock::time_point heard_ = Clock::now();
   std::size_t losses_ = 0;  // lost streams that it has reported so far
-  bool gone_ = false, suspended_ = false, may_be_silent_ = false;
+  bool explains_problems_ = false, gone_ = false, suspended_ = false, may_be_silent_ = false;
   std::optional<std::string> gone_because_;  // why, if of_connection() has made this
 };
 

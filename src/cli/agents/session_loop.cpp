@@ -43,6 +43,9 @@ SilenceLimits silence_limits() {
 void SessionLoop::add(AgentSession& session) {
   session.on<tree::Problem>(
       [this, &session](const tree::Problem& problem) { user_.hear_problem(session, problem); });
+  session.on<tree::ExplainedProblem>([this, &session](const tree::ExplainedProblem& explained) {
+    user_.hear_problem(session, explained.problem);
+  });
   sessions_.push_back(&session);
 }
 

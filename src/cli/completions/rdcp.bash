@@ -19,9 +19,36 @@ _rdcp_complete_files() {
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# A local path, or "[USER@]HOST:". What comes after the colon is on the other host and is not asked for.
+# Paths on the host that stands before the colon, which rdcp asks for with the options for ssh on the line.
+_rdcp_complete_remote() {
+    local begin=$cur at=$((COMP_CWORD - 2)) i host value
+    local -a options=()
+    [[ $cur == : ]] && begin="" at=$((COMP_CWORD - 1))
+    # bash splits "user@host" and "-o Port=22", too.
+    host=${COMP_WORDS[at]}
+    [[ ${COMP_WORDS[at - 1]} == @ ]] && host=${COMP_WORDS[at - 2]}@$host
+    for ((i = 1; i < at; ++i)); do
+        case ${COMP_WORDS[i]} in
+            -P | -i | -F | -o | -e | --port | --identity | --ssh-config | --ssh-option | --rsh | --rdcp-path)
+                value=${COMP_WORDS[i + 1]}
+                [[ ${COMP_WORDS[i + 2]} == "=" ]] && value+="=${COMP_WORDS[i + 3]}"
+                options+=("${COMP_WORDS[i]}" "$value")
+                ;;
+        esac
+    done
+    # The word is still as it was typed, with quotes and backslashes.
+    begin=$(printf '%s' "$begin" | xargs printf '%s' 2>/dev/null) || return
+    mapfile -t COMPREPLY < <(command "${COMP_WORDS[0]}" "${options[@]}" --complete "$host:$begin" 2>/dev/null)
+    compopt -o filenames 2>/dev/null
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+}
+
+# A local path, "[USER@]HOST:", or a path on that host.
 _rdcp_complete_location() {
-    [[ $cur == : || $prev == : ]] && return
+    if [[ $cur == : || $prev == : ]]; then
+        _rdcp_complete_remote
+        return
+    fi
     local user="" host
     [[ $cur == *@* ]] && user=${cur%@*}@
     if [[ $cur != */* ]]; then
@@ -82,7 +109,7 @@ _rdcp() {
     esac
 
     if [[ $cur == -* ]]; then
-        _rdcp_complete_words "-r --recursive --copy-devices -p --preserve --no-owner --chmod --chown --no-xattrs --numeric-ids --inplace -W --whole-file
+        _rdcp_complete_words "-r --recursive -L --copy-links --copy-devices --remove-source-files -p --preserve --no-owner --chmod --chown --no-xattrs --numeric-ids --inplace -W --whole-file
             --no-resume --fsync --mkpath -b --backup --backup-dir --suffix --link-dest --clean --verify --manifest --sums --check --quick --metadata
             --exclude --include -f --filter --exclude-from --include-from --files-from -R --relative -0 --from0
             -x --one-file-system --max-size --min-size

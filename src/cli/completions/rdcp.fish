@@ -8,6 +8,23 @@ function __rdcp_congestion
     string split -n ' ' </proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null
 end
 
+# Paths on the host that stands before the colon, which rdcp asks for with the options for ssh on the line.
+function __rdcp_remote_paths
+    set -l word (commandline -ct)
+    string match -qr '^[^/]+:' -- $word; or return
+    set -l host (string replace -r ':.*' '' -- $word)
+    set -l options
+    set -l words (commandline -opc)
+    for i in (seq 2 (math (count $words) - 1))
+        contains -- $words[$i] -P -i -F -o -e --port --identity --ssh-config --ssh-option --rsh --rdcp-path
+        and set -a options $words[$i] $words[(math $i + 1)]
+    end
+    for path in (command $words[1] $options --complete $word 2>/dev/null)
+        echo $host:$path
+    end
+end
+
+complete -c rdcp -d 'Path there' -a '(__rdcp_remote_paths)'
 complete -c rdcp -d Host -a '(__fish_complete_user_at_hosts):'
 
 complete -c rdcp -s r -l recursive -d 'copy directories with all that is in them'
@@ -15,6 +32,8 @@ complete -c rdcp -s p -l preserve -d 'accepted for scp\'s sake; metadata is alwa
 complete -c rdcp -l chmod -x -a 'D755,F644 u+rwX,go-w' -d 'change modes on the way'
 complete -c rdcp -l chown -x -d 'give everything to this user and group'
 complete -c rdcp -l no-owner -d 'do not keep owner and group'
+complete -c rdcp -s L -l copy-links -d 'copy what symbolic links lead to'
+complete -c rdcp -l remove-source-files -d 'remove from SRC what was copied'
 complete -c rdcp -l copy-devices -d 'read a device that is SRC'
 complete -c rdcp -l no-xattrs -d 'do not keep extended attributes and ACLs'
 complete -c rdcp -l numeric-ids -d 'keep owner and group by number, not by name'

@@ -27,7 +27,8 @@ Coordinator::Coordinator(CopyRequest request, int signal_fd)
       console_(request_.view, loop_) {}
 
 int Coordinator::run() {
-  if (start_agents() && send_jobs() && begin() && turn_until([this] { return sides_.all_done(); })) {
+  if (start_agents() && find_sources() && send_jobs() && begin() &&
+      turn_until([this] { return sides_.all_done(); })) {
     const auto complete = [](CopySide* side) { return bool{side->done->complete}; };
     if (!std::ranges::all_of(sides_.started(), complete) && console_.status() == 0)
       console_.raise(kExitConnection);
@@ -52,7 +53,7 @@ bool Coordinator::start_target() {
   auto target = request_.parties.start_target();
   if (!target) return fail(target.error()), false;
   AgentSession& to = *sides_.add_target(std::move(*target)).session;
-  outlast_connection_to(to);
+  prepare(to);
   to.on<tree::Changes>([this](const tree::Changes& changes) { console_.print_changes(changes); });
   loop_.add(to);
   return true;
@@ -63,7 +64,7 @@ bool Coordinator::start_source() {
   auto source = request_.parties.start_source();
   if (!source) return fail(source.error()), false;
   AgentSession& from = *sides_.set_source(std::move(*source)).session;
-  outlast_connection_to(from);
+  prepare(from);
   if (request_.hear_sum) {
     from.on<tree::Sums>([this](const tree::Sums& sums) {
       for (const tree::SumLine& line : sums.lines) request_.hear_sum(line);
@@ -73,12 +74,28 @@ bool Coordinator::start_source() {
   return true;
 }
 
-void Coordinator::outlast_connection_to(AgentSession& session) {
+void Coordinator::prepare(AgentSession& session) {
+  if (request_.view.json != nullptr) session.explain_problems();
   session.rejoiner().set_up(
       std::chrono::seconds(request_.settings.retry_seconds), [&](const io::Error& lost) {
         console_.tell("warning: the connection to the agent on " + session.name() +
                       " was lost: " + lost.message() + "; another one took its place\n");
       });
+}
+
+// Has the source find what the patterns among the user's words stand for. Returns false if the run is over,
+// or nothing was found, which has been reported.
+bool Coordinator::find_sources() {
+  if (!request_.finds_sources) return true;
+  SourceSide& source = sides_.source();
+  AgentSession& agent = *source.session;
+  if (!turn_until([&] { return agent.hello().has_value(); })) return false;
+  if (agent.hello()->protocol < tree::FindPaths::kFirstProtocol) return true;  // the words are names to it
+  agent.tell(tree::FindPaths{request_.sources});
+  if (!turn_until([&] { return source.found.has_value(); })) return false;
+  if (auto taken = take_found(*source.found, agent.name(), request_); !taken)
+    return fail(taken.error()), false;
+  return !request_.sources.empty();
 }
 
 bool Coordinator::send_jobs() {
@@ -113,6 +130,7 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     if (wants_job(sides_.source())) {
       AgentSession& source = *sides_.source().session;
       if (auto told = tell_alterations(source, request_.alteration); !told) return fail(told.error()), false;
+      if (auto told = tell_wishes(source, request_.source_wishes); !told) return fail(told.error()), false;
       if (request_.named_paths) tell_names(source, *request_.named_paths);
       source.tell(jobs.source);
     }

@@ -44,7 +44,8 @@ class Coordinator final : public SessionUser {
   bool start_agents();
   bool start_source();
   bool start_target();
-  void outlast_connection_to(AgentSession& session);
+  void prepare(AgentSession& session);
+  bool find_sources();
   bool send_jobs();
   bool send_jobs(EarlierRun earlier);
   bool begin();

@@ -27,9 +27,7 @@ void CopyConsole::fail(const io::Error& error) {
 void CopyConsole::report(const AgentSession& session, const tree::Problem& problem) {
   const std::string text = session.problem_prefix() + problem.text;
   print(view_.program + ": " + text + "\n");
-  if (view_.json)
-    print_lines(
-        view_.json->problem({.kind = problem.kind, .host = session.host_elsewhere(), .text = problem.text}));
+  if (view_.json) print_lines(view_.json->problem(json_problem(problem, session.host_elsewhere())));
   if (view_.tell) view_.tell(problem.kind, text);
   raise(exit_status(problem.kind));
 }

@@ -11,6 +11,7 @@
 #include "tree/messages/hello.h"
 #include "tree/messages/paths_named.h"
 #include "tree/select/destination_mapping.h"
+#include "tree/select/path_pattern.h"
 
 namespace rdcp::cli {
 
@@ -185,6 +186,27 @@ tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& sourc
 
 Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes) {
   return wishes.any() ? tell_if_known(target, wishes, wishes.option()) : Result<void>();
+}
+
+Result<void> tell_wishes(AgentSession& source, const tree::SourceWishes& wishes) {
+  return wishes.any() ? tell_if_known(source, wishes, wishes.option()) : Result<void>();
+}
+
+Result<void> take_found(const tree::PathsFound& answer, const std::string& host, CopyRequest& request) {
+  std::vector<std::string> paths;
+  std::uint32_t last = 0;
+  for (const tree::PathFound& found : answer.found) {
+    const bool asked = found.word >= last && found.word < request.sources.size() &&
+                       tree::stands_for(request.sources[found.word], found.path);
+    if (!asked || paths.size() == tree::kPathsFoundMax) {
+      return io::plain_error(ErrorKind::protocol, "find paths on", host,
+                             "it names one that it was not asked for: " + io::printable(found.path));
+    }
+    last = found.word;
+    paths.push_back(found.path);
+  }
+  request.sources = std::move(paths);
+  return {};
 }
 
 Result<void> tell_alterations(AgentSession& agent, const tree::Alteration& alteration) {

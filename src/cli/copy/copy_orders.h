@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cli/copy/copy_request.h"
@@ -10,6 +11,7 @@
 #include "cli/copy/meeting.h"
 #include "cli/copy/round_trip.h"
 #include "io/result.h"
+#include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
 
 namespace rdcp::cli {
@@ -27,6 +29,12 @@ CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier);
 tree::TargetWishes wishes_of(const CopyRequest& request, const SourceSide& source);
 // Tells the target, before its job. Error (unreachable): its version does not know such wishes.
 io::Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wishes);
+
+// The same for the source.
+io::Result<void> tell_wishes(AgentSession& source, const tree::SourceWishes& wishes);
+// Puts the paths that the source has found in the place of the words that stand for them. Error (protocol):
+// none of the words stands for a path that it names. host: the source's, for the message.
+io::Result<void> take_found(const tree::PathsFound& answer, const std::string& host, CopyRequest& request);
 
 // Tells an agent how the copy is to differ from its source. Error (unreachable): it is too old to know of it.
 io::Result<void> tell_alterations(AgentSession& session, const tree::Alteration& alteration);

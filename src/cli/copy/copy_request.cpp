@@ -1,5 +1,6 @@
 #include "cli/copy/copy_request.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "cli/options/alterations.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
+#include "tree/select/path_pattern.h"
 
 namespace rdcp::cli {
 
@@ -124,10 +126,14 @@ CopyRequest request_of(const Options& options) {
   request.parties = parties_of(options);
   request.view.sends = is_remote(options.destination) && !is_remote(first);
   for (const Location& source : options.sources) request.sources.push_back(source.path);
+  request.finds_sources = is_remote(first) && std::ranges::any_of(request.sources, tree::is_pattern);
   request.standard_input = is_stream(first);
   request.destination = options.destination.path;
   request.standard_output = is_stream(options.destination);
   request.into_directory = options.into_directory;
+  request.source_wishes.follow_links = options.copy_links;
+  request.source_wishes.remove_files = options.remove_source_files && !options.sync.dry_run;
+  request.wishes.strict = request.source_wishes.remove_files;
   request.wishes.backup = options.backup;
   request.wishes.backup_suffix = options.backup_suffix.value_or("");
   request.wishes.backup_directory = options.backup_directory;

@@ -15,6 +15,7 @@
 #include "tree/messages/alterations.h"
 #include "tree/messages/copy_settings.h"
 #include "tree/messages/selection.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/messages/stream_wish.h"
 #include "tree/messages/sum_line.h"
 #include "tree/messages/target_wishes.h"
@@ -61,12 +62,14 @@ struct CopyRequest {
 
   // Says what is copied, and where to.
   std::vector<std::string> sources = {};
+  bool finds_sources = false;   // some of them are patterns, to be expanded on their host
   bool standard_input = false;  // the source is one, "-"
   std::string destination = {};
   bool standard_output = false;    // the destination is this
   bool into_directory = false;     // these are some of several SRC, so DST must be a directory
   bool make_path = false;          // make the directories that DST lies in
   tree::TargetWishes wishes = {};  // all others
+  tree::SourceWishes source_wishes = {};
   bool recursive = false;
   bool copy_devices = false;  // read a device that is itself a SRC
   tree::Selection selection = {};

@@ -9,6 +9,8 @@ SourceSide& CopySides::set_source(std::unique_ptr<AgentSession> session) {
   source_.session = std::move(session);
   source_.session->on<tree::SourceReady>(
       [this](tree::SourceReady& ready) { source_.ready = std::move(ready); });
+  source_.session->on<tree::PathsFound>(
+      [this](tree::PathsFound& found) { source_.found = std::move(found); });
   listen_to(source_);
   return source_;
 }

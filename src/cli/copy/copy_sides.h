@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/agents/agent_session.h"
+#include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
 #include "tree/messages/message.h"
 
@@ -20,6 +21,7 @@ struct CopySide {
 };
 
 struct SourceSide : CopySide {
+  std::optional<tree::PathsFound> found = {};  // the answer to FindPaths
   std::optional<tree::SourceReady> ready = {};
 };
 

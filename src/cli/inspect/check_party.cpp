@@ -60,6 +60,7 @@ bool CheckParty::add(const Location& place) {
   if (!session) return fail(session.error()), false;
   const std::size_t which = agents_.size();
   Agent& agent = agents_.emplace_back(Agent{.session = std::move(*session)});
+  if (json_ != nullptr) agent.session->explain_problems();
   agent.session->collect(agent.pages);
   agent.session->collect(agent.unlisted);
   agent.session->on<tree::SumTold>([this, which](tree::SumTold& told) { take_told(which, told); });
@@ -147,7 +148,7 @@ bool CheckParty::turn() {
 
 void CheckParty::hear_problem(AgentSession& session, const tree::Problem& problem) {
   print(options_.program + ": " + session.problem_prefix() + problem.text + "\n");
-  tell({.kind = problem.kind, .host = session.host_elsewhere(), .text = problem.text});
+  tell(json_problem(problem, session.host_elsewhere()));
   raise(exit_status(problem.kind));
   if (problem.ends_run) end();
 }

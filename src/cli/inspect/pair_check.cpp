@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/copy/copy_orders.h"
 #include "cli/text/exit_status.h"
 
 namespace rdcp::cli {
@@ -57,6 +58,8 @@ std::string owner_text(const std::string& name, std::uint32_t id) {
 
 bool PairCheck::run() {
   if (!party_.start({options_.sources.front(), options_.destination})) return false;
+  const tree::SourceWishes wishes{.follow_links = options_.copy_links};
+  if (auto told = tell_wishes(party_.session(0), wishes); !told) return party_.fail(told.error()), false;
   look_at(0, options_.sources.front().path);
   look_at(1, options_.destination.path);
   for (;;) {

@@ -24,7 +24,10 @@ struct Habit {
   bool has_value = false;
 };
 
-constexpr string_view kLinks = "rdcp copies symbolic links as links; name what they lead to as SRC";
+constexpr string_view kLinks =
+    "rdcp copies symbolic links as links, or with --copy-links what all of them lead to";
+constexpr string_view kKeptLinks =
+    "rdcp never writes through a symbolic link at DST; name the directory that it leads to as DST";
 constexpr string_view kModes =
     "rdcp takes modes and owners over as they are; write --chmod or --chown, or change them at DST "
     "afterwards";
@@ -86,11 +89,9 @@ constexpr Habit kHabits[] = {
     {"-T", {}, "rdcp writes beside DST and takes any name; leave it out"},
     {"--temp-dir", {}, "rdcp always writes beside DST; leave it out", true},
     {"-3", {}, "the data goes from host to host directly; leave it out"},
-    {"-L", {}, kLinks},
-    {"--copy-links", {}, kLinks},
-    {"--dereference", {}, kLinks},
-    {"-K", {}, kLinks},
-    {"--keep-dirlinks", {}, kLinks},
+    {"--dereference", "--copy-links"},
+    {"-K", {}, kKeptLinks},
+    {"--keep-dirlinks", {}, kKeptLinks},
     {"-k", {}, kLinks},
     {"--copy-dirlinks", {}, kLinks},
     {"--copy-unsafe-links", {}, kLinks},
@@ -104,7 +105,6 @@ constexpr Habit kHabits[] = {
     {"--omit-dir-times", {}, "rdcp always gives directories their times; leave it out"},
     {"--copy-dest", {}, kLinkDest, true},
     {"--compare-dest", {}, kLinkDest, true},
-    {"--remove-source-files", {}, "prove the copy with rdcp --check, then remove SRC"},
     {"--append", {}, "rdcp goes on with a part that is there by itself; leave it out"},
     {"--append-verify", {}, "rdcp goes on with a part that is there by itself; leave it out"},
     {"--rsync-path", {}, "write --rdcp-path", true},

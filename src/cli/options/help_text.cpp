@@ -16,8 +16,8 @@ which are copied into DST itself. Words of scp, rsync and cp (-avzP) are known.
 
 What to copy
   -r, --recursive        copy directories with everything in them
+  -L, --copy-links       copy what symbolic links lead to
       --copy-devices     if SRC is a device, read it (a FIFO is always read)
-  -p, --preserve         accepted for scp's sake: metadata is always kept
       --no-owner         do not keep owner and group (only root keeps them)
       --chmod CHANGES    change modes: D755,F644 or u+rwX,go-w, as rsync does
       --chown USER:GROUP  give all to them, by name or number; or USER, :GROUP

@@ -35,8 +35,19 @@ Result<Location> parse_host(std::string_view option, const string& word) {
   return plain_error(ErrorKind::usage, option, word, "is not a host; write HOST, USER@HOST or [IPV6]");
 }
 
+// Parses "host:path", of which the path may be empty.
+Result<Location> parse_begin_of_path(const string& word) {
+  auto location = parse_location(word);
+  if (!location) return location;
+  if (!is_remote(*location)) return refuse("--complete", "takes HOST:PATH");
+  if (word.ends_with(':')) location->path.clear();
+  return location;
+}
+
 void add_copy_options(CommandLine& line, Options& options) {
   line.flag("-r,--recursive", [&] { options.recursive = true; });
+  line.flag("-L,--copy-links", [&] { options.copy_links = true; });
+  line.flag("--remove-source-files", [&] { options.remove_source_files = true; });
   line.flag("--copy-devices", [&] { options.copy_devices = true; });
   line.flag("-p,--preserve", [&] { options.preserve = true; });
   line.flag("--no-owner", [&] { options.owner = false; });
@@ -56,6 +67,8 @@ void add_copy_options(CommandLine& line, Options& options) {
   line.value("--print-config", [&](const string& word) {
     return assign(options.print_config, parse_host("--print-config", word));
   });
+  line.value("--complete",
+             [&](const string& word) { return assign(options.complete, parse_begin_of_path(word)); });
   line.flag("--doctor", [&] { options.doctor = true; });
   line.optional_value("--json", "results", [&](const string& word) -> Result<void> {
     if (word != "results" && word != "events") return refuse("--json", "takes =events or nothing");
@@ -80,6 +93,29 @@ Result<void> check_check(const Options& options) {
   return refuse("--check", "takes one list: --manifest or --sums");
 }
 
+Result<void> check_links_and_removal(Options& options) {
+  const bool copies = !options.check && !options.clean && !options.doctor;
+  const bool lists = !options.manifest_file.empty() || !options.sums_file.empty();
+  if (options.copy_links && !copies && (!options.check || lists)) {
+    return refuse("--copy-links", "is for copies, and for --check of SRC with DST");
+  }
+  if (!options.remove_source_files) return {};
+  constexpr const char* kName = "--remove-source-files";
+  if (!copies) return refuse(kName, "is for copies; --check, --clean and --doctor change nothing in SRC");
+  if (options.sync.delete_extra)
+    return refuse(kName,
+                  "cannot be used with --delete, which would then remove the copies of an earlier run");
+  if (options.inplace || options.copy_links)
+    return refuse(kName, options.inplace
+                             ? "cannot be used with --inplace: DST might be SRC under another name"
+                             : "cannot be used with --copy-links, whose links may name a file twice");
+  // A file that is only equal may be the very one that would be removed, so all is sent; and it must be on
+  // the disk.
+  options.sync.ignore_times = !options.sync.checksum && !options.sync.size_only;
+  options.fsync = true;
+  return {};
+}
+
 // Refuses options that contradict each other, because whichever one won, someone would have meant the other.
 Result<void> check_together(Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
@@ -96,6 +132,7 @@ Result<void> check_together(Options& options) {
     return refuse("--json=events", "is for copies; --check and --doctor take --json");
   if (auto checked = check_check(options); !checked) return checked;
   if (auto checked = check_alterations(options); !checked) return checked;
+  if (auto checked = check_links_and_removal(options); !checked) return checked;
   const bool lists = !options.manifest_file.empty() || !options.sums_file.empty();
   if (options.retries > 0 && lists && !options.check) {
     return refuse("--retries", "cannot be used with --manifest or --sums, which list what one run has sent");
@@ -121,6 +158,8 @@ Result<void> check_streams(const Options& options) {
   if (options.json && to_stdout) return refuse("--json", "prints to standard output, too, which is DST here");
   if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
   if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
+  if (options.remove_source_files && from_stdin)
+    return refuse("--remove-source-files", "is for files, not for '-'");
   if (options.recursive) return refuse("'-'", "is one file, not a tree; -r cannot be used with it");
   return {};
 }
@@ -146,6 +185,7 @@ Result<void> take_clean_operand(const std::vector<string>& words, Options& optio
 }
 
 Result<void> take_operands(const std::vector<string>& words, Options& options) {
+  if (options.complete) return {};  // what else is on the line is not complete yet
   if (options.print_config) {
     const bool other = options.clean || options.doctor || options.check || options.agent;
     if (words.empty() && !other) return {};

@@ -37,6 +37,7 @@ struct Options {
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
+  std::optional<Location> complete;      // only print what on this host begins with the path
   std::optional<Location> print_config;  // only say which settings hold for this host
   std::optional<JsonForm> json;
 
@@ -56,8 +57,10 @@ struct Options {
 
   bool into_directory = false;  // there are several SRC, so DST must be a directory
   bool recursive = false;
-  bool copy_devices = false;  // read a device that is a SRC itself
-  bool preserve = false;      // -p has no effect, since metadata is always kept
+  bool copy_links = false;           // copy what symbolic links lead to
+  bool remove_source_files = false;  // remove from SRC what was copied
+  bool copy_devices = false;         // read a device that is a SRC itself
+  bool preserve = false;             // -p has no effect, since metadata is always kept
   bool owner = true;
   std::string chmod;    // --chmod's changes of modes, all together; empty: none
   tree::NewOwner user;  // --chown

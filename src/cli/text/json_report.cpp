@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "cli/text/change_line.h"
@@ -73,6 +75,14 @@ JsonProblem json_problem(const io::Error& error) {
           .path = is_path ? error.subject : std::string(),
           .code = error.code,
           .text = error.message()};
+}
+
+JsonProblem json_problem(const tree::Problem& problem, const std::string& host) {
+  return {.kind = problem.kind,
+          .host = host,
+          .path = problem.path,
+          .code = static_cast<int>(std::min<std::uint32_t>(problem.code, INT_MAX)),
+          .text = problem.text};
 }
 
 ordered_json JsonReport::event(std::string_view name) const {

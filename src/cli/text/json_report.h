@@ -15,6 +15,7 @@
 #include "cli/text/report.h"
 #include "io/result.h"
 #include "tree/messages/changes.h"
+#include "tree/messages/message.h"
 
 namespace rdcp::cli {
 
@@ -27,6 +28,8 @@ struct JsonProblem {
   std::string text = {};  // the message, without the program's name
 };
 JsonProblem json_problem(const io::Error& error);
+// The same of a problem that an agent has reported. host: the agent's, or nothing if it is here.
+JsonProblem json_problem(const tree::Problem& problem, const std::string& host);
 
 // Collects what a run of rdcp does. Each function returns the lines to print now, which may be none. A last
 // line follows whatever happened, and has the exit status. Not thread-safe.

@@ -170,12 +170,18 @@ bool Agent::handle(const RawMessage& raw) {
       return true;
     case MessageType::suspend:
       return suspended_ = true;
+    case MessageType::explain_problems:
+      return explains_problems_ = true;
     case MessageType::paths_named:
       return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
       return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return take_wishes(wishes); });
     case MessageType::alterations:
       return with<Alterations>(raw, [this](const Alterations& wish) { return take_alterations(wish); });
+    case MessageType::find_paths:
+      return with<FindPaths>(raw, [this](const FindPaths& asked) { return find(asked); });
+    case MessageType::source_wishes:
+      return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
     case MessageType::source_job:
       return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
     case MessageType::target_job:
@@ -208,9 +214,20 @@ bool Agent::handle(const RawMessage& raw) {
   }
 }
 
+void Agent::tell_problem(const Problem& problem) {
+  if (explains_problems_) return tell(ExplainedProblem{problem});
+  tell(problem);
+}
+
 bool Agent::take_wishes(const TargetWishes& wishes) {
   if (!wishes.are_sound()) return refuse("asks for backups or links that cannot be");
   wishes_ = wishes;
+  return true;
+}
+
+bool Agent::take_wishes(const SourceWishes& wishes) {
+  source_wishes_ = wishes;
+  checks_.take(wishes);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "tree/agent/receive_only_policy.h"
 #include "tree/fs/local_path.h"
 #include "tree/resume/clean.h"
+#include "tree/walk/find_paths.h"
 
 namespace rdcp::tree {
 
@@ -77,6 +78,12 @@ bool Agent::take_names(const PathsNamed& part) {
   return added.ok();
 }
 
+bool Agent::find(const FindPaths& asked) {
+  const auto found = find_paths(asked, reporter_);
+  if (!found) return reporter_.fatal(found.error()), true;
+  return tell(*found), true;
+}
+
 void Agent::answer_knock(const Knock& at) {
   setup_->knock(at, [this](net::KnockOutcome outcome) {
     tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
@@ -96,7 +103,7 @@ bool Agent::hear_loss(const StreamLost& lost) {
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
   if (source_) setup_ = std::make_unique<StreamSetup>(config_.streams);
-  source_ = std::make_unique<Source>(job, reporter_, config_.standard, alterations_);
+  source_ = std::make_unique<Source>(job, reporter_, config_.standard, alterations_, source_wishes_);
   source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
   if (auto chosen = source_->choose(std::move(names_)); !chosen) {
@@ -105,7 +112,13 @@ void Agent::start_source(const SourceJob& job) {
   }
   SourceReady ready;
   ready.sources = source_->open();
-  if (!confine({}, &job.streams) || !set_up(job.streams, ready.reach)) return;
+  SandboxTerms terms;
+  if (source_wishes_.remove_files) {
+    for (const Root& root : source_->walk().roots()) {
+      if (root.fd) terms.removes.push_back({root.fd.get(), root.given});
+    }
+  }
+  if (!confine(terms, &job.streams) || !set_up(job.streams, ready.reach)) return;
   if (auto walks = source_->start_walk(); !walks) {
     reporter_.fatal(walks.error());
     return;

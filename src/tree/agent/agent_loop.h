@@ -15,6 +15,7 @@
 #include "tree/doctor/measure.h"
 #include "tree/guards/orders.h"
 #include "tree/messages/clean_job.h"
+#include "tree/messages/find_paths.h"
 #include "tree/messages/hello.h"
 #include "tree/messages/job.h"
 #include "tree/protocol/control.h"
@@ -35,7 +36,7 @@ class Agent {
       : config_(config),
         control_(std::move(in), std::move(out), "the coordinator", config.seal),
         reporter_([this](const Problem& problem) {
-          tell(problem);
+          tell_problem(problem);
           if (config_.tell) config_.tell(problem);
         }),
         sandbox_(config_.confinement != Confinement::none),
@@ -50,6 +51,7 @@ class Agent {
     const auto sent = control_.send(message);
     if (!sent) stopping_ = true;
   }
+  void tell_problem(const Problem& problem);
   bool serve();
   bool survive_signal();
   bool handle(const RawMessage& raw);
@@ -63,7 +65,9 @@ class Agent {
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
   bool take_wishes(const TargetWishes& wishes);
+  bool take_wishes(const SourceWishes& wishes);
   bool take_alterations(const Alterations& wish);
+  bool find(const FindPaths& asked);
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);
@@ -96,12 +100,14 @@ class Agent {
   CopySettings settings_;
   NamedPaths names_;         // for the source, until it is made
   Alterations alterations_;  // likewise
-  TargetWishes wishes_;      // for the target
+  SourceWishes source_wishes_;
+  TargetWishes wishes_;  // for the target
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
   std::unique_ptr<StreamSetup> setup_;
   io::Thread copy_thread_;
-  io::Event copy_over_;  // made by run()
+  io::Event copy_over_;             // made by run()
+  bool explains_problems_ = false;  // set before a job has threads
   std::atomic<bool> copying_{false};
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;

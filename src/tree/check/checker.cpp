@@ -44,9 +44,9 @@ bool is_missing(const io::Error& error) {
 
 }  // namespace
 
-Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks)
+Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks, const SourceWishes& wishes)
     : job_(job), reporter_(reporter), sinks_(std::move(sinks)) {
-  auto top = LookedAt::open(job_.path);
+  auto top = LookedAt::open(job_.path, wishes.follow_links);
   if (top) {
     top_ = std::move(*top);
   } else if (is_missing(top.error())) {
@@ -327,7 +327,8 @@ bool CheckDesk::handle(const RawMessage& raw) {
         job, reporter_,
         Checker::Sinks{[this](const Listed& listed) { (void)control_.send(listed).ok(); },
                        [this](const SumTold& told) { (void)control_.send(told).ok(); },
-                       [this](const Unlisted& unlisted) { (void)control_.send(unlisted).ok(); }});
+                       [this](const Unlisted& unlisted) { (void)control_.send(unlisted).ok(); }},
+        wishes_);
     return true;
   }
   if (raw.type == MessageType::list_more) {

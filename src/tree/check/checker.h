@@ -16,6 +16,7 @@
 #include "io/thread.h"
 #include "tree/check/lister.h"
 #include "tree/messages/check_job.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/protocol/control.h"
 #include "tree/protocol/reporter.h"
 
@@ -32,7 +33,8 @@ class Checker {
   };
   // If the job's path is missing, that is reported and the list is empty; any other error in opening it is
   // fatal. It is also fatal if not even one lister and one reader can be started.
-  Checker(const ListJob& job, Reporter& reporter, Sinks sinks);
+  // wishes: what the user wants beyond the job.
+  Checker(const ListJob& job, Reporter& reporter, Sinks sinks, const SourceWishes& wishes = {});
   ~Checker();  // stops, and waits for reads that are under way
 
   void list_more(std::uint32_t pages);
@@ -97,6 +99,8 @@ class CheckDesk {
   bool begun() const { return checker_ != nullptr; }
   // Returns false if the message makes no sense. If it cannot be decoded, that has been reported.
   bool handle(const RawMessage& raw);
+  // Notes what the user wants beyond the jobs that come from now on.
+  void take(const SourceWishes& wishes) { wishes_ = wishes; }
   void stop() {
     if (checker_) checker_->stop();
   }
@@ -110,6 +114,7 @@ class CheckDesk {
 
   ControlChannel& control_;
   Reporter& reporter_;
+  SourceWishes wishes_;
   std::unique_ptr<Checker> checker_;
 };
 

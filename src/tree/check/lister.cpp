@@ -17,14 +17,19 @@
 namespace rdcp::tree {
 namespace {
 
-// Like open_beneath(), but leaves the access time as it is if it may: only a file's owner and root may ask
-// for that.
-io::Fd open_quietly(int directory, std::string_view path, int flags) {
+io::Fd open_unfollowing(int directory, std::string_view path, int flags) {
+  return open_beneath(directory, path, flags);
+}
+
+// Like open_beneath() or open_following(), but leaves the access time as it is if it may: only a file's owner
+// and root may ask for that.
+io::Fd open_quietly(int directory, std::string_view path, int flags, bool follows) {
+  const auto open = follows ? open_following : open_unfollowing;
   if ((flags & O_PATH) == 0) {
-    io::Fd quiet = open_beneath(directory, path, flags | O_NOATIME);
+    io::Fd quiet = open(directory, path, flags | O_NOATIME);
     if (quiet || errno != EPERM) return quiet;
   }
-  return open_beneath(directory, path, flags);
+  return open(directory, path, flags);
 }
 
 // Returns the names in a directory, the last in their order first, or nothing, with errno.
@@ -72,9 +77,10 @@ bool precedes(std::string_view path, std::string_view other) {
   return path.size() < other.size();
 }
 
-io::Result<LookedAt> LookedAt::open(const std::string& path) {
+io::Result<LookedAt> LookedAt::open(const std::string& path, bool follows) {
   LookedAt top;
   top.given = path;
+  top.follows = follows;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 && ::lstat(path.c_str(), &status) != 0) {
     return io::errno_error("open", path);
@@ -95,8 +101,8 @@ std::string LookedAt::subject(std::string_view path) const {
 }
 
 io::Fd LookedAt::open_entry(std::string_view path, int flags) const {
-  if (name.empty()) return open_quietly(directory.get(), path, flags);
-  if (path.empty()) return open_quietly(directory.get(), name, flags);
+  if (name.empty()) return open_quietly(directory.get(), path, flags, follows);
+  if (path.empty()) return open_quietly(directory.get(), name, flags, follows);
   errno = ENOTDIR;
   return {};
 }
@@ -113,13 +119,15 @@ int LookedAt::Reader::find(std::string_view path, std::string& name) {
     errno = EXDEV;
     return -1;
   }
-  return held_.open(split.parent);
+  if (!top_.follows) return held_.open(split.parent);
+  followed_ = open_following(top_.directory.get(), split.parent, O_PATH | O_DIRECTORY);
+  return followed_.get();
 }
 
 bool LookedAt::Reader::stat(std::string_view path, struct stat& status) {
   std::string name;
   const int directory = find(path, name);
-  return directory >= 0 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return directory >= 0 && ::fstatat(directory, name.c_str(), &status, top_.stat_flags()) == 0;
 }
 
 std::optional<std::string> LookedAt::Reader::link_target(std::string_view path) {
@@ -135,7 +143,7 @@ io::Fd LookedAt::Reader::open(std::string_view path) {
   std::string name;
   const int directory = find(path, name);
   if (directory < 0) return {};
-  return open_quietly(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  return open_quietly(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, top_.follows);
 }
 
 Lister::Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter)
@@ -176,8 +184,26 @@ void Lister::descend(const std::string& path) {
     leave_out(path, io::errno_error("list directory", top_.subject(path)));
     return;
   }
+  Level level{path, std::move(fd), std::move(*names)};
+  if (top_.follows && turns_back(level)) {
+    leave_out(path, io::plain_error(io::ErrorKind::file, "list directory", top_.subject(path),
+                                    "a symbolic link leads back to a directory that this lies in"));
+    return;
+  }
   if (levels_.size() >= kHeldOpen) levels_.back().fd.reset();
-  levels_.push_back({path, std::move(fd), std::move(*names)});
+  levels_.push_back(std::move(level));
+}
+
+// True if a symlink has led back to one of the directories above, so that the list would never end. Notes
+// which directory this one is.
+bool Lister::turns_back(Level& level) const {
+  struct stat status {};
+  if (::fstat(level.fd.get(), &status) != 0) return false;
+  level.device = status.st_dev;
+  level.inode = status.st_ino;
+  return std::ranges::any_of(levels_, [&](const Level& above) {
+    return above.device == level.device && above.inode == level.inode;
+  });
 }
 
 bool Lister::hold(Level& level) {
@@ -189,7 +215,7 @@ bool Lister::hold(Level& level) {
 
 bool Lister::fill(int directory, const std::string& name, const std::string& path, ListedEntry& entry) {
   struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fstatat(directory, name.c_str(), &status, top_.stat_flags()) != 0) {
     leave_out(path, io::errno_error("stat", top_.subject(path)));
     return false;
   }
@@ -223,7 +249,8 @@ bool Lister::fill(int directory, const std::string& name, const std::string& pat
 
 void Lister::fill_attributes(int directory, const std::string& name, const std::string& path,
                              ListedEntry& entry) {
-  const io::Fd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const int nofollow = top_.follows ? 0 : O_NOFOLLOW;
+  const io::Fd fd(::openat(directory, name.c_str(), O_PATH | nofollow | O_CLOEXEC));
   Entry found;
   const auto read = fd ? read_xattrs(fd.get(), true, policy_, names_, found) : io::errno_error("open", "");
   if (!read) reporter_.problem(io::about(top_.subject(path), read.error()));

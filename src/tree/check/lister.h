@@ -2,6 +2,7 @@
 // directory and its depth.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstddef>
@@ -19,17 +20,20 @@
 namespace rdcp::tree {
 
 // A directory, or a single object of another kind, as the user named it. Symlinks are followed in the name
-// that the user gave, and nowhere beneath it.
+// that the user gave, and beneath it only if the user wants that.
 struct LookedAt {
   io::Fd directory;  // the directory itself, or the one that the object is in
   std::string name;  // the object's name; empty for the directory itself
   std::string given;
+  bool follows = false;  // symlinks beneath it, too (--copy-links)
 
-  static io::Result<LookedAt> open(const std::string& path);
+  static io::Result<LookedAt> open(const std::string& path, bool follows = false);
   // Returns how messages name what is at path beneath it.
   std::string subject(std::string_view path) const;
   // Opens path without changing its access time, if we may. See open_beneath().
   io::Fd open_entry(std::string_view path, int flags) const;
+  // Returns AT_SYMLINK_NOFOLLOW for fstatat(2), or 0 if it `follows`.
+  int stat_flags() const { return follows ? 0 : AT_SYMLINK_NOFOLLOW; }
 
   class Reader;
 };
@@ -39,7 +43,7 @@ class LookedAt::Reader {
  public:
   explicit Reader(const LookedAt& top) : top_(top), held_(top.directory.get()) {}  // top outlives it
 
-  // Returns false, with errno, on failure. Does not follow a symlink.
+  // Returns false, with errno, on failure.
   bool stat(std::string_view path, struct stat& status);
   std::optional<std::string> link_target(std::string_view path);
   // Opens path for reading, without blocking. See open_entry() for the access time.
@@ -51,6 +55,7 @@ class LookedAt::Reader {
 
   const LookedAt& top_;
   DirectoryCursor held_;
+  io::Fd followed_;  // instead, where symlinks are followed
 };
 
 // Changes nothing, not even access times if the files are ours. Not thread-safe.
@@ -67,6 +72,8 @@ class Lister {
     std::string path;
     io::Fd fd;
     std::vector<std::string> names;  // the next one comes last
+    dev_t device = 0;
+    ino_t inode = 0;
   };
   static constexpr std::size_t kHeldOpen = 64;
 
@@ -75,6 +82,7 @@ class Lister {
   void leave_out(const std::string& path, const io::Error& error);
   void descend(const std::string& path);
   bool hold(Level& level);
+  bool turns_back(Level& level) const;
 
   const LookedAt& top_;
   const bool attributes_;

@@ -28,10 +28,12 @@ const dirent* DirectoryReader::next() {
   return entry;
 }
 
-std::optional<bool> DirectoryReader::is_directory(const dirent& entry) const {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+std::optional<bool> DirectoryReader::is_directory(const dirent& entry, int stat_flags) const {
+  const bool follows = (stat_flags & AT_SYMLINK_NOFOLLOW) == 0;
+  const bool told = entry.d_type != DT_UNKNOWN && !(follows && entry.d_type == DT_LNK);
+  if (told) return entry.d_type == DT_DIR;
   struct stat status {};
-  const bool known = ::fstatat(fd(), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool known = ::fstatat(fd(), entry.d_name, &status, stat_flags) == 0;
   if (!known && errno != ENOENT) return std::nullopt;
   return known && S_ISDIR(status.st_mode);
 }

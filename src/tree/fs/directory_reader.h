@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <fcntl.h>
 
 #include <memory>
 #include <optional>
@@ -40,8 +41,9 @@ class DirectoryReader {
     return errno == 0;
   }
   // Says whether an entry just listed is a directory, by fstatat(2) if the filesystem does not tell. One that
-  // has been removed is not. Returns nothing, with errno, if nobody can tell.
-  std::optional<bool> is_directory(const dirent& entry) const;
+  // has been removed is not. Returns nothing, with errno, if nobody can tell. stat_flags: fstatat(2)'s; 0
+  // asks what a symbolic link leads to.
+  std::optional<bool> is_directory(const dirent& entry, int stat_flags = AT_SYMLINK_NOFOLLOW) const;
 
   void rewind() { ::rewinddir(stream_.get()); }
   // A place in the listing, for seek() also of a later reader of the same directory.

@@ -29,6 +29,8 @@ struct AnswerRule {
 // A message without a rule here is not an answer of an agent; but see is_sign_of_life(), too.
 constexpr std::array kAnswerRules = {
     AnswerRule{pong, ping, Times::each, kAnyErrand},
+    AnswerRule{explained_problem, explain_problems, Times::many, kAnyErrand},
+    AnswerRule{paths_found, find_paths, Times::each, on(Errand::source)},
     AnswerRule{source_ready, source_job, Times::each, on(Errand::source)},
     AnswerRule{target_ready, target_job, Times::each, on(Errand::target)},
     AnswerRule{knocked, knock, Times::each, kCopies},
@@ -61,6 +63,7 @@ std::size_t at(MessageType type) {
 
 Errand errand_of(MessageType order) {
   switch (order) {
+    case find_paths:
     case source_job:
       return Errand::source;
     case target_job:

@@ -7,6 +7,7 @@
 #include "tree/messages/changes.h"
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
+#include "tree/messages/find_paths.h"
 #include "tree/messages/finding.h"
 #include "tree/messages/hello.h"
 #include "tree/messages/job.h"
@@ -16,6 +17,7 @@
 #include "tree/messages/paths_named.h"
 #include "tree/messages/rejoin.h"
 #include "tree/messages/segment_job.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/messages/sum_line.h"
 #include "tree/messages/target_wishes.h"
 
@@ -26,7 +28,8 @@ using AllMessages =
                Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
-               TargetWishes, Alterations>;
+               TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
+               ExplainedProblem>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -15,8 +15,9 @@ namespace rdcp::tree {
 // the version before, without what is new (tree/protocol/hello_reader.h). What travels on streams has a
 // version of its own (net/crypto/handshake.h), which both agents of a job must share.
 //
-// 11: a copy may differ from its source in what the user names (Alterations); a target can be asked for more
-// (TargetWishes).
+// 11: a copy may differ from its source in what the user names (Alterations); a target and a source can be
+// asked for more (TargetWishes, SourceWishes); a source finds what patterns stand for (FindPaths);
+// problems come with path and errno (ExplainProblems).
 // 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack (Unlisted).
 inline constexpr std::uint32_t kProtocolVersion = 11;
 inline constexpr std::uint32_t kOldestProtocol = 9;

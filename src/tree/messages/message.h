@@ -43,7 +43,22 @@ struct Problem {
   io::ErrorKind kind = io::ErrorKind::file;
   bool ends_run = false;  // the coordinator ends both agents; later problems only follow from this one
   io::Words text;
+  std::string path = {};   // which it is about; this and `code` travel in an ExplainedProblem only
+  std::uint32_t code = 0;  // errno; 0: none
   auto fields() { return std::tie(kind, ends_run, text); }
+};
+
+// Has the agent send an ExplainedProblem in the place of each Problem, from now on. Since version 11.
+struct ExplainProblems {
+  static constexpr MessageType kType = MessageType::explain_problems;
+  static constexpr std::uint32_t kFirstProtocol = 11;
+  auto fields() { return std::tie(); }
+};
+
+struct ExplainedProblem {
+  static constexpr MessageType kType = MessageType::explained_problem;
+  Problem problem;
+  auto fields() { return std::tuple_cat(problem.fields(), std::tie(problem.path, problem.code)); }
 };
 
 struct Loss {

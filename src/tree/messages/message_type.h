@@ -48,12 +48,17 @@ enum class MessageType : std::uint8_t {
   unlisted,
   target_wishes,
   alterations,
+  find_paths,
+  paths_found,
+  source_wishes,
+  explain_problems,
+  explained_problem,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::alterations;
+  return MessageType::explained_problem;
 }
 
 }  // namespace rdcp::tree

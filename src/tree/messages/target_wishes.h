@@ -25,15 +25,18 @@ struct TargetWishes {
   std::string backup_directory;  // where it then is, a path beneath DST; empty: where it was
   std::vector<std::string>
       link_directories;  // --link-dest: link what is the same there; absolute, or from DST
+  // --remove-source-files: refuse a chunk of which not everything could be put, so that the source knows.
+  bool strict = false;
   auto fields() {
-    return std::tie(make_directory, backup, backup_suffix, backup_directory, link_directories);
+    return std::tie(make_directory, backup, backup_suffix, backup_directory, link_directories, strict);
   }
 
   bool any() const { return *option() != '\0'; }
   // Returns the option of rdcp that asks for one of them, for messages, or nothing.
   const char* option() const {
     if (!make_directory.empty()) return "--mkpath";
-    return backup ? "--backup" : link_directories.empty() ? "" : "--link-dest";
+    if (backup) return "--backup";
+    return !link_directories.empty() ? "--link-dest" : strict ? "--remove-source-files" : "";
   }
   // False if backups would not get names of their own beneath DST, or there are more directories than may be.
   bool are_sound() const {

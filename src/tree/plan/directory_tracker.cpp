@@ -26,6 +26,13 @@ void DirectoryTracker::add_finish_to_batch(std::uint64_t batch) {
   if (parent_ != nullptr && !offered_) parent_->add_to_batch(batch);
 }
 
+bool DirectoryTracker::is_its_own_ancestor() const {
+  for (const DirectoryTracker* above = parent_.get(); above != nullptr; above = above->parent_.get()) {
+    if (above->device_ == device_ && above->inode_ == inode_) return true;
+  }
+  return false;
+}
+
 bool DirectoryTracker::lies_in_batch(std::uint64_t batch) const {
   constexpr std::int64_t kListing = 1;
   const std::int64_t in_batch = batch_ == batch ? in_batch_ : 0;

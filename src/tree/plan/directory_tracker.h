@@ -49,6 +49,13 @@ class DirectoryTracker {
 
   // Called by the thread that lists the directory, down to lies_in_batch().
   void set_metadata(Entry metadata) { metadata_ = std::move(metadata); }
+  // Notes which directory it is; before those in it are known. Only where symbolic links are followed.
+  void set_identity(dev_t device, ino_t inode) {
+    device_ = device;
+    inode_ = inode;
+  }
+  // True if it is one of the directories above it, so that a walk into it would never end.
+  bool is_its_own_ancestor() const;
   // Notes that it could not be opened, which has been reported; it will not be finished.
   void set_unreadable() { readable_ = false; }
   // Lets another thread than its parent's list it, so it cannot be finished in the parent's batch.
@@ -92,6 +99,8 @@ class DirectoryTracker {
   const std::string local_path_;
   const DirectoryScope scope_;
   Entry metadata_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   bool readable_ = true;
   std::atomic<bool> changed_{true};
   std::atomic<bool> outgrown_{false};

@@ -7,15 +7,54 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 42> kNames = {
-    "hello",        "ping",      "pong",        "source_job",  "target_job",    "source_ready",
-    "target_ready", "begin",     "progress",    "problem",     "done",          "beat",
-    "suspend",      "abort",     "finish",      "measure_job", "measure_ready", "measured",
-    "examine",      "findings",  "segment_job", "segment_end", "relayed_bytes", "paths_named",
-    "changes",      "clean_job", "leftovers",   "sums",        "list_job",      "list_more",
-    "listed",       "sum_ask",   "sum_told",    "stream_lost", "knock",         "knocked",
-    "stay",         "ack",       "rejoin",      "unlisted",    "target_wishes", "alterations"};
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::alterations));
+constexpr std::array<std::string_view, 47> kNames = {"hello",
+                                                     "ping",
+                                                     "pong",
+                                                     "source_job",
+                                                     "target_job",
+                                                     "source_ready",
+                                                     "target_ready",
+                                                     "begin",
+                                                     "progress",
+                                                     "problem",
+                                                     "done",
+                                                     "beat",
+                                                     "suspend",
+                                                     "abort",
+                                                     "finish",
+                                                     "measure_job",
+                                                     "measure_ready",
+                                                     "measured",
+                                                     "examine",
+                                                     "findings",
+                                                     "segment_job",
+                                                     "segment_end",
+                                                     "relayed_bytes",
+                                                     "paths_named",
+                                                     "changes",
+                                                     "clean_job",
+                                                     "leftovers",
+                                                     "sums",
+                                                     "list_job",
+                                                     "list_more",
+                                                     "listed",
+                                                     "sum_ask",
+                                                     "sum_told",
+                                                     "stream_lost",
+                                                     "knock",
+                                                     "knocked",
+                                                     "stay",
+                                                     "ack",
+                                                     "rejoin",
+                                                     "unlisted",
+                                                     "target_wishes",
+                                                     "alterations",
+                                                     "find_paths",
+                                                     "paths_found",
+                                                     "source_wishes",
+                                                     "explain_problems",
+                                                     "explained_problem"};
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::explained_problem));
 
 }  // namespace
 

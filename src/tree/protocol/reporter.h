@@ -21,7 +21,7 @@ class Reporter {
   // Reports a path that could not be read or written. The run goes on with the rest.
   void problem(const io::Error& error) {
     ++problems_;
-    sink_({error.kind, false, error.message()});
+    sink_(problem_of(error, false));
   }
   // The number of such problems so far.
   std::uint64_t problems() const { return problems_; }
@@ -29,7 +29,7 @@ class Reporter {
   // Returns true for that one.
   bool fatal(const io::Error& error) {
     if (fatal_.exchange(true)) return false;
-    sink_({error.kind, true, error.message()});
+    sink_(problem_of(error, true));
     return true;
   }
   // Suppresses further fatal problems after an abort: the other side has reported the cause.
@@ -38,6 +38,15 @@ class Reporter {
   void begin_anew() { fatal_ = false; }
 
  private:
+  static Problem problem_of(const io::Error& error, bool ends_run) {
+    const bool is_path = error.kind == io::ErrorKind::file || error.kind == io::ErrorKind::digest;
+    return {.kind = error.kind,
+            .ends_run = ends_run,
+            .text = error.message(),
+            .path = is_path ? error.subject : std::string(),
+            .code = static_cast<std::uint32_t>(error.code)};
+  }
+
   std::function<void(const Problem&)> sink_;
   std::atomic<std::uint64_t> problems_{0};
   std::atomic<bool> fatal_{false};

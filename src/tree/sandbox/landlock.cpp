@@ -16,10 +16,11 @@ namespace {
 constexpr std::uint64_t kExecute = 1 << 0;
 constexpr std::uint64_t kWriteFile = 1 << 1;
 constexpr std::uint64_t kRemoveAndMake = 0x1ff << 4;  // REMOVE_DIR to MAKE_SYM
-constexpr std::uint64_t kRefer = 1 << 13;             // version 2, Linux 5.19
-constexpr std::uint64_t kTruncate = 1 << 14;          // version 3, Linux 6.2
-constexpr std::uint64_t kDeviceIoctl = 1 << 15;       // version 5, Linux 6.10
-constexpr std::uint64_t kTcpBind = 1 << 0;            // version 4, Linux 6.7
+constexpr std::uint64_t kRemoveFile = 1 << 5;
+constexpr std::uint64_t kRefer = 1 << 13;        // version 2, Linux 5.19
+constexpr std::uint64_t kTruncate = 1 << 14;     // version 3, Linux 6.2
+constexpr std::uint64_t kDeviceIoctl = 1 << 15;  // version 5, Linux 6.10
+constexpr std::uint64_t kTcpBind = 1 << 0;       // version 4, Linux 6.7
 constexpr std::uint64_t kTcpConnect = 1 << 1;
 constexpr std::uint64_t kAbstractSockets = 1 << 0;  // version 6, Linux 6.12
 constexpr std::uint64_t kSignals = 1 << 1;
@@ -73,6 +74,7 @@ LandlockRights LandlockRights::of(int abi) {
   rights.execute = kExecute;
   rights.changes = kWriteFile | kRemoveAndMake;
   rights.of_content = kWriteFile;
+  rights.removal = kRemoveFile;
   if (abi >= 2) {
     rights.refer = kRefer;
     rights.changes |= kRefer;

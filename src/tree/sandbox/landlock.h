@@ -24,6 +24,7 @@ LandlockSupport landlock_support();
 // older editions lack some of them.
 struct LandlockRights {
   std::uint64_t changes = 0;  // making, writing, renaming and removing beneath a directory; ioctl on devices
+  std::uint64_t removal = 0;  // the part of `changes` that is unlink(2) of what is no directory
   std::uint64_t execute = 0;  // execve(2)
   std::uint64_t of_content = 0;  // the part of `changes` that makes sense for what is not a directory
   std::uint64_t refer =

@@ -54,23 +54,27 @@ io::Result<HeldPlace> place_of_stream(const std::string& file) {
   return HeldPlace{std::move(fd), std::move(path)};
 }
 
+io::Result<void> Sandbox::keep(LandlockRuleset& rules, const SandboxTerms::Place& place,
+                               std::uint64_t rights) {
+  held_.emplace_back(::fcntl(place.fd, F_DUPFD_CLOEXEC, 0));
+  if (!held_.back()) return io::errno_error("hold", place.name);
+  return rules.keep_beneath(place.fd, rights, place.name);
+}
+
 io::Result<void> Sandbox::enforce(LandlockRuleset::Refused refused, const SandboxTerms& terms) {
   const LandlockRights rights = LandlockRights::of(support_.abi);
   auto rules = LandlockRuleset::create(refused);
   if (!rules) return std::move(rules).error();
   if (auto kept = keep_rdma_devices(*rules, rights.of_content); !kept) return kept;
   for (const SandboxTerms::Place& place : terms.writes) {
-    held_.emplace_back(::fcntl(place.fd, F_DUPFD_CLOEXEC, 0));
-    if (!held_.back()) return io::errno_error("hold", place.name);
     const std::uint64_t kept = is_directory(place.fd) ? rights.changes : rights.of_content;
-    if (auto done = rules->keep_beneath(place.fd, kept, place.name); !done) return done;
+    if (auto done = keep(*rules, place, kept); !done) return done;
   }
   for (const SandboxTerms::Place& place : terms.links) {
-    held_.emplace_back(::fcntl(place.fd, F_DUPFD_CLOEXEC, 0));
-    if (!held_.back()) return io::errno_error("hold", place.name);
-    if (auto done = rules->keep_beneath(place.fd, rights.of_content | rights.refer, place.name); !done) {
-      return done;
-    }
+    if (auto done = keep(*rules, place, rights.of_content | rights.refer); !done) return done;
+  }
+  for (const SandboxTerms::Place& place : terms.removes) {
+    if (auto done = keep(*rules, place, rights.removal); !done) return done;
   }
   const bool binds = terms.listens && (refused.tcp & rights.bind) != 0;
   for (unsigned port = binds ? terms.listens->first : 1U; binds && port <= terms.listens->last; ++port) {
@@ -97,6 +101,7 @@ io::Result<void> Sandbox::enter(const SandboxTerms& terms) {
   tcp_kept_ = rights.tcp == 0 || terms.any_tcp || terms.connects;
   for (const SandboxTerms::Place& place : terms.writes) writes_.push_back(place.name);
   for (const SandboxTerms::Place& place : terms.links) links_.push_back(place.name);
+  for (const SandboxTerms::Place& place : terms.removes) removes_.push_back(place.name);
   return {};
 }
 
@@ -128,6 +133,7 @@ std::string Sandbox::description(const std::string& who) const {
   if (!entered_) return who + " may do what its user may: " + support_.none_because;
   std::string text =
       who + (writes_.empty() ? " may write nothing" : " may write only beneath " + joined(writes_));
+  if (!removes_.empty()) text += ", remove files beneath " + joined(removes_);
   if (!links_.empty()) text += ", link files of " + joined(links_);
   text += tcp_kept_ ? " and execute nothing" : ", execute nothing";
   if (!tcp_kept_) {

@@ -36,6 +36,8 @@ struct SandboxTerms {
   // Files beneath these are linked into `writes`. The kernel lets a link have no right that the file lacks
   // where it is, so their content may be written as well; nothing is made, renamed or removed there.
   std::vector<Place> links = {};
+  // It may remove beneath these what is no directory.
+  std::vector<Place> removes = {};
   // Names beneath `writes` are linked or renamed from one directory to another. Where the kernel would refuse
   // this (Linux 5.13 to 5.18), there is no sandbox.
   bool links_directories = false;
@@ -81,6 +83,7 @@ class Sandbox {
   std::string description(const std::string& who) const;
 
  private:
+  io::Result<void> keep(LandlockRuleset& rules, const SandboxTerms::Place& place, std::uint64_t rights);
   io::Result<void> enforce(LandlockRuleset::Refused refused, const SandboxTerms& terms);
   io::Result<void> enforce_ports(const std::vector<std::uint16_t>& ports);
 
@@ -90,6 +93,7 @@ class Sandbox {
   std::string out_because_;  // why there is no sandbox, though the kernel has one
   std::vector<std::string> writes_;
   std::vector<std::string> links_;
+  std::vector<std::string> removes_;
   // The places stay open: a rule is for an inode in memory, and some filesystems (9p) make another one of the
   // same file once nobody has it open.
   std::vector<io::Fd> held_;

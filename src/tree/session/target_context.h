@@ -49,6 +49,12 @@ class TargetContext {
     return session.refusing() ? net::AckStatus::refused : net::AckStatus::done;
   }
 
+  // Returns the answer to an archive. What could not be put has been reported, so it matters to a source only
+  // if that is to know what it may remove.
+  net::AckStatus answer_of(bool all_put) const {
+    return all_put || !session.job.wishes.strict ? done_unless_refusing() : net::AckStatus::refused;
+  }
+
   // Reads an archive's next entry. Returns false at the archive's end, and an error if the job did not agree
   // on such entries.
   io::Result<bool> next_entry(ArchiveReader& reader, Entry& entry) const;

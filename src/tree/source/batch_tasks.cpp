@@ -27,6 +27,7 @@ FilledSlot fill(PackTask& task, std::span<std::byte> slot, TaskContext& context)
 
 std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, TaskContext& context) {
   Packed packed = answer.is_done() ? answer.filled.packed : Packed();
+  if (answer.is_done()) context.remover.remove_packed(task.batch);
   if (settle_batch(task.batch, std::move(packed), context.session)) return std::nullopt;
   return std::move(task);
 }

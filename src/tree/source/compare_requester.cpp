@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tree/fs/content_digest.h"
-#include "tree/source/stability.h"
+#include "tree/walk/stability.h"
 #include "tree/walk/travels.h"
 
 namespace rdcp::tree {
@@ -85,6 +85,7 @@ bool CompareRequester::add_xattrs(int fd, bool is_path_fd) {
 }
 
 io::Fd CompareRequester::open(const Item& item, int flags) {
+  if (item.root().follows) return item.root().open(item.local_path(), flags);
   const int directory = held(item.root()).open(item.directory->local_path());
   if (directory < 0) return {};
   return io::Fd(::openat(directory, item.name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));

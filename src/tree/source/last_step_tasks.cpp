@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/source/stability.h"
 #include "tree/source/tasks.h"
+#include "tree/walk/stability.h"
 
 namespace rdcp::tree {
 
@@ -116,11 +116,20 @@ io::Step<FilledSlot> commit_listed(CommitTask& task, std::span<std::byte> slot, 
   co_return filled;
 }
 
-std::optional<Task> settle_end(const FileTransferRef& file, const SlotAnswer& answer,
-                               SourceSession& session) {
+// Removes the file from the source, if that is wanted, once the target has all that was read of it. A file
+// that was only compared may be the target's own.
+void remove_copied(const FileTransfer& file, SourceRemover& remover) {
+  if (file.compares() || file.change_was_told()) return;
+  remover.remove(file.item(), file.opened().status);
+  remover.let_go();
+}
+
+std::optional<Task> settle_end(const FileTransferRef& file, const SlotAnswer& answer, TaskContext& context) {
+  SourceSession& session = context.session;
   if (answer.is_done() && answer.filled.frame.kind == FrameKind::commit) {
     session.totals().count_file(file->surplus());
     if (session.sums() != nullptr) session.sums()->add(answer.filled.packed.sums);
+    remove_copied(*file, context.remover);
   } else if (file->begins_anew()) {
     session.totals().take_back(file->settled_bytes(), file->kept_bytes());
   } else {
@@ -144,11 +153,11 @@ FilledSlot fill(AbandonTask& task, std::span<std::byte>, TaskContext&) {
 }
 
 std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, TaskContext& context) {
-  return settle_end(task.file, answer, context.session);
+  return settle_end(task.file, answer, context);
 }
 
 std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, TaskContext& context) {
-  return settle_end(task.file, answer, context.session);
+  return settle_end(task.file, answer, context);
 }
 
 }  // namespace rdcp::tree

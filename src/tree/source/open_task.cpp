@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
-#include "tree/source/stability.h"
 #include "tree/source/tasks.h"
+#include "tree/walk/stability.h"
 #include "tree/walk/travels.h"
 
 namespace rdcp::tree {
@@ -107,8 +107,7 @@ FilledSlot fill(OpenTask& task, std::span<std::byte> slot, TaskContext& context)
   session.totals().show_path(item.subject());
   OpenedFile opened = file.take_opened();
   if (!opened.fd) {
-    opened.fd =
-        open_beneath(item.root().fd.get(), item.local_path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    opened.fd = item.root().open(item.local_path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   }
   if (!opened.fd || ::fstat(opened.fd.get(), &opened.seen) != 0) {
     session.reporter().problem(io::errno_error("open", item.subject()));

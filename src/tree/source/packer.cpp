@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "io/whole_range.h"
-#include "tree/source/stability.h"
 #include "tree/source/sum_teller.h"
+#include "tree/walk/stability.h"
 #include "tree/walk/travels.h"
 
 namespace rdcp::tree {
@@ -82,7 +82,7 @@ Packer::Outcome Packer::add(const Item& item) {
   }
   entry_.link_target = item.link_target;
   entry_.attributes_only = item.verdict == Verdict::metadata;
-  const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  const io::Fd fd = item.root().open(item.local_path(), O_PATH | O_NOFOLLOW);
   if (fd) {
     add_xattrs(item, fd.get(), true);
   } else if (reading_.policy.xattrs) {
@@ -100,7 +100,7 @@ void Packer::add_xattrs(const Item& item, int fd, bool is_path_fd) {
 
 // A file whose content the target has; as it is now, unless it has changed since it was compared.
 Packer::Outcome Packer::add_attributes(const Item& item) {
-  const io::Fd fd = open_beneath(item.root().fd.get(), item.local_path(), O_PATH | O_NOFOLLOW);
+  const io::Fd fd = item.root().open(item.local_path(), O_PATH | O_NOFOLLOW);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     reading_.reporter.problem(io::errno_error("open", item.subject()));
@@ -197,12 +197,13 @@ void Packer::note_holes(int fd, const struct stat& status) {
 
 io::Fd Packer::open_file(const Item& item) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const int root = item.root().fd.get();
+  const Root& root = item.root();
   if (held_directory_ != item.directory && next_is_neighbour_) {
     held_directory_ = item.directory;
-    held_fd_ = open_beneath(root, item.directory->local_path(), O_PATH | O_DIRECTORY);
+    held_fd_ = root.open(item.directory->local_path(), O_PATH | O_DIRECTORY);
   }
-  if (held_directory_ != item.directory || !held_fd_) return open_beneath(root, item.local_path(), kFlags);
+  if (root.follows || held_directory_ != item.directory || !held_fd_)
+    return root.open(item.local_path(), kFlags);
   return io::Fd(::openat(held_fd_.get(), item.name.c_str(), kFlags));
 }
 

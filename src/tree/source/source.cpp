@@ -8,10 +8,11 @@
 namespace rdcp::tree {
 
 Source::Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard,
-               const Alterations& alterations)
+               const Alterations& alterations, const SourceWishes& wishes)
     : names_([&reporter](const io::Error& error) { reporter.problem(error); }),
-      walk_(job, standard, reporter),
-      session_(job, standard, {job.settings.policy(), names_, reporter, alterations.metadata}) {}
+      walk_(job, wishes, standard, reporter),
+      session_(job, standard, {job.settings.policy(), names_, reporter, alterations.metadata},
+               wishes.remove_files) {}
 
 Source::~Source() {
   stop();

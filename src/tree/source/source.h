@@ -7,6 +7,7 @@
 
 #include "tree/messages/alterations.h"
 #include "tree/messages/job.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/protocol/reporter.h"
 #include "tree/source/source_session.h"
 #include "tree/source/sum_teller.h"
@@ -23,13 +24,14 @@ class FurtherStreams;
 class Source {
  public:
   Source(const SourceJob& job, Reporter& reporter, const StandardStreams& standard = {},
-         const Alterations& alterations = {});
+         const Alterations& alterations = {}, const SourceWishes& wishes = {});
   ~Source();
 
   // Chooses what to copy, as the job and the names say. Fails (protocol) as Choice::create does.
   io::Result<void> choose(NamedPaths names) { return walk_.choose(std::move(names)); }
   // Opens every SRC and returns what each is; reports those that cannot be used.
   std::vector<PathFacts> open() { return walk_.open(); }
+  const SourceWalk& walk() const { return walk_; }
   // Starts the walk, which fills the plan; the plan is bounded.
   io::Result<void> start_walk();
   // Sets Entry::path of each SRC's top, in order, as the target decided.

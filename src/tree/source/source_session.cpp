@@ -25,10 +25,11 @@ std::uint64_t by_kernel_bytes(std::uint64_t bytes_per_second) {
 }  // namespace
 
 SourceSession::SourceSession(const SourceJob& job, const StandardStreams& standard,
-                             const ReadContext& reading)
+                             const ReadContext& reading, bool removes)
     : job_(job),
       standard_(standard),
       reading_(reading),
+      removes_(removes),
       plan_({.extent_bytes = job.settings.chunk_bytes,
              .by_kernel_bytes = by_kernel_bytes(job.bytes_per_second)}),
       limiter_(job.bytes_per_second) {

@@ -34,7 +34,9 @@ struct SendTerms {
 // thread-safe themselves.
 class SourceSession {
  public:
-  SourceSession(const SourceJob& job, const StandardStreams& standard, const ReadContext& reading);
+  // removes: files that were copied are removed.
+  SourceSession(const SourceJob& job, const StandardStreams& standard, const ReadContext& reading,
+                bool removes = false);
 
   const SourceJob& job() const { return job_; }
   const CopySettings& settings() const { return job_.settings; }
@@ -42,6 +44,8 @@ class SourceSession {
   // Returns the policy, names and reporter for whatever reads files.
   const ReadContext& reading() const { return reading_; }
   Reporter& reporter() const { return reading_.reporter; }
+
+  bool removes() const { return removes_; }
 
   const SendTerms& terms() const { return terms_; }
   void set_terms(const SendTerms& terms) { terms_ = terms; }
@@ -75,6 +79,7 @@ class SourceSession {
   const SourceJob job_;
   const StandardStreams standard_;
   const ReadContext reading_;
+  const bool removes_;
   SendTerms terms_;
   std::unique_ptr<SumTeller> sums_;
   std::unique_ptr<NamesWalk> names_walk_;

@@ -14,6 +14,7 @@
 #include "tree/plan/task.h"
 #include "tree/source/compare_requester.h"
 #include "tree/source/packer.h"
+#include "tree/source/source_remover.h"
 #include "tree/source/source_session.h"
 #include "tree/streams/worker.h"
 
@@ -57,7 +58,8 @@ struct TaskContext {
         ring(ring),
         files(ring),
         packer(session.plan(), session.terms().small_file_max, session.settings().sync, session.reading()),
-        requester(session.plan(), session.settings().sync, session.digest_max(), session.reading()) {
+        requester(session.plan(), session.settings().sync, session.digest_max(), session.reading()),
+        remover(session.removes(), session.reporter()) {
     if (session.sums() != nullptr) packer.want_sums();
   }
 
@@ -66,6 +68,7 @@ struct TaskContext {
   RegisteredFiles files;
   Packer packer;
   CompareRequester requester;
+  SourceRemover remover;
   StageTimes times;
   std::uint32_t endless_reads = 0;  // reads under way of files without a size, which may take any time
 };

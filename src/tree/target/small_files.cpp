@@ -22,13 +22,16 @@ AckStatus SmallFiles::unpack(std::span<const std::byte> chunk) {
     context_.fail(opened.error());
     return AckStatus::refused;
   }
+  bool all_put = true;
   for (;;) {
     const auto more = context_.next_entry(reader_, entry_);
     if (!more) context_.fail(more.error());
     if (!more || !*more || context_.giving_up()) break;
-    if (settle(entry_, put(entry_, reader_))) context_.session.tally.bytes += entry_.size;
+    const bool is_put = settle(entry_, put(entry_, reader_));
+    if (is_put) context_.session.tally.bytes += entry_.size;
+    all_put = all_put && is_put;
   }
-  return context_.done_unless_refusing();
+  return context_.answer_of(all_put);
 }
 
 bool SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {

@@ -19,6 +19,7 @@ VerifiedArchive::VerifiedArchive(TargetContext& context, SmallFiles& files)
 io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
   over_ = false;
   named_bytes_ = 0;
+  all_put_ = true;
   if (const auto opened = reader_.open(chunk); !opened) {
     context_.fail(opened.error());
     co_return AckStatus::refused;
@@ -30,7 +31,7 @@ io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
   }
   // Not before: an archive that is sent again would be counted twice.
   if (status == AckStatus::done) context_.session.tally.bytes += named_bytes_;
-  co_return context_.session.refusing() ? AckStatus::refused : status;
+  co_return status == AckStatus::done ? context_.answer_of(all_put_) : status;
 }
 
 // Takes up the archive's next entries. Returns false if none are left, or if the run has ended.
@@ -48,7 +49,7 @@ bool VerifiedArchive::write_some() {
     if (part.entry.type != EntryType::file || part.entry.attributes_only) continue;
     auto written = context_.tree->write_file(part.entry, reader_, &part.check.blocks);
     if (!written) {
-      files_.settle(part.entry, written.error());
+      all_put_ = files_.settle(part.entry, written.error());
       parts_.pop_back();
       continue;
     }
@@ -71,14 +72,18 @@ AckStatus VerifiedArchive::name_written() {
       parts_.clear();
       return AckStatus::bad_digest;
     }
-    files_.settle(part.entry, io::errno_error("read back", subject, part.check.error));
+    all_put_ = files_.settle(part.entry, io::errno_error("read back", subject, part.check.error));
   }
   for (Part& part : parts_) {
     if (context_.giving_up()) break;
     if (!part.check.equal) continue;
     const auto put =
         part.written ? context_.tree->name_file(part.entry, *part.written) : files_.put(part.entry, reader_);
-    if (files_.settle(part.entry, put)) named_bytes_ += part.entry.size;
+    if (files_.settle(part.entry, put)) {
+      named_bytes_ += part.entry.size;
+    } else {
+      all_put_ = false;
+    }
   }
   parts_.clear();
   return context_.done_unless_refusing();

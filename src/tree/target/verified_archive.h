@@ -38,6 +38,7 @@ class VerifiedArchive {
   std::deque<Part> parts_;  // they stay where they are while they are read back
   ReadBackGroup group_;
   std::uint64_t named_bytes_ = 0;  // of the archive that is being unpacked
+  bool all_put_ = true;            // of the entries that were taken up so far
 };
 
 }  // namespace rdcp::tree

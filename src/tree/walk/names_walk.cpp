@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace rdcp::tree {
 namespace {
 
 DirectoryReader open_listing(const Root& root, const std::string& path) {
-  return DirectoryReader::open(root.fd.get(), path);
+  return DirectoryReader(root.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
 }
 
 io::Error list_error(const Root& root, const std::string& path) {
@@ -31,7 +32,7 @@ std::optional<bool> NamesWalk::counts(const std::string& path, const DirectoryRe
                                       const dirent& entry) const {
   if (is_left_by_a_run(entry.d_name)) return false;
   if (choice_.filter.empty()) return true;
-  const auto enterable = directory.is_directory(entry);
+  const auto enterable = directory.is_directory(entry, root_.stat_flags());
   if (!enterable) return std::nullopt;
   const std::string filter_path = join_path(root_.filter_path, join_path(path, entry.d_name));
   return !choice_.filter.hides(filter_path, *enterable);
@@ -98,6 +99,13 @@ bool NamesWalk::enter(std::string path, NamesBatch& batch) {
   }
   if (path.empty()) device_ = status.st_dev;
   if (choice_.selection.one_file_system && status.st_dev != device_) return false;
+  const auto is_this = [&](const Level& above) {
+    return above.device == status.st_dev && above.inode == status.st_ino;
+  };
+  if (std::ranges::any_of(levels_, is_this))
+    return false;  // a symbolic link leads back; the walk has told so
+  level.device = status.st_dev;
+  level.inode = status.st_ino;
   NameSum sum;
   const auto add = [&](const dirent& entry) { return sum.add(entry.d_name), true; };
   if (!list(path, level.directory, add)) {
@@ -129,7 +137,7 @@ void NamesWalk::step(NamesBatch& batch) {
   Level& level = levels_.back();
   std::optional<std::string> next;
   const auto find = [&](const dirent& entry) {
-    const auto enterable = level.directory.is_directory(entry);
+    const auto enterable = level.directory.is_directory(entry, root_.stat_flags());
     if (!enterable)
       reporter_.problem(io::errno_error("stat", join_path(root_.given, join_path(level.path, entry.d_name))));
     if (enterable.value_or(false)) next = join_path(level.path, entry.d_name);

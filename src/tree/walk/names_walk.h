@@ -36,6 +36,8 @@ class NamesWalk {
     std::string path;  // beneath the root
     DirectoryReader directory;
     long position = 0;  // where the listing goes on when it is reopened
+    dev_t device = 0;
+    ino_t inode = 0;
   };
   static constexpr std::size_t kHeldOpen = 64;
 

@@ -13,8 +13,9 @@
 
 namespace rdcp::tree {
 
-SourceRoots::SourceRoots(const SourceJob& job, const StandardStreams& standard, Reporter& reporter)
-    : job_(job), standard_(standard), reporter_(reporter) {
+SourceRoots::SourceRoots(const SourceJob& job, bool follow_links, const StandardStreams& standard,
+                         Reporter& reporter)
+    : job_(job), follow_links_(follow_links), standard_(standard), reporter_(reporter) {
   roots_.reserve(job_.paths.size());  // directories and items point to them
 }
 
@@ -82,7 +83,7 @@ PathFacts SourceRoots::open_one(const std::string& path) {
   struct stat status {};
   // With -r a symlink is copied as one, as cp -a and rsync do; with a slash behind it, or without -r, it is
   // followed.
-  int follow = job_.recursive && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
+  int follow = job_.recursive && !follow_links_ && !means_contents(path) ? AT_SYMLINK_NOFOLLOW : 0;
   // A mirror's SRC means what is in the directory, whatever leads to it.
   if (job_.settings.sync.mirror && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) follow = 0;
   if (::fstatat(AT_FDCWD, path.c_str(), &status, follow) != 0) {
@@ -101,6 +102,7 @@ PathFacts SourceRoots::open_single(const std::string& path, const struct stat& s
   root.given = path;
   root.name = real.name;
   root.single = true;
+  root.follows = follow_links_;
   root.fd.reset(::open(real.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.fd) return refuse(io::errno_error("open", real.directory));
   roots_.push_back(std::move(root));
@@ -116,6 +118,7 @@ PathFacts SourceRoots::open_directory(const std::string& path) {
   }
   Root root;
   root.given = path;
+  root.follows = follow_links_;
   while (root.given.size() > 1 && root.given.ends_with('/')) root.given.pop_back();
   root.fd.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.fd) {

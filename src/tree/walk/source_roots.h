@@ -18,8 +18,9 @@ namespace rdcp::tree {
 // Not thread-safe until they are open.
 class SourceRoots {
  public:
-  // job has the paths and the settings. reporter outlives this.
-  SourceRoots(const SourceJob& job, const StandardStreams& standard, Reporter& reporter);
+  // job has the paths and the settings. follow_links: copy what symbolic links lead to. reporter outlives
+  // this.
+  SourceRoots(const SourceJob& job, bool follow_links, const StandardStreams& standard, Reporter& reporter);
 
   // Returns what each path of the job is; reports those that cannot be used.
   std::vector<PathFacts> open();
@@ -42,6 +43,7 @@ class SourceRoots {
   PathFacts add(Root root, PathKind kind);
 
   const SourceJob job_;
+  const bool follow_links_;
   const StandardStreams standard_;
   Reporter& reporter_;
   std::vector<Root> roots_;

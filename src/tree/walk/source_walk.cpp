@@ -18,8 +18,9 @@ constexpr unsigned kWalkThreadsMax = 2;
 
 }  // namespace
 
-SourceWalk::SourceWalk(const SourceJob& job, const StandardStreams& standard, Reporter& reporter)
-    : job_(job), reporter_(reporter), roots_(job, standard, reporter) {}
+SourceWalk::SourceWalk(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
+                       Reporter& reporter)
+    : job_(job), reporter_(reporter), roots_(job, wishes.follow_links, standard, reporter) {}
 
 io::Result<void> SourceWalk::choose(NamedPaths names) {
   const bool recursive = job_.recursive || !job_.selection.named_only;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tree/messages/job.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/protocol/reporter.h"
 #include "tree/select/choice.h"
 #include "tree/streams/standard_streams.h"
@@ -21,12 +22,14 @@ namespace rdcp::tree {
 class SourceWalk {
  public:
   // reporter outlives this.
-  SourceWalk(const SourceJob& job, const StandardStreams& standard, Reporter& reporter);
+  SourceWalk(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
+             Reporter& reporter);
 
   // Chooses what to copy, as the job and the names say. Fails (protocol) as Choice::create does.
   io::Result<void> choose(NamedPaths names);
   // Opens every SRC and returns what each is; reports those that cannot be used.
   std::vector<PathFacts> open() { return roots_.open(); }
+  const std::vector<Root>& roots() const { return roots_.all(); }
   // Returns the walk of --delete, or null if nothing is to be deleted. After open().
   std::unique_ptr<NamesWalk> names_walk() const;
   // Starts the walk. Files up to small_file_max bytes go into batches; with --checksum, those up to

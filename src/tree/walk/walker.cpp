@@ -59,8 +59,7 @@ void Walker::Thread::add_item(Item item) {
 
 bool Walker::Thread::open_level(Level& level) {
   const DirectoryTracker& directory = *level.directory;
-  level.fd =
-      open_beneath(directory.root().fd.get(), directory.local_path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  level.fd = directory.root().open(directory.local_path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!level.fd) return false;
   return level.position == 0 || ::lseek(level.fd.get(), level.position, SEEK_SET) >= 0;
 }
@@ -97,7 +96,12 @@ void Walker::Thread::read_buffer(Level& level) {
   DirectoryTracker& directory = *level.directory;
   const bool first = !std::exchange(level.started, true);
   if ((!level.fd && !open_level(level)) || (first && !note_directory(level))) {
-    walker_.reading_.reporter.problem(io::errno_error("open directory", subject(directory)));
+    const io::Error error = io::errno_error("open directory", subject(directory));
+    const bool turns_back = directory.root().follows && error.code == ELOOP;
+    walker_.reading_.reporter.problem(
+        turns_back ? io::plain_error(io::ErrorKind::file, error.operation, error.subject,
+                                     "a symbolic link leads back to a directory that this lies in")
+                   : error);
     level.at_end = true;
     if (first) directory.set_unreadable();  // it has no metadata to be finished with
     return;
@@ -115,6 +119,10 @@ void Walker::Thread::read_buffer(Level& level) {
 bool Walker::Thread::note_directory(Level& level) {
   struct stat status {};
   if (::fstat(level.fd.get(), &status) != 0) return false;
+  if (level.directory->root().follows) {
+    level.directory->set_identity(status.st_dev, status.st_ino);
+    if (level.directory->is_its_own_ancestor()) return errno = ELOOP, false;
+  }
   level.names = level.directory->scope().names;
   Entry metadata;
   walker_.reading_.fill(status, metadata);
@@ -164,7 +172,7 @@ void Walker::Thread::add_entry(Level& level, const char* name, unsigned char typ
   item.name = name;
   if (type == DT_DIR && !walker_.choice_.selection.one_file_system) {
     item.status.st_mode = S_IFDIR;
-  } else if (::fstatat(level.fd.get(), name, &item.status, AT_SYMLINK_NOFOLLOW) != 0) {
+  } else if (::fstatat(level.fd.get(), name, &item.status, level.directory->root().stat_flags()) != 0) {
     walker_.reading_.reporter.problem(io::errno_error("stat", item.subject()));
     return;
   }
@@ -195,7 +203,7 @@ void Walker::Thread::add_found(Level& level, Item item, const DirectoryScope& sc
   const auto& digest_max = walker_.limits_.digest_max;
   const bool is_opened = digest_max && S_ISREG(item.status.st_mode) && item.status.st_nlink == 1 &&
                          !is_compared_open(item.status, *digest_max);
-  if (walker_.limits_.compares && !is_opened) {
+  if (walker_.limits_.compares && !is_opened && !level.directory->root().follows) {
     item.plain = !may_have_xattrs(level.fd.get(), item.name.c_str(), walker_.reading_.policy);
   }
   add_item(std::move(item));

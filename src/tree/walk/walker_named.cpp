@@ -39,7 +39,7 @@ void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
   Item item;
   item.directory = level.directory;
   item.name = group.name;
-  const bool found = ::fstatat(level.fd.get(), item.name.c_str(), &item.status, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool found = ::fstatat(level.fd.get(), item.name.c_str(), &item.status, root.stat_flags()) == 0;
   if (!found && group.itself) walker_.reading_.reporter.problem(io::errno_error("open", item.subject()));
   const bool wanted = found && (group.itself || level.directory->scope().whole) && !hides(item);
   const bool passable =
@@ -56,7 +56,7 @@ void Walker::Thread::add_named(Level& level, NamedPaths::Group group) {
 
 // The inode of a path that was named; false, and errno, where there is none.
 bool Walker::Thread::look_up(const Root& root, std::size_t named, struct stat& status) const {
-  const io::Fd fd = open_beneath(root.fd.get(), walker_.choice_.names.path(named), O_PATH | O_NOFOLLOW);
+  const io::Fd fd = root.open(walker_.choice_.names.path(named), O_PATH | O_NOFOLLOW);
   return fd && ::fstat(fd.get(), &status) == 0;
 }
 

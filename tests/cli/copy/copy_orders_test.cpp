@@ -57,6 +57,32 @@ TEST(CopyJobs, SumsAreToldIfSomebodyHearsThem) {
   EXPECT_TRUE(jobs_of(request, EarlierRun::none).source.tell_sums);
 }
 
+TEST(PathsFound, TakeThePlaceOfTheWords) {
+  CopyRequest request = request_for(Connect::listen);
+  request.sources = {"*.txt", "f", "d?"};
+  EXPECT_TRUE(take_found({{{0, "a.txt"}, {0, "b.txt"}, {2, "d1"}}}, "host1", request));
+  EXPECT_THAT(request.sources, ElementsAre("a.txt", "b.txt", "d1"));
+  EXPECT_TRUE(take_found({}, "host1", request));
+  EXPECT_TRUE(request.sources.empty());
+}
+
+// As a hostile scp server did (CVE-2019-6111).
+TEST(PathsFound, OthersThanThoseAskedForAreRefused) {
+  for (const tree::PathFound& one : std::initializer_list<tree::PathFound>{
+           {0, ".bashrc"}, {0, "../a.txt"}, {0, "d/a.txt"}, {1, "a.txt"}, {2, "f"}, {0, ""}, {7, "a.txt"}}) {
+    CopyRequest request = request_for(Connect::listen);
+    request.sources = {"*.txt", "f"};
+    const auto taken = take_found({{one}}, "host1", request);
+    ASSERT_FALSE(taken) << one.path;
+    EXPECT_EQ(taken.error().kind, io::ErrorKind::protocol);
+    EXPECT_THAT(taken.error().message(), testing::HasSubstr("host1"));
+    EXPECT_THAT(request.sources, ElementsAre("*.txt", "f"));
+  }
+  CopyRequest request = request_for(Connect::listen);
+  request.sources = {"*.txt", "*.txt"};
+  EXPECT_FALSE(take_found({{{1, "a.txt"}, {0, "b.txt"}}}, "host1", request)) << "out of order";
+}
+
 TEST(TellNames, MessagesEndBetweenPaths) {
   FakeAgent agent("host1");
   const std::string path(tree::PathsNamed::kBytesMax / 3, 'x');

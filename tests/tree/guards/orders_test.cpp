@@ -24,9 +24,9 @@ Allowed plus_always(Allowed allowed) {
 
 const Allowed kByOwnUser = plus_always({
     {AgentState::idle,
-     {stay, paths_named, alterations, source_job, target_wishes, target_job, measure_job, examine, clean_job,
-      list_job, segment_job}},
-    {AgentState::source_ready, {paths_named, alterations, source_job, knock, begin}},
+     {stay, explain_problems, find_paths, paths_named, source_wishes, alterations, source_job, target_wishes,
+      target_job, measure_job, examine, clean_job, list_job, segment_job}},
+    {AgentState::source_ready, {paths_named, source_wishes, alterations, source_job, knock, begin}},
     {AgentState::source_begun, {stream_lost}},
     {AgentState::target_ready, {target_wishes, alterations, target_job, knock, begin}},
     {AgentState::target_begun, {stream_lost}},

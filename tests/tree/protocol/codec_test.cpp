@@ -7,31 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "tree/messages/alterations.h"
-#include "tree/messages/changes.h"
-#include "tree/messages/check_job.h"
-#include "tree/messages/clean_job.h"
-#include "tree/messages/finding.h"
-#include "tree/messages/hello.h"
-#include "tree/messages/job.h"
-#include "tree/messages/knock.h"
-#include "tree/messages/measure_job.h"
-#include "tree/messages/paths_named.h"
-#include "tree/messages/rejoin.h"
-#include "tree/messages/segment_job.h"
-#include "tree/messages/sum_line.h"
-#include "tree/messages/target_wishes.h"
+#include "tree/messages/all_messages.h"
 
 namespace rdcp::tree {
 namespace {
 
-// Every message that there is.
-using Messages =
-    std::tuple<Hello, Ping, Pong, SourceJob, TargetJob, SourceReady, TargetReady, Begin, Progress, Problem,
-               Done, Beat, Suspend, Abort, Finish, MeasureJob, MeasureReady, Measured, Examine, Findings,
-               SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
-               ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
-               TargetWishes, Alterations>;
+using Messages = AllMessages;
 
 // The first and the last number that an enum has a value for, written down once more.
 using Bounds = std::pair<std::uint64_t, std::uint64_t>;

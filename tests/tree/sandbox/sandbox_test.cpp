@@ -136,6 +136,17 @@ TEST_F(SandboxTest, WithoutPlacesNothingIsChangedAnywhere) {
   }
 }
 
+TEST_F(SandboxTest, WhereFilesMayBeRemovedNothingElseChanges) {
+  for (const auto& [name, call] : changes()) {
+    make_places();
+    const SandboxTerms terms{.removes = {{root_.get(), place("root")}}};
+    const bool removes = name == std::string("remove a file") || name == std::string("remove a symlink");
+    const int error = within(terms, [&] { return call(place("root")); });
+    EXPECT_EQ(error == 0, removes) << name << " " << error;
+    EXPECT_NE(within(terms, [&] { return call(place("beside")); }), 0) << name;
+  }
+}
+
 TEST_F(SandboxTest, NothingMovesOutOrIn) {
   const auto outcome = [&](auto call, const std::string& from, const std::string& to) {
     return within_root([&] { return errno_of(call(from.c_str(), to.c_str())); });

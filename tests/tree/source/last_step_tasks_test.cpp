@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "tests/tree/source/task_fixture.h"
-#include "tree/source/stability.h"
+#include "tree/walk/stability.h"
 
 namespace rdcp::tree {
 namespace {

@@ -22,7 +22,7 @@ class SourceWalkTest : public testing::Test {
   // Opens, and walks to the end; the plan holds all that there is.
   PlanTotals walk(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) job_.paths.push_back(here_ / path);
-    walk_.emplace(job_, StandardStreams{}, heard_.reporter);
+    walk_.emplace(job_, SourceWishes{}, StandardStreams{}, heard_.reporter);
     EXPECT_TRUE(walk_->choose({}));
     facts_ = walk_->open();
     names_walk_ = walk_->names_walk();

@@ -43,6 +43,7 @@ struct WalkerTest : testing::Test {
     std::vector<Root> roots(1);
     roots[0].fd.reset(::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     roots[0].given = "SRC";
+    roots[0].follows = follows;
     if (limits.compares) plan.compare_first();
     Walker walker(plan, roots, choice, limits, {{}, names, reporter});
     ASSERT_TRUE(walker.start(threads));
@@ -105,6 +106,7 @@ struct WalkerTest : testing::Test {
   NameTable names;
   Choice choice;
   WalkLimits limits;
+  bool follows = false;  // symbolic links
   Plan plan{{.extent_bytes = 64 << 10, .by_kernel_bytes = 1 << 20}};
   std::set<std::string> small, alone, finished;
   std::vector<std::string> entered;
@@ -182,6 +184,35 @@ TEST_F(WalkerTest, FurtherNamesOfAFileComeLastAsLinks) {
   EXPECT_EQ(links, 2);
   EXPECT_EQ(plan.totals().files, 4u);
   EXPECT_EQ(plan.totals().bytes, 2u) << "a link has nothing to send";
+}
+
+TEST_F(WalkerTest, LinksStandForWhatTheyLeadTo) {
+  make("d/a", 5000);
+  fs::create_directory_symlink("d", scratch / "to-d");
+  fs::create_symlink("d/a", scratch / "to-a");
+  follows = true;
+  walk();
+  EXPECT_THAT(alone, UnorderedElementsAre("d/a", "to-d/a", "to-a"));
+  EXPECT_TRUE(small.empty());
+  EXPECT_THAT(finished, UnorderedElementsAre("", "d", "to-d"));
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(WalkerTest, ALinkThatLeadsBackOrNowhereIsReported) {
+  make("d/a");
+  fs::create_directory_symlink("..", scratch / "d/up");
+  fs::create_symlink("missing", scratch / "nowhere");
+  fs::create_symlink("self", scratch / "self");
+  follows = true;
+  walk(2);
+  EXPECT_THAT(small, UnorderedElementsAre("d/a"));
+  EXPECT_THAT(finished, UnorderedElementsAre("", "d"));
+  ASSERT_EQ(told.size(), 3u);
+  std::string all;
+  for (const Problem& problem : told) all += problem.text + "\n";
+  EXPECT_THAT(all, testing::HasSubstr("SRC/d/up: a symbolic link leads back"));
+  EXPECT_THAT(all, testing::HasSubstr("SRC/nowhere: No such file"));
+  EXPECT_THAT(all, testing::HasSubstr("SRC/self: Too many levels"));
 }
 
 TEST_F(WalkerTest, WhatTheFilterHidesIsNotEntered) {

@@ -1,4 +1,4 @@
-#include "tree/source/stability.h"
+#include "tree/walk/stability.h"
 
 #include <algorithm>
 #include <ctime>
