@@ -108,6 +108,8 @@ class Commands(unittest.TestCase):
         hosts = cls.stage.hosts
         (hosts["gpu1"].home / ".cache/huggingface").mkdir(parents=True)
         make_model_cache(hosts["gpu1"].folder / "data/set1", 10 * MIB)
+        (hosts["gpu1"].home / "logs").mkdir()
+        make_file(hosts["gpu1"].home / "logs/today.txt", 100)
         make_model_cache(hosts["store"].folder / "set1", 10 * MIB)
         make_file(hosts["hosta"].home / "disk.img", 20 * MIB)
         (hosts["fs1"].home / "textfile").write_text("plain words\n")
