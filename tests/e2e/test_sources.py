@@ -69,6 +69,12 @@ class Patterns(CopyTest):
         self.assert_same_file(self.source / "b.txt", self.target / "b.txt")
         self.assert_same_file(self.source / "d2/y", self.target / "d2/y")
 
+    def test_one_source_must_be_one(self):
+        at = f"dest:{self.source}/d*"
+        self.fails(EXIT_USAGE, "--sync", at, self.target, says=("--sync", "d*", "stands for 2"))
+        self.fails(EXIT_USAGE, "--files-from=-", at, self.target, says=("--files-from",), stdin=b"x\n")
+        self.assertEqual(list(self.target.iterdir()), [])
+
     def test_here_they_are_names(self):
         self.fails(EXIT_FILES, self.source / "*.txt", self.target, says=("No such file",))
 

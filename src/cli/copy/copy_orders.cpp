@@ -205,6 +205,12 @@ Result<void> take_found(const tree::PathsFound& answer, const std::string& host,
     last = found.word;
     paths.push_back(found.path);
   }
+  const bool needs_one = request.settings.sync.mirror || request.selection.named_only;
+  if (needs_one && paths.size() > 1) {
+    return io::plain_error(ErrorKind::usage, request.settings.sync.mirror ? "--sync" : "--files-from",
+                           request.sources.front(),
+                           fmt::format("takes one SRC, and this stands for {}", paths.size()));
+  }
   request.sources = std::move(paths);
   return {};
 }

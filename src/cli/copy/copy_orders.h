@@ -33,7 +33,8 @@ io::Result<void> tell_wishes(AgentSession& target, const tree::TargetWishes& wis
 // The same for the source.
 io::Result<void> tell_wishes(AgentSession& source, const tree::SourceWishes& wishes);
 // Puts the paths that the source has found in the place of the words that stand for them. Error (protocol):
-// none of the words stands for a path that it names. host: the source's, for the message.
+// none of the words stands for a path that it names; (usage): there are several where one is meant. host: the
+// source's, for the message.
 io::Result<void> take_found(const tree::PathsFound& answer, const std::string& host, CopyRequest& request);
 
 // Tells an agent how the copy is to differ from its source. Error (unreachable): it is too old to know of it.

@@ -149,6 +149,7 @@ std::vector<Location*> hosts_of(Options& options) {
   add(options.clean_directory);
   if (options.doctor_host) add(*options.doctor_host);
   if (options.print_config) add(*options.print_config);
+  if (options.complete) add(*options.complete);
   return hosts;
 }
 

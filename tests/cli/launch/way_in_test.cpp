@@ -194,6 +194,35 @@ TEST_F(WayInTest, AgentsAreFoundBesideTheProgramAndInLibexec) {
   EXPECT_TRUE(agent_files_of(prefix + "/bin/rdcp").empty());
 }
 
+TEST_F(WayInTest, APackedAgentIsUnpacked) {
+  const AgentFile plain = make_agent(kAgent + std::string(100'000, '#'), "here");
+  ASSERT_EQ(run_shell("zstd -q --rm " + shell_quote(plain.path) + " 2>&1").output, "");
+  const auto files = agent_files_of(scratch_ / "rdcp");
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_TRUE(files.front().packed);
+  EXPECT_EQ(files.front().bytes, plain.bytes);
+  EXPECT_EQ(files.front().processor, "here");
+  auto opened = open_agent(files.front());
+  ASSERT_TRUE(opened);
+  std::string content(plain.bytes + 1, ' ');
+  EXPECT_EQ(::read(opened->get(), content.data(), content.size()), static_cast<ssize_t>(plain.bytes));
+  EXPECT_TRUE(content.starts_with(kAgent));
+}
+
+TEST_F(WayInTest, ADamagedPackedAgentIsAnError) {
+  const AgentFile plain = make_agent(kAgent + std::string(100'000, '#'), "here");
+  ASSERT_EQ(run_shell("zstd -q --rm " + shell_quote(plain.path) + " 2>&1").output, "");
+  const std::string packed = tree::content_of(plain.path + ".zst");
+  AgentFile file = agent_files_of(scratch_ / "rdcp").at(0);
+  tree::write_file(file.path, packed.substr(0, packed.size() - 5));
+  EXPECT_THAT(open_agent(file).error().message(), ::testing::HasSubstr("damaged"));
+  tree::write_file(file.path, packed);
+  file.sha256.assign(64, '0');
+  EXPECT_THAT(open_agent(file).error().message(), ::testing::HasSubstr(".sha256"));
+  tree::write_file(file.path, "nonsense");
+  EXPECT_TRUE(agent_files_of(scratch_ / "rdcp").empty());
+}
+
 TEST(AgentAsk, IsReadAndAnythingElseIsNot) {
   const auto put = read_agent_ask("\1put x86_64 /home/a b/.cache/rdcp");
   ASSERT_TRUE(put);
