@@ -253,9 +253,14 @@ class Networks(NetworkTest):
         self.assertTrue(wait_for(lambda: not self.words_of_sessions(), 30), self.words_of_sessions())
 
     def test_between_two_hosts_through_ssh(self):
-        done = self.copy("-r", "-v", "--via", "ssh", f"dest:{self.tree}/", f"other:{self.target}/copy")
-        self.assert_same_tree(self.tree, self.target / "copy")
-        self.assertNotIn("which is slower", done.err)
+        for words in (("--via", "ssh"), ("-3",)):
+            done = self.copy("-r", "-v", *words, f"dest:{self.tree}/", f"other:{self.target}/copy")
+            self.assert_same_tree(self.tree, self.target / "copy")
+            self.assertNotIn("which is slower", done.err)
+            self.assertNotIn(FAR, done.err)
+            shutil.rmtree(self.target / "copy")
+        direct = self.copy("-r", "-v", f"dest:{self.tree}/", f"other:{self.target}/copy")
+        self.assertIn(FAR, direct.err)
 
     def test_a_pipeline_through_ssh(self):
         self.closed_both_ways(REFUSE)

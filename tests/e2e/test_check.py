@@ -5,7 +5,9 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import unittest
@@ -445,9 +447,18 @@ class Lists(CheckTest):
                     file.write_text(text + "\n")
                     done = self.fails(EXIT_FILES, "--check", f"--{kind}", file, self.other, says=(str(file),))
                     self.assertNotIn(secret, done.err + done.out.decode())
-        (self.disk / "fifo-list").unlink(missing_ok=True)
-        os.mkfifo(self.disk / "fifo-list")
-        self.fails(EXIT_FILES, "--check", "--manifest", self.disk / "fifo-list", self.other, says=("not a regular file",))
+        for place in (self.disk, "/dev/zero"):
+            self.fails(EXIT_FILES, "--check", "--manifest", place, self.other, says=("not a regular file",))
+
+    def test_a_signal_ends_the_wait_for_a_list(self):
+        self.other.mkdir()
+        os.mkfifo(self.disk / "list")
+        running = self.start("--check", "--manifest", self.disk / "list", self.other)
+        writer = os.open(self.disk / "list", os.O_WRONLY)  # waits until it is read
+        self.addCleanup(os.close, writer)
+        running.process.terminate()
+        done = running.finish(20)
+        self.assertEqual(done.status, 128 + signal.SIGTERM, done)
 
     @needs_root
     def test_nobody_leads_root_to_another_list(self):
@@ -459,6 +470,25 @@ class Lists(CheckTest):
         self.assertEqual(self.check("--manifest", theirs, self.other), [])
         os.chown(theirs, 54321, 54321, follow_symlinks=False)
         self.fails(EXIT_FILES, "--check", "--manifest", theirs, self.other, says=("belongs to another user",))
+
+    def test_a_list_comes_through_a_pipe(self):
+        self.make_pair()
+        shutil.rmtree(self.other)
+        self.copy_with_lists(f"{self.tree}/", f"dest:{self.other}")
+        (self.other / "f65").unlink()
+        for option, file in (("--manifest", self.manifest), ("--sums", self.sums)):
+            for name in ("-", "/dev/stdin"):
+                done = self.rdcp("--check", option, name, f"dest:{self.other}", stdin=file.read_bytes())
+                self.assertEqual((done.status, os.fsdecode(done.out).split()[:2]), (EXIT_FILES, ["missing", "f65"]), done)
+            words = [os.fspath(word) for word in self.command("--check", option, "LIST", self.other)]
+            script = shlex.join(words).replace("LIST", f"<(cat {shlex.quote(str(file))})")
+            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout.split()[:2]), (EXIT_FILES, ["missing", "f65"]), done)
+        for text, says in ((b"", "is not a manifest"), (b"rdcp-manifest 1\nnonsense\n", "line 2")):
+            done = self.rdcp("--check", "--manifest", "-", self.other, stdin=text)
+            self.assertEqual(done.status, EXIT_FILES, done)
+            self.assertIn(says, done.err)
+        self.assertEqual(self.rdcp("--check", "--sums", "-", self.other, stdin=b"").status, 0)
 
     def test_a_list_comes_whole_or_not_at_all(self):
         self.make_pair()

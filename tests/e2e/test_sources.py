@@ -284,6 +284,8 @@ class Removal(CopyTest):
         for words in (("--sync", "--delete"), ("-r", "--inplace"), ("-rL",), ("--check",)):
             self.fails(EXIT_USAGE, *words, "--remove-source-files", self.tree, self.target, says=("--remove-source-files",))
         self.fails(EXIT_USAGE, "--remove-source-files", "-", self.target / "x", says=("--remove-source-files",))
+        for place in ("dest:/dev/null", "/dev/null", "-"):
+            self.fails(EXIT_FILES, "--remove-source-files", self.tree / "large", place, says=("neither a file nor a directory",))
         self.assertEqual(len(self.left()), 6)
 
 

@@ -107,6 +107,7 @@ complete -c rdcp -l data-port -x -d 'listen for data on this port, or the first 
 complete -c rdcp -l no-ssh-data -d 'fail rather than send data through ssh'
 complete -c rdcp -l compress -x -a 'auto off 1 3 9 19' -d 'compress with zstd'
 complete -c rdcp -l transport -x -a 'auto tcp rdma' -d 'how the data travels'
+complete -c rdcp -s 3 -d 'between two hosts, send the data through this one'
 complete -c rdcp -s 4 -l ipv4 -d 'use IPv4 only'
 complete -c rdcp -s 6 -l ipv6 -d 'use IPv6 only'
 complete -c rdcp -l max-runtime -x -a '600 3600' -d 'seconds after which it ends'

@@ -63,7 +63,9 @@ Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSi
   auto landing = tree::land(sources, facts, request.destination, *target.ready,
                             {.same_kernel = same_kernel(source, target) && !request.named_apart,
                              .into_directory = request.into_directory});
-  if (landing && sync.enabled && landing->in_place) {
+  // A device or pipe has no copy that could be compared, or take the place of SRC.
+  const bool wants_file = sync.enabled || request.source_wishes.remove_files;
+  if (landing && wants_file && landing->in_place) {
     return io::plain_error(ErrorKind::file, "copy to", request.destination,
                            "is neither a file nor a directory");
   }

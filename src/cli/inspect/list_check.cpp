@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/options/known_file.h"
+#include "cli/text/process.h"
 #include "io/digest.h"
 
 namespace rdcp::cli {
@@ -24,13 +26,26 @@ std::string time_text(std::int64_t seconds, std::uint32_t nanoseconds) {
   return fmt::format("{}.{:09}", seconds, nanoseconds);
 }
 
+// Opens the list. One that comes by a pipe is read before anything is compared, so that a signal ends the
+// wait for it.
+io::Result<tree::SumReader> open_list(const std::string& path, tree::SumForm form) {
+  constexpr std::size_t kPipedMax = 1 << 30;
+  if (!is_read_once(path)) return tree::SumReader::open(path, form);
+  auto text = read_list(path, kPipedMax);
+  if (!text) return text.error();
+  return tree::SumReader::of_text(std::move(*text), path, form);
+}
+
 }  // namespace
 
 bool ListCheck::run() {
   manifest_ = !options_.manifest_file.empty();
-  auto reader = tree::SumReader::open(manifest_ ? options_.manifest_file : options_.sums_file,
-                                      manifest_ ? tree::SumForm::manifest : tree::SumForm::xxhsum);
-  if (!reader) return party_.fail(reader.error()), false;
+  auto reader = open_list(manifest_ ? options_.manifest_file : options_.sums_file,
+                          manifest_ ? tree::SumForm::manifest : tree::SumForm::xxhsum);
+  if (!reader) {
+    const int signal = end_is_asked_for();
+    return signal != 0 ? party_.end_by_signal(signal) : party_.fail(reader.error()), false;
+  }
   if (!party_.start({options_.destination})) return false;
   party_.look_at(0, options_.destination.path);
   return check_lines(*reader) && (!manifest_ || find_extras());

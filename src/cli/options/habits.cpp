@@ -88,7 +88,6 @@ constexpr Habit kHabits[] = {
     // These have no counterpart.
     {"-T", {}, "rdcp writes beside DST and takes any name; leave it out"},
     {"--temp-dir", {}, "rdcp always writes beside DST; leave it out", true},
-    {"-3", {}, "the data goes from host to host directly; leave it out"},
     {"--dereference", "--copy-links"},
     {"-K", {}, kKeptLinks},
     {"--keep-dirlinks", {}, kKeptLinks},

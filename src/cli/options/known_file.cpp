@@ -175,6 +175,11 @@ bool is_standard_input(const std::string& path) {
   return own_descriptor(path) == STDIN_FILENO;
 }
 
+bool is_read_once(const std::string& path) {
+  struct stat status {};
+  return own_descriptor(path) || (::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
 Result<std::string> read_list(const std::string& path, std::size_t bytes_max) {
   if (const auto own = own_descriptor(path))
     return read_all(*own, *own == STDIN_FILENO ? "standard input" : path, bytes_max);

@@ -22,6 +22,9 @@ io::Result<std::string> read_known_file(const std::string& path, std::size_t byt
 // True if read_list() reads standard input.
 bool is_standard_input(const std::string& path);
 
+// True if what read_list() reads cannot be read twice: a descriptor of this process, or a FIFO.
+bool is_read_once(const std::string& path);
+
 // Returns the whole content of a list, as read_known_file() does, or what comes until the end of a FIFO, of
 // /dev/null, or of a descriptor of this process: "-", /dev/stdin, /dev/fd/N and /proc/self/fd/N, as the
 // shell's

@@ -220,6 +220,16 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   return check_streams(options);
 }
 
+// Between two hosts the way through this one is that of ssh; all other copies end or begin here anyway.
+Result<void> take_way_through_here(Options& options) {
+  const bool between = is_remote(options.destination) && std::ranges::all_of(options.sources, is_remote) &&
+                       !options.sources.empty();
+  if (!options.through_here || !between) return {};
+  if (!options.via.empty() && options.via != kViaSsh) return refuse("-3", "cannot be used with --via");
+  options.via = kViaSsh;
+  return check_way_options(options);
+}
+
 Result<void> check_ports(const Options& options) {
   const auto has_port = [](const Location& location) { return location.port != 0; };
   const bool any = std::ranges::any_of(options.sources, has_port) || has_port(options.destination) ||
@@ -249,6 +259,7 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   auto words = line.operands();
   if (!words) return words.error();
   if (auto taken = take_operands(*words, options); !taken) return taken;
+  if (auto taken = take_way_through_here(options); !taken) return taken;
   if (auto checked = check_ports(options); !checked) return checked;
   return check_target_options(options);
 }
@@ -278,6 +289,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
+  line.flag("-3", [&] { parsed.options.through_here = true; });
   line.flag("-4,--ipv4", [&] { parsed.options.ipv4 = true; });
   line.flag("-6,--ipv6", [&] { parsed.options.ipv6 = true; });
   line.value("-P,--port", [&](const string& word) {

@@ -98,7 +98,8 @@ struct Options {
   tree::Transport transport = tree::Transport::automatic;
   unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
   std::uint64_t chunk_bytes =
-      0;  // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+      0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
+  bool through_here = false;  // -3: between two hosts the data takes the way through this one
   bool ipv4 = false, ipv6 = false;  // only addresses of this family are connected to
   std::string via;                  // address, interface or RDMA device; empty: automatic
   std::uint64_t bwlimit = 0;        // bytes per second, 0: none

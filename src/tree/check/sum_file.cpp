@@ -99,21 +99,39 @@ Result<SumReader> SumReader::open(const std::string& path, SumForm form) {
   reader.file_.reset(::fdopen(fd.get(), "r"));
   if (reader.file_ == nullptr) return io::errno_error("open", path);
   (void)fd.release();
-  if (form == SumForm::xxhsum) return reader;
-  std::string head;
-  const auto read = reader.read_text(head);
-  if (!read) return read.error();
-  if (head != kManifestHead) {
-    return io::plain_error(io::ErrorKind::file, "read", path,
-                           "is not a manifest: its first line is not \"rdcp-manifest 1\"");
-  }
+  if (auto begun = reader.begin(); !begun) return begun.error();
   return reader;
+}
+
+Result<SumReader> SumReader::of_text(std::string text, const std::string& path, SumForm form) {
+  SumReader reader;
+  reader.path_ = path;
+  reader.form_ = form;
+  reader.text_ = std::make_unique<const std::string>(std::move(text));
+  if (!reader.text_->empty()) {  // fmemopen(3) opens nothing of no bytes
+    reader.file_.reset(::fmemopen(const_cast<char*>(reader.text_->data()), reader.text_->size(), "r"));
+    if (reader.file_ == nullptr) return io::errno_error("read", path);
+  }
+  if (auto begun = reader.begin(); !begun) return begun.error();
+  return reader;
+}
+
+// Reads the first line of a manifest.
+Result<void> SumReader::begin() {
+  if (form_ == SumForm::xxhsum) return {};
+  std::string head;
+  const auto read = read_text(head);
+  if (!read) return read.error();
+  if (head == kManifestHead) return {};
+  return io::plain_error(io::ErrorKind::file, "read", path_,
+                         "is not a manifest: its first line is not \"rdcp-manifest 1\"");
 }
 
 // Reads one line, without its newline. A line that is too long is an error.
 Result<bool> SumReader::read_text(std::string& text) {
   text.clear();
   ++line_;
+  if (file_ == nullptr) return false;
   for (int c = std::getc(file_.get()); c != '\n'; c = std::getc(file_.get())) {
     if (c == EOF) {
       if (std::ferror(file_.get()) != 0) return io::errno_error("read", path_);

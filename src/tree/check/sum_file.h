@@ -25,11 +25,13 @@ struct NamedPlace {
 // component.
 io::Result<NamedPlace> find_named(const std::string& path, bool follow_last);
 
-// Reads such a file, which must be a regular file, line by line. Errors name the file and the line, but never
-// quote it.
+// Reads such a file line by line. Errors name the file and the line, but never quote it.
 class SumReader {
  public:
+  // Opens a file, which must be a regular file.
   static io::Result<SumReader> open(const std::string& path, SumForm form);
+  // Takes text that has come from elsewhere. path: its name, for messages.
+  static io::Result<SumReader> of_text(std::string text, const std::string& path, SumForm form);
   // Returns false at the end.
   io::Result<bool> next(SumLine& line);
 
@@ -38,10 +40,12 @@ class SumReader {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   SumReader() = default;
+  io::Result<void> begin();
   io::Result<bool> read_text(std::string& text);
 
   std::string path_;
   SumForm form_ = SumForm::manifest;
+  std::unique_ptr<const std::string> text_;  // what file_ reads, if it is no file
   std::unique_ptr<std::FILE, Close> file_;
   std::uint64_t line_ = 0;
 };
