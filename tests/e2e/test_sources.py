@@ -1,13 +1,15 @@
 """Which files a SRC stands for: patterns that another host expands, symbolic links that are followed (-L)."""
 
+import errno
 import json
 import os
 import shutil
+import stat
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import EXIT_FILES, EXIT_USAGE, RDCP, CopyTest, wait_for
+from harness import EXIT_FILES, EXIT_USAGE, RDCP, CopyTest, needs_root, wait_for
 
 from test_sandbox import landlock_abi
 
@@ -105,6 +107,18 @@ class Completion(CopyTest):
                     "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rdcp; printf '%s\\n' \"${COMPREPLY[@]}\"")
             done = subprocess.run(["bash", "--norc", "-c", line], capture_output=True, text=True, check=True)
             self.assertEqual([name for name in done.stdout.splitlines() if name], [f"{self.source}/{name}" for name in names])
+
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_asks_for_it(self):
+        program = self.disk / "rdcp"  # what the completions are for
+        program.symlink_to(RDCP)
+        script = Path(__file__).parents[2] / "src/cli/completions/rdcp.fish"
+        line = f"{program} -F {self.sshd.config} --rdcp-path {RDCP} dest:{self.source}/al"
+        done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual([name.split("\t")[0] for name in done.stdout.splitlines()],
+                         [f"dest:{self.source}/{name}" for name in ("all/", "alpha", "also here")], done)
 
 
 class Causes(CopyTest):
@@ -225,6 +239,28 @@ class Removal(CopyTest):
                 self.assertTrue((self.tree / "sub").is_dir())
                 if LANDLOCK and source + target:
                     self.assertIn(f"remove files beneath {self.tree}", done.err)
+
+    @needs_root
+    def test_a_node_that_may_not_be_made_there_stays(self):
+        os.mknod(self.tree / "node", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        if not shutil.which("setpriv"):
+            self.skipTest("no setpriv")
+        without = ["setpriv", "--bounding-set=-mknod", "--"]
+        done = subprocess.run([*without, *map(os.fspath, self.command("-r", "--remove-source-files", f"{self.tree}/", self.target))],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, EXIT_FILES, done)
+        self.assertIn("node", done.stderr)
+        self.assertIn("node", self.left())
+        self.assertTrue(stat.S_ISCHR((self.tree / "node").lstat().st_mode))
+
+    def test_what_cannot_be_read_whole_stays(self):
+        for name in ("large", "sub/small", "link"):
+            os.setxattr(self.tree / name, "trusted.note" if name == "link" else "user.note", b"kept", follow_symlinks=False)
+        environment = self.failing("flistxattr", "small", errno.EIO)
+        done = self.fails(EXIT_FILES, "-r", "--remove-source-files", f"{self.tree}/", self.target, env=environment)
+        self.assertIn("sub/small", done.err)
+        self.assertIn("sub/small", self.left())
+        self.assertNotIn("large", self.left())
 
     def test_a_single_file(self):
         self.copy("--remove-source-files", self.tree / "large", f"dest:{self.target}/new")

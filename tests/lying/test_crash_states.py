@@ -174,6 +174,39 @@ class Unflushed(CrashStates):
         self.check("-r", old=True)
 
 
+class Moved(CrashStates):
+    """With --remove-source-files: at each moment every file is whole, where it was or where it was to go."""
+
+    def check(self, *options):
+        self.tree = self.fs.point / "from"  # so that its removals are in the record, too
+        self.make_tree()
+        before = {path: facts for path, facts in self.fs.describe().items() if path.startswith("from/") and facts[0] != "directory"}
+        self.fs.ask("record")
+        self.copy("--chunk-size", "64K", "--remove-source-files", *options, f"{self.tree}/", f"h:{self.landing}", timeout=BOUND)
+        self.assertEqual([path for path in self.tree.rglob("*") if path.is_symlink() or path.is_file()], [])
+        count, gone = int(self.fs.ask("count")), 0
+        for _ in range(2 * STATES):
+            moment, seed = self.chance.randrange(count + 1), self.seed()
+            with self.subTest(moment=moment, of=count, seed=seed):
+                state = self.fs.describe(moment, seed)
+                for path, (kind, _, _, size, _, content) in before.items():
+                    places = (path, path.replace("from/", "target/landing/", 1))
+                    self.assertIn((kind, size, content), [(state[place][0], state[place][3], state[place][5])
+                                                          for place in places if place in state], path)
+                gone += not before.keys() <= state.keys()
+        self.assertGreater(gone, 0)  # else this shows nothing
+
+    def test_a_tree(self):
+        self.check("-r")
+
+    def test_verify(self):
+        self.check("-r", "--verify")
+
+    def test_a_sync_over_old_files(self):
+        self.make_old()
+        self.check("--sync")
+
+
 class LargeFile(CrashStates):
     """One file with a part and a journal, alone, over an old one, and with an old one that it differs little from."""
 

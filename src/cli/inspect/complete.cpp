@@ -25,13 +25,13 @@ std::string pattern_of(const std::string& begin) {
   return pattern + '*';
 }
 
-// The shell's words end with the line, so a name that has one in it is left out.
+// A name that would break a shell's line, or drive a terminal, is left out.
 std::string lines_of(const tree::FindPaths& asked, const tree::PathsFound& answer) {
   std::set<std::string> names;
   for (const tree::PathFound& found : answer.found) {
     const bool sound = found.word < asked.words.size() &&
                        tree::stands_for(asked.words[found.word], found.path) &&
-                       found.path.find('\n') == std::string::npos;
+                       io::visible(found.path) == found.path;
     if (sound) names.insert(found.path);
   }
   std::string lines;

@@ -17,19 +17,17 @@
 namespace rdcp::tree {
 namespace {
 
-io::Fd open_unfollowing(int directory, std::string_view path, int flags) {
-  return open_beneath(directory, path, flags);
-}
-
 // Like open_beneath() or open_following(), but leaves the access time as it is if it may: only a file's owner
 // and root may ask for that.
 io::Fd open_quietly(int directory, std::string_view path, int flags, bool follows) {
-  const auto open = follows ? open_following : open_unfollowing;
+  const auto open = [&](int how) {
+    return follows ? open_following(directory, path, how) : open_beneath(directory, path, how);
+  };
   if ((flags & O_PATH) == 0) {
-    io::Fd quiet = open(directory, path, flags | O_NOATIME);
+    io::Fd quiet = open(flags | O_NOATIME);
     if (quiet || errno != EPERM) return quiet;
   }
-  return open(directory, path, flags);
+  return open(flags);
 }
 
 // Returns the names in a directory, the last in their order first, or nothing, with errno.
@@ -184,26 +182,19 @@ void Lister::descend(const std::string& path) {
     leave_out(path, io::errno_error("list directory", top_.subject(path)));
     return;
   }
-  Level level{path, std::move(fd), std::move(*names)};
-  if (top_.follows && turns_back(level)) {
+  struct stat status {};
+  if (top_.follows && ::fstat(fd.get(), &status) != 0) {
+    leave_out(path, io::errno_error("stat", top_.subject(path)));
+    return;
+  }
+  const FileId id = FileId::of(status);
+  if (top_.follows && std::ranges::find(levels_, id, &Level::id) != levels_.end()) {
     leave_out(path, io::plain_error(io::ErrorKind::file, "list directory", top_.subject(path),
                                     "a symbolic link leads back to a directory that this lies in"));
     return;
   }
   if (levels_.size() >= kHeldOpen) levels_.back().fd.reset();
-  levels_.push_back(std::move(level));
-}
-
-// True if a symlink has led back to one of the directories above, so that the list would never end. Notes
-// which directory this one is.
-bool Lister::turns_back(Level& level) const {
-  struct stat status {};
-  if (::fstat(level.fd.get(), &status) != 0) return false;
-  level.device = status.st_dev;
-  level.inode = status.st_ino;
-  return std::ranges::any_of(levels_, [&](const Level& above) {
-    return above.device == level.device && above.inode == level.inode;
-  });
+  levels_.push_back({path, std::move(fd), std::move(*names), id});
 }
 
 bool Lister::hold(Level& level) {

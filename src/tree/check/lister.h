@@ -14,6 +14,7 @@
 #include "io/fd.h"
 #include "tree/fs/directory_cursor.h"
 #include "tree/messages/check_job.h"
+#include "tree/meta/file_id.h"
 #include "tree/meta/names.h"
 #include "tree/protocol/reporter.h"
 
@@ -72,8 +73,7 @@ class Lister {
     std::string path;
     io::Fd fd;
     std::vector<std::string> names;  // the next one comes last
-    dev_t device = 0;
-    ino_t inode = 0;
+    FileId id = {};
   };
   static constexpr std::size_t kHeldOpen = 64;
 
@@ -82,7 +82,6 @@ class Lister {
   void leave_out(const std::string& path, const io::Error& error);
   void descend(const std::string& path);
   bool hold(Level& level);
-  bool turns_back(Level& level) const;
 
   const LookedAt& top_;
   const bool attributes_;

@@ -25,7 +25,8 @@ struct TargetWishes {
   std::string backup_directory;  // where it then is, a path beneath DST; empty: where it was
   std::vector<std::string>
       link_directories;  // --link-dest: link what is the same there; absolute, or from DST
-  // --remove-source-files: refuse a chunk of which not everything could be put, so that the source knows.
+  // --remove-source-files: answer for a chunk only when the names of all that is in it are on the disk, and
+  // refuse it if something could not be put.
   bool strict = false;
   auto fields() {
     return std::tie(make_directory, backup, backup_suffix, backup_directory, link_directories, strict);

@@ -28,7 +28,7 @@ void DirectoryTracker::add_finish_to_batch(std::uint64_t batch) {
 
 bool DirectoryTracker::is_its_own_ancestor() const {
   for (const DirectoryTracker* above = parent_.get(); above != nullptr; above = above->parent_.get()) {
-    if (above->device_ == device_ && above->inode_ == inode_) return true;
+    if (above->id_ == id_) return true;
   }
   return false;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tree/meta/entry.h"
+#include "tree/meta/file_id.h"
 #include "tree/plan/root.h"
 #include "tree/select/named_paths.h"
 
@@ -50,10 +51,7 @@ class DirectoryTracker {
   // Called by the thread that lists the directory, down to lies_in_batch().
   void set_metadata(Entry metadata) { metadata_ = std::move(metadata); }
   // Notes which directory it is; before those in it are known. Only where symbolic links are followed.
-  void set_identity(dev_t device, ino_t inode) {
-    device_ = device;
-    inode_ = inode;
-  }
+  void set_id(FileId id) { id_ = id; }
   // True if it is one of the directories above it, so that a walk into it would never end.
   bool is_its_own_ancestor() const;
   // Notes that it could not be opened, which has been reported; it will not be finished.
@@ -99,8 +97,7 @@ class DirectoryTracker {
   const std::string local_path_;
   const DirectoryScope scope_;
   Entry metadata_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  FileId id_;
   bool readable_ = true;
   std::atomic<bool> changed_{true};
   std::atomic<bool> outgrown_{false};

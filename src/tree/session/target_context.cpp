@@ -13,6 +13,14 @@ TargetContext::TargetContext(TargetSession& session, std::size_t index, const ne
   if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
   if (session.earlier.backups) tree->keep_backups(*session.earlier.backups);
   if (settings().fsync) tree->flush_all();
+  if (session.job.wishes.strict) tree->put_for_good();
+}
+
+bool TargetContext::has_put_for_good() {
+  if (!session.job.wishes.strict || tree == nullptr) return true;
+  const auto flushed = tree->flush_names();
+  if (!flushed) report(flushed.error());
+  return flushed.ok();
 }
 
 void TargetContext::fail(const io::Error& error) {

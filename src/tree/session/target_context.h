@@ -50,10 +50,14 @@ class TargetContext {
   }
 
   // Returns the answer to an archive. What could not be put has been reported, so it matters to a source only
-  // if that is to know what it may remove.
-  net::AckStatus answer_of(bool all_put) const {
-    return all_put || !session.job.wishes.strict ? done_unless_refusing() : net::AckStatus::refused;
+  // if that removes what was put.
+  net::AckStatus answer_of(bool all_put) {
+    const bool counts = !session.job.wishes.strict || (all_put && has_put_for_good());
+    return counts ? done_unless_refusing() : net::AckStatus::refused;
   }
+  // Flushes the names that were given, if the source removes what was put. Returns false after an error,
+  // which has been reported: then it must not.
+  bool has_put_for_good();
 
   // Reads an archive's next entry. Returns false at the archive's end, and an error if the job did not agree
   // on such entries.

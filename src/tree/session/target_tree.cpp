@@ -135,7 +135,7 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
     });
   });
   const bool is_device = entry.type == EntryType::char_device || entry.type == EntryType::block_device;
-  if (!made && is_device && may_not_make_nodes(made.error())) {
+  if (!made && is_device && !for_good_ && may_not_make_nodes(made.error())) {
     metadata_.losses.note(LossKind::device_node, name, std::strerror(EPERM));
     return {};
   }
@@ -175,11 +175,11 @@ io::Result<void> TargetTree::publish(
     if (auto kept = backups_->keep(directory, name, path.text(), subject(path.text())); !kept) return kept;
   }
   auto done = publish(name);
-  has_put_ = has_put_ || done;
+  if (done) note_put(directory, path);
   if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
   done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish,
                            Exchange::automatic, backups_);
-  has_put_ = has_put_ || done;
+  if (done) note_put(directory, path);
   directories_.clear();  // some of it may be among them
   return done;
 }
@@ -230,11 +230,9 @@ io::Result<void> TargetTree::flush(int fd, std::string_view subject) const {
 
 io::Result<void> TargetTree::flush_elsewhere(int fd, std::string_view subject) const {
   struct stat here {};
-  struct stat root {};
   if (!flushes_) return {};
-  if (::fstat(fd, &here) != 0 || ::fstat(root_, &root) != 0) return io::errno_error("flush", subject);
-  const bool by_syncfs = here.st_dev == root.st_dev && syncfs_reaches_;
-  if (by_syncfs || !(S_ISREG(here.st_mode) || S_ISDIR(here.st_mode))) return {};
+  if (::fstat(fd, &here) != 0) return io::errno_error("flush", subject);
+  if (is_reached(here) || !(S_ISREG(here.st_mode) || S_ISDIR(here.st_mode))) return {};
   if (::fsync(fd) == 0) return {};
   if (errno != EBADF) return io::errno_error("flush", subject);
   // It is an O_PATH descriptor; the magic link leads to the very same inode.
@@ -244,9 +242,36 @@ io::Result<void> TargetTree::flush_elsewhere(int fd, std::string_view subject) c
   return flush(readable.get(), subject);
 }
 
+void TargetTree::note_put(int directory, EntryPathView path) {
+  has_put_ = true;
+  struct stat here {};
+  if (!for_good_ || (::fstat(directory, &here) == 0 && is_reached(here))) return;
+  named_in_.insert(EntryPath::beneath(path.parent().parent(), path.parent().name()));
+}
+
+io::Result<void> TargetTree::flush_names() {
+  if (syncfs_reaches_ && ::syncfs(root_) != 0) return io::errno_error("flush", root_name_);
+  for (const EntryPath& directory : std::exchange(named_in_, {})) {
+    EntryPathView path = directory;
+    for (bool at_root = false; !at_root; path = path.parent()) {
+      if (auto flushed = flush_directory(path); !flushed) return flushed;
+      at_root = path.empty();
+    }
+  }
+  return {};
+}
+
+io::Result<void> TargetTree::flush_directory(EntryPathView path) {
+  const auto directory = open_directory(path);
+  if (!directory) return directory.error();
+  return flush(*directory, subject(path.text()));
+}
+
 void TargetTree::flush_all() {
+  struct stat root {};
   flushes_ = true;
-  syncfs_reaches_ = syncfs_reaches_disk(root_);
+  syncfs_reaches_ = ::fstat(root_, &root) == 0 && syncfs_reaches_disk(root_);
+  device_ = root.st_dev;
 }
 
 io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, const PartWish* wish) {

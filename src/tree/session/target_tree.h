@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,11 @@ class TargetTree {
   // From now on every file is flushed before it gets its name, and what the caller's syncfs(2) of the root
   // does not reach (another filesystem, or any on FUSE) when it is finished.
   void flush_all();
+  // From now on nothing counts as put that the source could not do without, since it removes what was put: a
+  // device node that may not be made is an error, and flush_names() is called before the source is answered.
+  void put_for_good() { for_good_ = true; }
+  // Flushes all names that were given since the last call, and those of the directories that they are in.
+  io::Result<void> flush_names();
   // These two call fsync(2) if flush_all() was called; the second one only if that syncfs(2) does not reach
   // fd. It takes O_PATH descriptors, too, and leaves alone what has no content (symlinks, devices):
   // the flush of its directory is enough.
@@ -113,6 +119,10 @@ class TargetTree {
   std::uint32_t known_mode(EntryPathView parent, int directory, const UnnamedFile& file);
   io::Result<void> put_hard_link(const Entry& entry, std::string_view name);
   io::Result<int> open_directory(EntryPathView path);
+  // True if a syncfs(2) of the root flushes this.
+  bool is_reached(const struct stat& status) const { return syncfs_reaches_ && status.st_dev == device_; }
+  void note_put(int directory, EntryPathView path);
+  io::Result<void> flush_directory(EntryPathView path);
   template <class Make>
   auto make_in_parent(EntryPathView path, Make make) -> decltype(make(0));
 
@@ -126,6 +136,9 @@ class TargetTree {
   std::optional<io::Error> not_kept_;  // why something gave no way to a directory
   bool flushes_ = false;
   bool syncfs_reaches_ = true;
+  dev_t device_ = 0;  // the root's
+  bool for_good_ = false;
+  std::set<EntryPath> named_in_;  // directories with names that neither it nor flush_names() has flushed
   bool has_put_ = false;
   bool met_no_locks_ = false;
   std::optional<std::string> asked_parent_;  // the last parent that known_mode() looked at

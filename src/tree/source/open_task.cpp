@@ -6,7 +6,6 @@
 #include <ctime>
 #include <utility>
 
-#include "tree/fs/beneath.h"
 #include "tree/source/tasks.h"
 #include "tree/walk/stability.h"
 #include "tree/walk/travels.h"

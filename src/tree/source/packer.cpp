@@ -83,19 +83,20 @@ Packer::Outcome Packer::add(const Item& item) {
   entry_.link_target = item.link_target;
   entry_.attributes_only = item.verdict == Verdict::metadata;
   const io::Fd fd = item.root().open(item.local_path(), O_PATH | O_NOFOLLOW);
-  if (fd) {
-    add_xattrs(item, fd.get(), true);
-  } else if (reading_.policy.xattrs) {
+  if (!fd && reading_.policy.xattrs) {
     reading_.reporter.problem(io::errno_error("open", item.subject()));
+    if (wants_whole_) return Outcome::skipped;
   }
+  if (fd && !add_xattrs(item, fd.get(), true)) return Outcome::skipped;
   const Outcome outcome = add_entry({});
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = item.status.st_nlink > 1;
   return outcome;
 }
 
-void Packer::add_xattrs(const Item& item, int fd, bool is_path_fd) {
+bool Packer::add_xattrs(const Item& item, int fd, bool is_path_fd) {
   const auto read = reading_.read_xattrs(fd, is_path_fd, entry_);
   if (!read) reading_.reporter.problem(io::about(item.subject(), read.error()));
+  return read.ok() || !wants_whole_;
 }
 
 // A file whose content the target has; as it is now, unless it has changed since it was compared.
@@ -112,8 +113,7 @@ Packer::Outcome Packer::add_attributes(const Item& item) {
   entry_.path = item.entry_path();
   entry_.size = 0;
   entry_.attributes_only = true;
-  add_xattrs(item, fd.get(), true);
-  return add_entry({});
+  return add_xattrs(item, fd.get(), true) ? add_entry({}) : Outcome::skipped;
 }
 
 Packer::Outcome Packer::add_entry(std::span<const std::byte> content) {
@@ -236,7 +236,7 @@ Packer::Outcome Packer::add_file(const Item& item) {
   entry_.size = bytes;
   note_holes(fd.get(), status);
   if (!entry_.data.empty() && entry_.path.size() > kSparsePathMax) return hand_back(item);
-  add_xattrs(item, fd.get(), false);
+  if (!add_xattrs(item, fd.get(), false)) return Outcome::skipped;
   const Outcome outcome = add_entry(std::span(scratch_).first(bytes));
   if (wants_sums_ && outcome == Outcome::added) packed_.sums.back().linked = status.st_nlink > 1;
   if (outcome == Outcome::full && writer_.entries() == 0) return hand_back(item);
@@ -253,7 +253,10 @@ std::size_t Packer::pack_header(const FileTransfer& file, std::span<std::byte> s
   const bool has_none = file.is_byte_stream() && file.item().root().opened;
   const auto read =
       has_none ? io::Result<void>() : reading_.read_xattrs(file.opened().fd.get(), false, entry);
-  if (!read) reading_.reporter.problem(io::about(file.item().subject(), read.error()));
+  if (!read) {
+    reading_.reporter.problem(io::about(file.item().subject(), read.error()));
+    if (wants_whole_) return 0;
+  }
   writer_.begin(slot);
   const auto added = writer_.add(entry, {});
   if (added && *added) {

@@ -36,6 +36,8 @@ class Packer {
   // Returns what the last pack() packed.
   const Packed& packed() const { return packed_; }
   void want_sums() { wants_sums_ = true; }
+  // From now on what cannot be read whole, with its attributes, is not packed: the source will remove it.
+  void want_whole() { wants_whole_ = true; }
 
  private:
   enum class Outcome : std::uint8_t { added, full, skipped, handed_back };
@@ -49,8 +51,9 @@ class Packer {
   Read read_content(const Item& item, int fd, struct stat& status, std::size_t& bytes);
   Outcome hand_back(const Item& item, bool endless = false);
   static void postpone(Item& item);
-  // Reads the item's xattrs into the entry. What cannot be read is reported, and the rest of it is copied.
-  void add_xattrs(const Item& item, int fd, bool is_path_fd);
+  // Reads the item's xattrs into the entry. What cannot be read is reported, and the rest of it is copied,
+  // unless this returns false.
+  bool add_xattrs(const Item& item, int fd, bool is_path_fd);
   void note_holes(int fd, const struct stat& status);
 
   Plan& plan_;
@@ -66,6 +69,7 @@ class Packer {
   io::Fd held_fd_;
   bool next_is_neighbour_ = false;
   bool wants_sums_ = false;
+  bool wants_whole_ = false;
 };
 
 }  // namespace rdcp::tree

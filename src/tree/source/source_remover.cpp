@@ -9,13 +9,11 @@ namespace rdcp::tree {
 
 namespace {
 
-// A file with several names gets another ctime whenever one of them is removed.
-bool is_as_seen(const struct stat& seen, struct stat now) {
-  if (seen.st_nlink > 1) {
-    now.st_ctim = seen.st_ctim;
-    now.st_nlink = seen.st_nlink;
-  }
-  return now.st_dev == seen.st_dev && now.st_ino == seen.st_ino && unchanged(seen, now);
+// True if the entry is what it was. Its file gets another ctime when the first of its names is removed, which
+// was looked at more closely.
+bool is_as_seen(const Item& item, const struct stat& seen, struct stat now) {
+  if (item.kind == Item::Kind::hard_link) now.st_ctim = seen.st_ctim;
+  return unchanged(seen, now);
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ void SourceRemover::remove(const Item& item, const struct stat& seen) {
     reporter_.problem(io::errno_error("remove", item.subject()));
     return;
   }
-  if (!is_as_seen(seen, now)) {
+  if (!is_as_seen(item, seen, now)) {
     reporter_.problem(io::plain_error(io::ErrorKind::file, "remove", item.subject(),
                                       "it has changed since it was copied, so it stays; copy it again"));
     return;

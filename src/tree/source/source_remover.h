@@ -3,8 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <string>
-
 #include "io/fd.h"
 #include "tree/plan/item.h"
 #include "tree/protocol/reporter.h"
@@ -17,7 +15,6 @@ class SourceRemover {
   // wanted: false if nothing is to be removed.
   SourceRemover(bool wanted, Reporter& reporter) : wanted_(wanted), reporter_(reporter) {}
 
-  bool wanted() const { return wanted_; }
   // Removes an entry that is no directory, of which the target has a copy. seen: its status when the copy was
   // made; what has changed since then is left, and reported.
   void remove(const Item& item, const struct stat& seen);

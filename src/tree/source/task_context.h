@@ -61,6 +61,7 @@ struct TaskContext {
         requester(session.plan(), session.settings().sync, session.digest_max(), session.reading()),
         remover(session.removes(), session.reporter()) {
     if (session.sums() != nullptr) packer.want_sums();
+    if (session.removes()) packer.want_whole();
   }
 
   SourceSession& session;

@@ -33,7 +33,7 @@ AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::by
   const auto put =
       file->compares ? keep_equal(*file, entry, frame.offset) : finish(*file, entry, frame.offset);
   if (!put) context_.report(put.error());
-  return put ? AckStatus::done : AckStatus::refused;
+  return put && context_.has_put_for_good() ? AckStatus::done : AckStatus::refused;
 }
 
 io::Result<void> FileCommitter::set_metadata(int fd, const Entry& entry, const std::string& subject) {

@@ -49,7 +49,7 @@ bool VerifiedArchive::write_some() {
     if (part.entry.type != EntryType::file || part.entry.attributes_only) continue;
     auto written = context_.tree->write_file(part.entry, reader_, &part.check.blocks);
     if (!written) {
-      all_put_ = files_.settle(part.entry, written.error());
+      settle(part.entry, written.error());
       parts_.pop_back();
       continue;
     }
@@ -62,6 +62,12 @@ bool VerifiedArchive::write_some() {
   return !parts_.empty();
 }
 
+bool VerifiedArchive::settle(const Entry& entry, const io::Result<void>& put) {
+  const bool is_put = files_.settle(entry, put);
+  all_put_ = all_put_ && is_put;
+  return is_put;
+}
+
 // Files that were read back as they came get their names; if one was not, the whole archive is sent again.
 AckStatus VerifiedArchive::name_written() {
   for (const Part& part : parts_) {
@@ -72,18 +78,14 @@ AckStatus VerifiedArchive::name_written() {
       parts_.clear();
       return AckStatus::bad_digest;
     }
-    all_put_ = files_.settle(part.entry, io::errno_error("read back", subject, part.check.error));
+    settle(part.entry, io::errno_error("read back", subject, part.check.error));
   }
   for (Part& part : parts_) {
     if (context_.giving_up()) break;
     if (!part.check.equal) continue;
     const auto put =
         part.written ? context_.tree->name_file(part.entry, *part.written) : files_.put(part.entry, reader_);
-    if (files_.settle(part.entry, put)) {
-      named_bytes_ += part.entry.size;
-    } else {
-      all_put_ = false;
-    }
+    if (settle(part.entry, put)) named_bytes_ += part.entry.size;
   }
   parts_.clear();
   return context_.done_unless_refusing();

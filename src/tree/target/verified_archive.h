@@ -29,6 +29,7 @@ class VerifiedArchive {
     ReadBackCheck check;
   };
   bool write_some();
+  bool settle(const Entry& entry, const io::Result<void>& put);
   net::AckStatus name_written();
 
   TargetContext& context_;

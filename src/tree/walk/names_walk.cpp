@@ -99,13 +99,9 @@ bool NamesWalk::enter(std::string path, NamesBatch& batch) {
   }
   if (path.empty()) device_ = status.st_dev;
   if (choice_.selection.one_file_system && status.st_dev != device_) return false;
-  const auto is_this = [&](const Level& above) {
-    return above.device == status.st_dev && above.inode == status.st_ino;
-  };
-  if (std::ranges::any_of(levels_, is_this))
-    return false;  // a symbolic link leads back; the walk has told so
-  level.device = status.st_dev;
-  level.inode = status.st_ino;
+  level.id = FileId::of(status);
+  const bool met_before = std::ranges::find(levels_, level.id, &Level::id) != levels_.end();
+  if (root_.follows && met_before) return false;  // a symbolic link leads back; the walk has told so
   NameSum sum;
   const auto add = [&](const dirent& entry) { return sum.add(entry.d_name), true; };
   if (!list(path, level.directory, add)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tree/fs/directory_reader.h"
+#include "tree/meta/file_id.h"
 #include "tree/pages/names_page.h"
 #include "tree/plan/root.h"
 #include "tree/protocol/reporter.h"
@@ -36,8 +37,7 @@ class NamesWalk {
     std::string path;  // beneath the root
     DirectoryReader directory;
     long position = 0;  // where the listing goes on when it is reopened
-    dev_t device = 0;
-    ino_t inode = 0;
+    FileId id;
   };
   static constexpr std::size_t kHeldOpen = 64;
 

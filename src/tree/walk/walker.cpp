@@ -120,7 +120,7 @@ bool Walker::Thread::note_directory(Level& level) {
   struct stat status {};
   if (::fstat(level.fd.get(), &status) != 0) return false;
   if (level.directory->root().follows) {
-    level.directory->set_identity(status.st_dev, status.st_ino);
+    level.directory->set_id(FileId::of(status));
     if (level.directory->is_its_own_ancestor()) return errno = ELOOP, false;
   }
   level.names = level.directory->scope().names;

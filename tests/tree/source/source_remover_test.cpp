@@ -9,6 +9,7 @@
 
 #include "tests/tree/heard.h"
 #include "tests/tree/scratch_directory.h"
+#include "tree/walk/stability.h"
 
 namespace rdcp::tree {
 namespace {
@@ -61,11 +62,23 @@ TEST_F(SourceRemoverTest, WhatHasChangedStays) {
 TEST_F(SourceRemoverTest, AllNamesOfAFileGo) {
   ASSERT_EQ(::linkat(here.fd(), "a", here.fd(), "c", 0), 0);
   const Item a = item("a");
-  const Item c = item("c");
+  Item c = item("c");
+  c.kind = Item::Kind::hard_link;
   remover.remove(a, a.status);
   remover.remove(c, c.status);
   EXPECT_THAT(names_in(here.path()), ElementsAre("b"));
   EXPECT_EQ(heard.text(), "");
+}
+
+TEST_F(SourceRemoverTest, AFileWithSeveralNamesThatWasWrittenStays) {
+  ASSERT_EQ(::linkat(here.fd(), "a", here.fd(), "c", 0), 0);
+  const Item a = item("a");
+  wait_for_next_tick(a.status);
+  write_file(here / "a", "CONTENT");
+  const timespec times[2] = {a.status.st_atim, a.status.st_mtim};
+  ASSERT_EQ(::utimensat(here.fd(), "a", times, 0), 0);
+  remover.remove(a, a.status);
+  EXPECT_THAT(names_in(here.path()), ElementsAre("a", "b", "c"));
 }
 
 TEST_F(SourceRemoverTest, OfABatchOnlyWhatWasSentInTheLastChunkGoes) {
