@@ -11,15 +11,19 @@
 #include <vector>
 
 #include "cli/copy/copy_request.h"
-#include "cli/copy/copy_sums.h"
-#include "cli/copy/retries.h"
 #include "cli/inspect/check.h"
 #include "cli/inspect/clean.h"
 #include "cli/inspect/complete.h"
 #include "cli/inspect/doctor.h"
+#include "cli/options/destination.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
 #include "cli/programs.h"
+#include "cli/runs/copy_sums.h"
+#include "cli/runs/fleet.h"
+#include "cli/runs/fleet_report.h"
+#include "cli/runs/load_hosts.h"
+#include "cli/runs/retries.h"
 #include "cli/serve/bridge_end.h"
 #include "cli/serve/serve.h"
 #include "cli/settings/settings.h"
@@ -47,6 +51,25 @@ std::vector<std::string> texts_of(const std::vector<rdcp::cli::Location>& locati
   return texts;
 }
 
+// Copies to several hosts, and says what became of each. Returns the exit status.
+int copy_to_all(const rdcp::cli::Options& options, const rdcp::cli::CopyRequest& request, int signal_fd) {
+  std::vector<std::string> names;
+  for (const rdcp::cli::Location& target : rdcp::cli::targets_of(options))
+    names.push_back(target.ssh_destination());
+  std::vector<rdcp::cli::HostOutcome> outcomes;
+  int status = rdcp::cli::copy_to_hosts(request, names, signal_fd, outcomes);
+  rdcp::cli::JsonReport* const json = request.view.json;
+  if (status != rdcp::cli::kExitOk || options.verbose)
+    rdcp::cli::write_to_stderr(rdcp::cli::host_lines(names, outcomes));
+  if (json != nullptr) say(rdcp::cli::tell_hosts(names, outcomes, *json));
+  if (options.failed_hosts.empty()) return status;
+  const auto written = rdcp::cli::write_failed_hosts(options.failed_hosts, names, outcomes, options.umask);
+  if (written) return status;
+  rdcp::cli::write_to_stderr(rdcp::cli::error_line(written.error()));
+  if (json != nullptr) say(json->problem(rdcp::cli::json_problem(written.error())));
+  return std::max(status, rdcp::cli::kExitFiles);
+}
+
 // Makes one copy for each series of SRC on the same host. Returns the worst status; after a copy that a
 // signal ended there are no more.
 int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums,
@@ -63,7 +86,9 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
     request.view.json = json;
     if (json != nullptr) say(json->start(texts_of(part.sources), part.destination.text()));
     if (sums.wanted()) request.hear_sum = [&](const rdcp::tree::SumLine& line) { sums.add(line); };
-    worst = std::max(worst, rdcp::cli::copy_with_retries(request, signal_fd, options.retries));
+    worst = std::max(worst, !options.host_words.any()
+                                ? rdcp::cli::copy_with_retries(request, signal_fd, options.retries)
+                                : copy_to_all(part, request, signal_fd));
     begin = end;
   }
   return worst;
@@ -93,7 +118,9 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
     if (json) say(json->warning(options.bwlimit_warning));
   }
   int status = rdcp::cli::kExitUsage;
-  if (const auto loaded = rdcp::cli::load_selection(options); !loaded) {
+  auto loaded = rdcp::cli::load_hosts(options);
+  if (loaded) loaded = rdcp::cli::load_selection(options);
+  if (!loaded) {
     rdcp::cli::write_to_stderr(rdcp::cli::error_line(loaded.error()));
     if (const int signal = rdcp::cli::end_is_asked_for()) status = rdcp::cli::kExitSignalBase + signal;
     if (json) say(json->problem(rdcp::cli::json_problem(loaded.error())));

@@ -122,7 +122,7 @@ void SessionLoop::receive(AgentSession& session) {
 // Finds out whether the agent has been silent, or has taken no message, for too long, and whether one that
 // was lost is rejoined.
 void SessionLoop::check(AgentSession& session) {
-  if (session.send_failure()) return user_.fail(*session.send_failure());
+  if (session.send_failure()) return user_.fall_silent(session, *session.send_failure());
   const milliseconds limit = session.hello() ? settings_.limits.after_hello : settings_.limits.before_hello;
   if (session.away()) {
     const auto tried = session.try_to_rejoin();
@@ -134,7 +134,7 @@ void SessionLoop::check(AgentSession& session) {
   const auto silence =
       io::plain_error(session.hello() ? ErrorKind::connection : ErrorKind::unreachable, "wait for",
                       session.name(), settings_.silence + " for " + std::to_string(seconds) + " s");
-  if (!session.outlast_loss(silence, true)) user_.fail(silence);
+  if (!session.outlast_loss(silence, true)) user_.fall_silent(session, silence);
 }
 
 // An agent that its user has stopped hears no beats, and expects none when it goes on.

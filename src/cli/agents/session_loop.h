@@ -26,6 +26,11 @@ class SessionUser {
   virtual void lose(AgentSession& session, const io::Error& error) = 0;
   // The run cannot go on, for example because an agent has been silent for too long.
   virtual void fail(const io::Error& error) = 0;
+  // The agent has been silent, or has taken nothing, for too long.
+  virtual void fall_silent(AgentSession& session, const io::Error& error) {
+    (void)session;
+    fail(error);
+  }
   // A signal came that is to end the program.
   virtual void end_by_signal(int signal) = 0;
   // Ctrl-Z: this process is about to be stopped. The agents know already.

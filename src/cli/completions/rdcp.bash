@@ -116,7 +116,7 @@ _rdcp() {
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --print-config --json -h --help --version
-            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy
+            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy --hosts --failed-hosts
             --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --max-runtime --log-file -3 -4 --ipv4 -6 --ipv6 --via --bwlimit --cache --congestion --ring --no-landlock"
     else
         _rdcp_complete_location

@@ -15,23 +15,33 @@ using io::ErrorKind;
 namespace {
 
 constexpr std::chrono::milliseconds kAbortGrace{1500};
+constexpr int kHandshakesMax = 32;  // of ssh at a time
+// A host of a chain that is silent for so long is left out of it, and tried again later.
+constexpr std::chrono::milliseconds kChainSilence{8000};
 // How long the better way is tried alone.
 constexpr std::chrono::milliseconds kHeadStart{250};
-constexpr const char* kSilence = "its agent has given no sign of life";
+
+LoopSettings loop_settings(const CopyRequest& request, int signal_fd) {
+  LoopSettings settings{.signal_fd = signal_fd, .silence = "its agent has given no sign of life"};
+  if (request.parties.start_targets.size() > 1) settings.limits.after_hello = kChainSilence;
+  return settings;
+}
 
 }  // namespace
 
 Coordinator::Coordinator(CopyRequest request, int signal_fd)
     : request_(std::move(request)),
-      loop_({.signal_fd = signal_fd, .silence = kSilence}, *this),
-      console_(request_.view, loop_) {}
+      loop_(loop_settings(request_, signal_fd), *this),
+      console_(request_.view, loop_),
+      chain_(request_.parties.start_targets.size(), sides_, console_, [this] { end_run(); }) {}
 
 int Coordinator::run() {
   if (start_agents() && find_sources() && send_jobs() && begin() &&
-      turn_until([this] { return sides_.all_done(); })) {
+      turn_until([this] { return sides_.all_done(); }) && !chain_.is_broken()) {
     const auto complete = [](CopySide* side) { return bool{side->done->complete}; };
     if (!std::ranges::all_of(sides_.started(), complete) && console_.status() == 0)
       console_.raise(kExitConnection);
+    if (complete(&sides_.source())) chain_.finish();
   } else {
     // Agents close their side at their end. One that does not in time is ended by force later.
     loop_.tell_all(tree::Abort());
@@ -45,18 +55,43 @@ int Coordinator::run() {
 
 // An agent on this host comes first: it is a copy of this process, which has no other threads yet.
 bool Coordinator::start_agents() {
-  return request_.parties.target_is_far ? start_source() && start_target() : start_target() && start_source();
+  return request_.parties.target_is_far ? start_source() && start_targets()
+                                        : start_targets() && start_source();
 }
 
-bool Coordinator::start_target() {
-  if (!loop_.await_logins()) return false;
-  auto target = request_.parties.start_target();
-  if (!target) return fail(target.error()), false;
-  AgentSession& to = *sides_.add_target(std::move(*target)).session;
+bool Coordinator::start_targets() {
+  const auto logs_in = [this](AgentSession* session) { return !session->hello() && !session->gone(); };
+  const auto may_start = [&] { return std::ranges::count_if(loop_.sessions(), logs_in) < kHandshakesMax; };
+  for (std::size_t host = 0; host < request_.parties.start_targets.size(); ++host) {
+    if (!loop_.await_logins() || !turn_until(may_start) || !start_target(host)) return false;
+  }
+  return true;
+}
+
+// Returns false if the run is over.
+bool Coordinator::start_target(std::size_t host) {
+  auto target = request_.parties.start_targets[host]();
+  if (!target && !chain_.several()) return fail(target.error()), false;
+  if (!target) return chain_.leave_out(host, target.error()), !over_;
+  TargetSide& side = sides_.add_target(std::move(*target), host);
+  AgentSession& to = *side.session;
   prepare(to);
-  to.on<tree::Changes>([this](const tree::Changes& changes) { console_.print_changes(changes); });
+  to.on<tree::Changes>([this, &to](const tree::Changes& changes) {
+    console_.print_changes(changes, chain_.several() ? to.name() : std::string());
+  });
+  chain_.listen_to(side);
   loop_.add(to);
   return true;
+}
+
+// Where there are several targets, each is to know it. Returns false if none is left.
+bool Coordinator::introduce_targets() {
+  if (!chain_.several()) return true;
+  const auto greeted = [](const auto& target) { return target->session->hello().has_value(); };
+  if (!turn_until([&] { return std::ranges::all_of(sides_.targets(), greeted); })) return false;
+  if (auto introduced = chain_.introduce(request_.wish.key); !introduced)
+    return fail(introduced.error()), false;
+  return !over_;
 }
 
 bool Coordinator::start_source() {
@@ -106,6 +141,7 @@ bool Coordinator::send_jobs() {
   }
   const auto greeted = [](CopySide* side) { return side->session->hello().has_value(); };
   if (!turn_until([&] { return std::ranges::any_of(sides_.started(), greeted); })) return false;
+  if (!introduce_targets()) return false;
   if (!send_jobs(EarlierRun::none)) return false;
   const auto interrupted = [](const auto& target) { return bool{target->ready->interrupted}; };
   const auto doubtful = [](const auto& target) { return bool{target->ready->doubtful}; };
@@ -126,9 +162,12 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     return side.session->hello() && !std::exchange(side.has_job, true);
   };
   return turn_until([&] {
-    if (far().hello()) round_trip_.start(far());
+    if (far().hello()) sides_.round_trip.start(far());
     if (wants_job(sides_.source())) {
       AgentSession& source = *sides_.source().session;
+      if (chain_.several()) {
+        if (auto told = tell_chain(source, false); !told) return fail(told.error()), false;
+      }
       if (auto told = tell_alterations(source, request_.alteration); !told) return fail(told.error()), false;
       if (auto told = tell_wishes(source, request_.source_wishes); !told) return fail(told.error()), false;
       if (request_.named_paths) tell_names(source, *request_.named_paths);
@@ -142,17 +181,20 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
       if (told && request_.alteration.names_somebody())
         told = tell_alterations(*target->session, request_.alteration);
       if (!told) return fail(told.error()), false;
-      target->session->tell(jobs.target);
+      tree::TargetJob job = jobs.target;
+      if (chain_.several()) job.streams.key = target->key;
+      target->session->tell(job);
     }
     return sides_.all_ready();
   });
 }
 
 bool Coordinator::begin() {
+  if (chain_.several()) chain_.leave_others(request_);
   TargetSide& target = *sides_.targets().front();
   keep_family(request_, sides_.source().ready->reach);
   keep_family(request_, target.ready->reach);
-  auto begins = begins_of(request_, sides_.source(), target, round_trip_);
+  auto begins = begins_of(request_, sides_.source(), target, sides_.round_trip);
   if (!begins) return fail(begins.error()), false;
   if (!*begins) return false;  // each source that cannot be copied has been reported
   const bool may_turn = goes_either_way(request_) && (*begins)->path.rails.empty();
@@ -162,6 +204,9 @@ bool Coordinator::begin() {
     if (!meeting) return false;
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
+  }
+  if (chain_.several()) {
+    if (auto joined = chain_.join(request_, **begins); !joined) return fail(joined.error()), false;
   }
   path_ = std::move((*begins)->path);
   begun_ = Clock::now();
@@ -251,6 +296,7 @@ void Coordinator::end_agents() {
 bool Coordinator::turn_until(const std::function<bool()>& done) {
   while (!done()) {
     if (!loop_.turn(Progress::kInterval) || !bridges_hold()) return false;
+    if (chain_.is_over()) return false;
     if (begun_) console_.show_progress(sides_.source().progress);
   }
   return true;
@@ -263,21 +309,30 @@ AgentSession& Coordinator::far() {
 // An agent may report several problems at its end. Those after the one that ends the run only follow from it.
 void Coordinator::hear_problem(AgentSession& session, const tree::Problem& problem) {
   if (over_) return;
+  if (chain_.hear(session, problem)) return;
   console_.report(session, problem);
-  if (!problem.ends_run) return;
-  over_ = true;
-  loop_.end();
+  if (problem.ends_run) end_run();
+}
+
+void Coordinator::fall_silent(AgentSession& session, const io::Error& error) {
+  if (!chain_.fall_silent(session, error)) fail(error);
 }
 
 // The end of an agent is in order once the agent is done. The agent may have reported problems with files
 // before, but they do not explain its end. A problem that ends the run would have been seen before this.
 void Coordinator::lose(AgentSession& session, const io::Error& error) {
   const bool in_order = error.kind != ErrorKind::protocol && sides_.is_done(session);
-  if (!in_order) fail(session.explain(error));
+  if (in_order) return;
+  const io::Error explained = session.explain(error);
+  if (!chain_.lose(session, explained)) fail(explained);
 }
 
 void Coordinator::fail(const io::Error& error) {
   console_.fail(error);
+  end_run();
+}
+
+void Coordinator::end_run() {
   over_ = true;
   loop_.end();
 }

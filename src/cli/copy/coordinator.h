@@ -13,13 +13,14 @@
 #include "cli/copy/copy_sides.h"
 #include "cli/copy/data_path.h"
 #include "cli/copy/meeting.h"
-#include "cli/copy/round_trip.h"
+#include "cli/copy/target_chain.h"
 #include "cli/text/report.h"
 
 namespace rdcp::cli {
 
-// One source and its targets. There is one target today: start_agents() and begin() start one, and all that
-// hears agents and tells them something does so for any number.
+// One source and its targets. Several targets are a chain, in the order of the parties. One that is lost
+// before the chain has begun is left out of it. Afterwards the run ends, because the chain is broken there,
+// and hosts() says who is to take part in another one.
 class Coordinator final : public SessionUser {
  public:
   // signal_fd: signalfd(2) of SIGINT, SIGTERM, SIGHUP and SIGTSTP, blocked in every thread.
@@ -29,12 +30,15 @@ class Coordinator final : public SessionUser {
   int run();
   // True, after run(), if both agents were told to begin.
   bool begun() const { return begun_.has_value(); }
+  // Says, after run(), what became of each target.
+  const TargetChain& chain() const { return chain_; }
   // Returns, after run(), what was copied, if both agents came to their end.
   const std::optional<Summary>& outcome() const { return outcome_; }
 
   void hear_problem(AgentSession& session, const tree::Problem& problem) override;
   void lose(AgentSession& session, const io::Error& error) override;
   void fail(const io::Error& error) override;
+  void fall_silent(AgentSession& session, const io::Error& error) override;
   void end_by_signal(int signal) override;
   void about_to_stop() override { console_.clear_progress(); }
 
@@ -43,7 +47,9 @@ class Coordinator final : public SessionUser {
 
   bool start_agents();
   bool start_source();
-  bool start_target();
+  bool start_targets();
+  bool start_target(std::size_t host);
+  bool introduce_targets();
   void prepare(AgentSession& session);
   bool find_sources();
   bool send_jobs();
@@ -57,13 +63,14 @@ class Coordinator final : public SessionUser {
 
   // Runs the event loop until `done` holds. Returns false if the run is over before; this has been reported.
   bool turn_until(const std::function<bool()>& done);
+  void end_run();
   AgentSession& far();
 
   CopyRequest request_;
   SessionLoop loop_;
   CopyConsole console_;
-  RoundTrip round_trip_;
   CopySides sides_;
+  TargetChain chain_;
   std::vector<Knocking> knocks_;  // the answer to one may come after another way was taken
   DataPath path_;
   std::vector<std::unique_ptr<Bridge>> bridges_;  // if ssh carries the data

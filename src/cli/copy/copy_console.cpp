@@ -45,11 +45,15 @@ void CopyConsole::tell(const std::string& line) {
   if (view_.json) print_lines(view_.json->warning(line));
 }
 
-void CopyConsole::print_changes(const tree::Changes& changes) {
+void CopyConsole::print_changes(const tree::Changes& changes, const std::string& host) {
   if (view_.tell) return;
   std::string lines;
   for (const tree::Change& change : changes.list) {
-    lines += view_.json ? view_.json->change(change, view_.sends) : change_line(change, view_.sends);
+    if (view_.json) {
+      lines += view_.json->change(change, view_.sends, host);
+    } else {
+      lines += (host.empty() ? host : host + ": ") + change_line(change, view_.sends);
+    }
   }
   if (!view_.json) write_to_log(lines);
   print_lines(lines);

@@ -29,7 +29,8 @@ class CopyConsole {
   void report_signal(int signal);
   // Tells the user a line about what is no failure, unless -q was given.
   void tell(const std::string& line);
-  void print_changes(const tree::Changes& changes);
+  // host: the one that is changed, if there are several; its name comes first in each line.
+  void print_changes(const tree::Changes& changes, const std::string& host = {});
   void print_summary(const Summary& summary, bool dry_run);
   void show_progress(const tree::Progress& progress);
   void clear_progress() { progress_.clear(); }

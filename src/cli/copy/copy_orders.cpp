@@ -39,37 +39,12 @@ bool can_be_copied(const tree::PathFacts& facts) {
   return facts.kind != PathKind::missing && facts.kind != PathKind::unusable;
 }
 
-// True if both agents see the same files.
-bool same_kernel(const SourceSide& source, const TargetSide& target) {
-  const std::string& boot_id = source.session->hello()->boot_id;
-  return boot_id == target.session->hello()->boot_id && !boot_id.empty();
-}
-
 // A session of ssh keeps a processor busy at each of its ends, so where both ends share the processors only
 // half as many help.
 unsigned streams_through_ssh(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
                              unsigned streams) {
   const bool as_it_is = request.streams != 0 || !same_kernel(source, target);
   return as_it_is ? streams : std::max(streams / 2, 1U);
-}
-
-Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSide& source,
-                                      const TargetSide& target) {
-  const tree::SyncSettings& sync = request.settings.sync;
-  std::vector<std::string> sources = request.sources;
-  const std::vector<tree::PathFacts>& facts = source.ready->sources;
-  // A mirror never nests, so a directory means what is in it.
-  if (sync.mirror && facts.front().kind == PathKind::directory) sources.front() += '/';
-  auto landing = tree::land(sources, facts, request.destination, *target.ready,
-                            {.same_kernel = same_kernel(source, target) && !request.named_apart,
-                             .into_directory = request.into_directory});
-  // A device or pipe has no copy that could be compared, or take the place of SRC.
-  const bool wants_file = sync.enabled || request.source_wishes.remove_files;
-  if (landing && wants_file && landing->in_place) {
-    return io::plain_error(ErrorKind::file, "copy to", request.destination,
-                           "is neither a file nor a directory");
-  }
-  return landing;
 }
 
 DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
@@ -85,8 +60,12 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
                         source.ready->sources.front().kind == PathKind::byte_stream;
   // A second stream of a byte stream only makes bytes wait for each other, unless sealing or packing is work
   // for another processor. Half of the processors are left to what writes into the pipe and reads from it.
-  wish.one_stream = in_order && !request.wraps();
-  if (in_order && wish.streams == 0) wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
+  // A target that passes on keeps the order of one stream only.
+  const bool chained = request.parties.start_targets.size() > 1;
+  if (chained) wish.targets = static_cast<unsigned>(request.parties.start_targets.size());
+  wish.one_stream = in_order && (chained || !request.wraps());
+  if (in_order && wish.streams == 0 && !chained)
+    wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
   if (round_trip.shortest()) wish.round_trip = *round_trip.shortest();
   return wish;
 }
@@ -131,19 +110,40 @@ tree::Begin common_begin(const CopyRequest& request, const SourceSide& source, c
   return begin;
 }
 
-// Tells an agent what only some versions know. Error (unreachable): its version is an older one.
-template <class Message>
-Result<void> tell_if_known(AgentSession& agent, const Message& message, std::string_view option) {
-  const std::uint32_t spoken = agent.hello()->protocol;
-  if (spoken >= Message::kFirstProtocol) return agent.tell(message), Result<void>();
-  return io::plain_error(
-      ErrorKind::unreachable, "talk to rdcp on", agent.name(),
-      fmt::format("it is too old for {} (it speaks protocol {}, the option needs {}): install this "
-                  "version there, or leave the option out",
-                  option, spoken, Message::kFirstProtocol));
+}  // namespace
+
+bool same_kernel(const SourceSide& source, const TargetSide& target) {
+  const std::string& boot_id = source.session->hello()->boot_id;
+  return boot_id == target.session->hello()->boot_id && !boot_id.empty();
 }
 
-}  // namespace
+Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSide& source,
+                                      const TargetSide& target) {
+  const tree::SyncSettings& sync = request.settings.sync;
+  std::vector<std::string> sources = request.sources;
+  const std::vector<tree::PathFacts>& facts = source.ready->sources;
+  // A mirror never nests, so a directory means what is in it.
+  if (sync.mirror && facts.front().kind == PathKind::directory) sources.front() += '/';
+  auto landing = tree::land(sources, facts, request.destination, *target.ready,
+                            {.same_kernel = same_kernel(source, target) && !request.named_apart,
+                             .into_directory = request.into_directory});
+  // A device or pipe has no copy that could be compared, or take the place of SRC.
+  const bool wants_file = sync.enabled || request.source_wishes.remove_files;
+  if (landing && wants_file && landing->in_place) {
+    return io::plain_error(ErrorKind::file, "copy to", request.destination,
+                           "is neither a file nor a directory");
+  }
+  return landing;
+}
+
+io::Error too_old_error(const AgentSession& agent, std::string_view option, std::uint32_t needed) {
+  return io::plain_error(
+      ErrorKind::unreachable, "talk to rdcp on", agent.name(),
+      fmt::format(
+          "it is too old for {} (it speaks protocol {}, this needs {}): install this version there, or "
+          "leave that out",
+          option, agent.hello()->protocol, needed));
+}
 
 bool goes_either_way(const CopyRequest& request) {
   return request.parties.source_connects != Connect::in_process && !request.parties.reached &&

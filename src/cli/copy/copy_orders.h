@@ -5,21 +5,38 @@
 #include <string>
 #include <string_view>
 
+#include "cli/agents/round_trip.h"
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sides.h"
 #include "cli/copy/data_path.h"
 #include "cli/copy/meeting.h"
-#include "cli/copy/round_trip.h"
 #include "io/result.h"
 #include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
+#include "tree/select/destination_mapping.h"
 
 namespace rdcp::cli {
 
+// Returns the error (unreachable) of an agent that speaks a protocol that is too old for an option.
+io::Error too_old_error(const AgentSession& agent, std::string_view option, std::uint32_t needed);
 struct CopyJobs {
   tree::SourceJob source;
   tree::TargetJob target;
 };
+// True if both agents see the same files.
+bool same_kernel(const SourceSide& source, const TargetSide& target);
+// Returns where SRC lands at a target. Both are ready. Errors: it cannot.
+io::Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSide& source,
+                                          const TargetSide& target);
+
+// Tells an agent what only some versions know. Error (unreachable): its version is an older one. option: what
+// the user has asked for.
+template <class Message>
+io::Result<void> tell_if_known(AgentSession& agent, const Message& message, std::string_view option) {
+  if (agent.hello()->protocol >= Message::kFirstProtocol) return agent.tell(message), io::Result<void>();
+  return too_old_error(agent, option, Message::kFirstProtocol);
+}
+
 // True if either side may connect, or the data may go through ssh.
 bool goes_either_way(const CopyRequest& request);
 CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier);

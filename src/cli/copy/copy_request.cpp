@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cli/agents/agent_run.h"
+#include "cli/copy/chain_orders.h"
 #include "cli/options/alterations.h"
+#include "cli/options/destination.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 #include "tree/select/path_pattern.h"
@@ -15,8 +17,6 @@ namespace rdcp::cli {
 using tree::Connect;
 
 namespace {
-
-constexpr std::uint32_t kChunkBytes = 1 << 20;
 
 // Returns the name of the run's marker, by which the same command finds it again, whatever directory it is
 // given in.
@@ -31,7 +31,10 @@ std::string run_marker_of(const Options& options) {
     job += '\0';
   };
   for (const Location& source : options.sources) add(source);
-  add(options.destination);
+  // Several targets are one job, whichever of them it is for; the marker lies at each of them.
+  Location target = options.destination;
+  if (!options.further_destinations.empty()) target.host = target.user = "";
+  add(target);
   return tree::run_name(job);
 }
 
@@ -61,12 +64,21 @@ Parties parties_of(const Options& options) {
   const bool source_remote = is_remote(options.sources.front());
   Parties parties;
   parties.start_source = start_at(options.sources.front());
-  parties.start_target = start_at(options.destination);
+  for (const Location& target : targets_of(options)) parties.start_targets.push_back(start_at(target));
   parties.target_is_far = is_remote(options.destination);
   parties.source_connects = parties.target_is_far ? Connect::connect
                             : source_remote       ? Connect::listen
                                                   : Connect::in_process;
   return parties;
+}
+
+// Nothing takes the place of what is lost in a chain: another chain is made, which goes on from what is
+// there. Every target gets what one of them lacks, and they would not need the same pieces of an old file.
+void fit_for_chain(const Options& options, CopyRequest& request) {
+  request.settings.retry_seconds = 0;
+  request.settings.chunk_bytes = chain_chunk_bytes(request.parties.start_targets.size(),
+                                                   static_cast<std::uint32_t>(options.chunk_bytes));
+  request.whole_file = true;
 }
 
 // Fills in all but the parties and what is copied where.
@@ -76,20 +88,19 @@ CopyRequest request_without_places(const Options& options) {
                   .progress = options.progress,
                   .verbose = options.verbose,
                   .quiet = options.quiet};
-  request.settings = {
-      .chunk_bytes = options.chunk_bytes != 0 ? static_cast<std::uint32_t>(options.chunk_bytes) : kChunkBytes,
-      .cache = options.cache,
-      .ring = options.ring,
-      .keep_owner = options.owner,
-      .keep_xattrs = options.xattrs,
-      .numeric_ids = options.numeric_ids,
-      .inplace = options.inplace,
-      .congestion = options.congestion,
-      .verify = options.verify,
-      .resume = options.resume,
-      .fsync = options.fsync,
-      .retry_seconds = options.retry_seconds,
-      .sync = options.sync};
+  request.settings = {.chunk_bytes = chain_chunk_bytes(1, static_cast<std::uint32_t>(options.chunk_bytes)),
+                      .cache = options.cache,
+                      .ring = options.ring,
+                      .keep_owner = options.owner,
+                      .keep_xattrs = options.xattrs,
+                      .numeric_ids = options.numeric_ids,
+                      .inplace = options.inplace,
+                      .congestion = options.congestion,
+                      .verify = options.verify,
+                      .resume = options.resume,
+                      .fsync = options.fsync,
+                      .retry_seconds = options.retry_seconds,
+                      .sync = options.sync};
   request.whole_file = options.whole_file;
   request.umask = options.umask;
   request.alteration = alteration_of(options);
@@ -146,6 +157,7 @@ CopyRequest request_of(const Options& options) {
   request.named_apart = options.named_apart;
   const bool leaves_marker = options.recursive && options.resume && !options.sync.dry_run;
   if (leaves_marker) request.run_marker = run_marker_of(options);
+  if (!options.further_destinations.empty()) fit_for_chain(options, request);
   return request;
 }
 

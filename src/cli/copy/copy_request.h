@@ -28,7 +28,7 @@ class JsonReport;
 struct Parties {
   using Start = std::function<io::Result<std::unique_ptr<AgentSession>>()>;
   Start start_source;
-  Start start_target;
+  std::vector<Start> start_targets;  // one for each target
   tree::Connect source_connects = tree::Connect::connect;
   bool target_is_far = true;  // round trips are measured to it, else to the source
   bool have_key = false;      // both agents know the streams' key, so no job carries one

@@ -15,13 +15,32 @@ SourceSide& CopySides::set_source(std::unique_ptr<AgentSession> session) {
   return source_;
 }
 
-TargetSide& CopySides::add_target(std::unique_ptr<AgentSession> session) {
+TargetSide& CopySides::add_target(std::unique_ptr<AgentSession> session, std::size_t host) {
   TargetSide& target = *targets_.emplace_back(std::make_unique<TargetSide>());
+  target.host = host;
   target.session = std::move(session);
   target.session->on<tree::TargetReady>(
       [&target](tree::TargetReady& ready) { target.ready = std::move(ready); });
   listen_to(target);
   return target;
+}
+
+void CopySides::drop(TargetSide& target) {
+  target.session->allow_silence();
+  target.session->end(true);
+  const auto at = std::ranges::find(targets_, &target, &std::unique_ptr<TargetSide>::get);
+  dropped_.push_back(std::move(*at));
+  targets_.erase(at);
+}
+
+TargetSide* CopySides::target_of(const AgentSession& session) {
+  const auto at =
+      std::ranges::find(targets_, &session, [](const auto& target) { return target->session.get(); });
+  return at == targets_.end() ? nullptr : at->get();
+}
+
+bool CopySides::was_dropped(const AgentSession& session) const {
+  return std::ranges::any_of(dropped_, [&](const auto& target) { return target->session.get() == &session; });
 }
 
 void CopySides::listen_to(CopySide& side) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/agents/agent_session.h"
+#include "cli/agents/round_trip.h"
 #include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
 #include "tree/messages/message.h"
@@ -26,6 +27,8 @@ struct SourceSide : CopySide {
 };
 
 struct TargetSide : CopySide {
+  net::SessionKey key{};  // of its streams
+  std::size_t host = 0;   // its place among Parties::start_targets
   std::optional<tree::TargetReady> ready = {};
 };
 
@@ -35,7 +38,11 @@ class CopySides {
   // Take over agents that have been started. What they say of their readiness, progress and end, and of lost
   // streams, is taken from now on.
   SourceSide& set_source(std::unique_ptr<AgentSession> session);
-  TargetSide& add_target(std::unique_ptr<AgentSession> session);
+  TargetSide& add_target(std::unique_ptr<AgentSession> session, std::size_t host = 0);
+  // Takes a target out: it counts for nothing from now on. Its session stays, and is ended.
+  void drop(TargetSide& target);
+
+  RoundTrip round_trip;  // to the side that is far
 
   // To be called once set_source() has been.
   SourceSide& source() { return source_; }
@@ -47,6 +54,9 @@ class CopySides {
   // True if there are a source and a target at least, and all sides are done.
   bool all_done();
   bool is_done(const AgentSession& session);
+  // Returns the target whose session this is; null for the source's, and for one that was dropped.
+  TargetSide* target_of(const AgentSession& session);
+  bool was_dropped(const AgentSession& session) const;
   // Forgets the jobs that have been sent, and that the agents were ready for them.
   void begin_anew();
   // From now on the other side is told of lost streams. There are none before, so nothing that an agent has
@@ -58,7 +68,7 @@ class CopySides {
   void pass_on(const CopySide& from, const tree::StreamLost& lost);
 
   SourceSide source_;
-  std::vector<std::unique_ptr<TargetSide>> targets_;
+  std::vector<std::unique_ptr<TargetSide>> targets_, dropped_;
   bool expects_losses_ = false;
 };
 

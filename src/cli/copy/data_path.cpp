@@ -36,8 +36,9 @@ unsigned streams_for(const DataPathWish& wish) {
 // Returns enough slots to fill the path for one round trip, and no more, because a small arena stays in the
 // cache.
 std::uint32_t slots_for(const DataPathWish& wish, unsigned streams, std::uint32_t chunk_bytes) {
-  const double wanted =
-      std::max<double>(kSlotsWanted, wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes);
+  const double of_chain = (2.0 * wish.targets + kSlotsWanted) / streams;
+  const double wanted = std::max({static_cast<double>(kSlotsWanted), wish.targets > 1 ? of_chain : 0.0,
+                                  wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes});
   const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, kSlotsMin);
   return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
 }

@@ -63,6 +63,7 @@ void Differences::add(std::string_view kind, const std::string& path, const Deta
   if (json_) {
     nlohmann::ordered_json object;
     object["difference"] = kind;
+    if (!host_.empty()) object["host"] = host_;
     object["path"] = name;
     if (!what.empty() && !offset) object["what"] = what;
     if (offset) object["offset"] = *offset;
@@ -72,7 +73,8 @@ void Differences::add(std::string_view kind, const std::string& path, const Deta
     }
     line = json_text(object);
   } else {
-    line = fmt::format("{:<8}  {}", kind, name);
+    line = host_.empty() ? std::string() : host_ + ": ";
+    line += fmt::format("{:<8}  {}", kind, name);
     if (!what.empty()) line += ": " + what;
     if (!wanted.empty() || !found.empty()) {
       line += (what.empty() ? ": " : " ") + io::printable(wanted) + ", " + io::printable(found);

@@ -20,7 +20,9 @@ class Differences {
  public:
   // print writes whole lines to standard output.
   using Print = std::function<io::Result<void>(std::string_view lines)>;
-  Differences(bool json, Print print) : json_(json), print_(std::move(print)) {}
+  // host: the one that DST is on, if several are compared; its name comes first in each line.
+  Differences(bool json, std::string host, Print print)
+      : json_(json), host_(std::move(host)), print_(std::move(print)) {}
 
   void missing(const std::string& path, tree::EntryType type);
   void extra(const std::string& path, tree::EntryType type);
@@ -46,6 +48,7 @@ class Differences {
   void add(std::string_view kind, const std::string& path, const Detail& detail);
 
   const bool json_;
+  const std::string host_;
   const Print print_;
   std::uint64_t count_ = 0;
   io::Result<void> printed_;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/launch/way_in.h"
-#include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
+#include "cli/places/location.h"
 
 namespace rdcp::cli {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
+#include "cli/places/location.h"
 #include "io/fd.h"
 #include "io/result.h"
 

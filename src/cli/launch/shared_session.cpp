@@ -1,10 +1,8 @@
 #include "cli/launch/shared_session.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <initializer_list>
@@ -12,50 +10,27 @@
 #include <utility>
 
 #include "cli/launch/agent_command.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/program_answer.h"
 #include "io/fd.h"
-#include "io/retry.h"
-#include "io/write_all.h"
 #include "net/sockets/user_socket.h"
 
 namespace rdcp::cli {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr milliseconds kConfigurationTime{1000};
 constexpr std::size_t kConfigurationBytesMax = 64 << 10;
 // ssh makes the socket under a longer name first; both must fit into sockaddr_un (unix(7)).
 constexpr std::size_t kPathBytesMax = 80;
 
-// Returns all that comes until the end, or nothing if that does not come in time.
-std::optional<std::string> read_to_the_end(int from) {
-  std::string all;
-  const auto until = steady_clock::now() + kConfigurationTime;
-  for (std::array<char, 4096> piece; all.size() < kConfigurationBytesMax;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
-    pollfd entry{from, POLLIN, 0};
-    if (left <= 0 || io::retry_eintr([&] { return ::poll(&entry, 1, static_cast<int>(left)); }) <= 0)
-      return std::nullopt;
-    const long got = io::read_some(from, piece.data(), piece.size());
-    if (got < 0) return std::nullopt;
-    if (got == 0) return all;
-    all.append(piece.data(), static_cast<std::size_t>(got));
-  }
-  return std::nullopt;
-}
-
 // Returns the configuration that ssh would have for this host, one setting a line; nothing if it says none.
 std::optional<std::string> configuration(const RemoteShell& shell, const Location& location) {
   const io::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  auto asked = launch_agent(configuration_command(shell, location), nowhere.get());
-  if (!asked) return std::nullopt;
-  asked->to.reset();
-  auto answer = read_to_the_end(asked->from.get());
-  const auto status = answer ? wait_agent(asked->pid, kConfigurationTime) : std::nullopt;
-  if (!status) end_agent(asked->pid);
-  return status == 0 ? std::move(answer) : std::nullopt;
+  auto answer = answer_of(configuration_command(shell, location), nowhere.get(), kConfigurationTime,
+                          kConfigurationBytesMax);
+  if (!answer || !*answer || (*answer)->status != 0) return std::nullopt;
+  return std::move((*answer)->text);
 }
 
 // Returns a directory where this user's programs may make sockets.

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
+#include "cli/places/location.h"
 
 namespace rdcp::cli {
 

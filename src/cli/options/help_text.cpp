@@ -10,9 +10,9 @@ const char* const kHelpText =
        rdcp --clean [-n] [options] DIR
 Copies files and trees between hosts, in parallel, and checks every chunk.
 SRC and DST are PATH, [USER@]HOST:PATH, scp://[USER@]HOST[:PORT]/PATH, or - for
-stdin or stdout. ./a:b is local. With -r, SRC is copied to DST/SRC if DST is an
-existing directory, else to DST; SRC/ (with a slash) means the contents of SRC,
-which are copied into DST itself. Words of scp, rsync and cp (-avzP) are known.
+stdin or stdout. DST may be on several hosts: 'gpu[01-64],cpu3:PATH'. ./a:b is
+local. With -r, SRC goes to DST/SRC if DST is an existing directory, else to
+DST; SRC/ means what is in SRC. Words of scp, rsync and cp (-avzP) are known.
 
 What to copy
   -r, --recursive        copy directories with everything in them

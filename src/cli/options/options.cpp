@@ -7,6 +7,7 @@
 
 #include "cli/options/alterations.h"
 #include "cli/options/command_line.h"
+#include "cli/options/destination.h"
 #include "cli/options/habits.h"
 #include "cli/options/help_text.h"
 #include "cli/options/selection.h"
@@ -207,13 +208,12 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   if (options.check && words.size() > 2) return refuse("--check", "takes one SRC and one DST");
   if (words.empty()) return refuse("command line", "SRC and DST are missing");
   if (words.size() == 1) return refuse("command line", "DST is missing");
-  for (const string& word : words) {
+  for (const string& word : std::span(words).first(words.size() - 1)) {
     Result<Location> location = parse_location(word);
     if (!location) return location.error();
     options.sources.push_back(std::move(location).value());
   }
-  options.destination = std::move(options.sources.back());
-  options.sources.pop_back();
+  if (auto taken = take_destination(words.back(), options); !taken) return taken;
   if (auto checked = check_transport(options); !checked) return checked;
   if (auto checked = check_selection(options); !checked) return checked;
   if (auto checked = check_sync_options(options); !checked) return checked;
@@ -261,6 +261,7 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   if (auto taken = take_operands(*words, options); !taken) return taken;
   if (auto taken = take_way_through_here(options); !taken) return taken;
   if (auto checked = check_ports(options); !checked) return checked;
+  if (auto checked = check_hosts(options); !checked) return checked;
   return check_target_options(options);
 }
 
@@ -289,6 +290,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
+  line.value("--hosts", keep(parsed.options.host_words.from));
+  line.value("--failed-hosts", keep(parsed.options.failed_hosts));
   line.flag("-3", [&] { parsed.options.through_here = true; });
   line.flag("-4,--ipv4", [&] { parsed.options.ipv4 = true; });
   line.flag("-6,--ipv6", [&] { parsed.options.ipv6 = true; });

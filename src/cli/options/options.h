@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options/location.h"
 #include "cli/options/remote_shell.h"
 #include "cli/options/selection.h"
+#include "cli/places/host_list.h"
+#include "cli/places/location.h"
 #include "cli/text/json_text.h"
 #include "io/file.h"
 #include "io/ring.h"
@@ -31,9 +32,12 @@ struct Options {
   std::string program = "rdcp";  // the program that messages name
   std::uint32_t umask = 022;     // the user's
   std::vector<Location> sources;
-  Location destination;
-  bool agent = false;  // be an agent; the coordinator says everything else over stdin
-  std::string bridge;  // with `agent`: be the far end of a bridge to this ADDRESS,PORT instead
+  Location destination;                        // the first of them
+  std::vector<Location> further_destinations;  // the same path on other hosts
+  HostWords host_words;
+  std::string failed_hosts;  // a file for those that do not have all; empty: none
+  bool agent = false;        // be an agent; the coordinator says everything else over stdin
+  std::string bridge;        // with `agent`: be the far end of a bridge to this ADDRESS,PORT instead
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;

@@ -72,7 +72,7 @@ Result<CopyRequest> pipe_request(const Options& options, const PipeNeighbours& n
   parties.target_is_far = target_is_far || !source_is_far;
   if (!target_is_far && source_is_far) parties.reached = own_address;
   parties.start_source = start_own_agent(true, options.shell);
-  parties.start_target = start_own_agent(false, options.shell);
+  parties.start_targets = {start_own_agent(false, options.shell)};
   if (neighbours.from != nullptr) {
     auto start = start_far_agent(neighbours.from->output(), neighbours.from_name());
     if (!start) return start.error();
@@ -82,7 +82,7 @@ Result<CopyRequest> pipe_request(const Options& options, const PipeNeighbours& n
   if (neighbours.to != nullptr) {
     auto start = start_far_agent(neighbours.to->input(), neighbours.to_name());
     if (!start) return start.error();
-    parties.start_target = std::move(*start);
+    parties.start_targets = {std::move(*start)};
     parties.carry_to_target = carry_to(*neighbours.to);
   }
   CopyRequest request = stream_request(options, std::move(parties));

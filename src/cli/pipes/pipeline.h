@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options/location.h"
+#include "cli/places/location.h"
 #include "io/result.h"
 #include "tree/messages/segment_job.h"
 

@@ -136,11 +136,11 @@ int run_send(PipeOptions options) {
     if (!options.file.empty()) place.standard.input_name = options.file;
     return AgentSession::start_local(std::move(place));
   };
-  parties.start_target = [&] {
+  parties.start_targets = {[&] {
     return AgentSession::of_connection(std::move(socket->fd), options.host,
                                        "rdrecv there ended unexpectedly, or the connection to it was lost",
                                        socket->seal);
-  };
+  }};
   return Coordinator(stream_request(options.copy, std::move(parties)), signal_fd).run();
 }
 

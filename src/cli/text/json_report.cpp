@@ -112,10 +112,12 @@ std::string JsonReport::retry(std::chrono::seconds pause) {
   return event_line(object);
 }
 
-std::string JsonReport::change(const tree::Change& change, bool sends) {
-  if (form_ == JsonForm::results) return json_text(change_json(change, sends));
+std::string JsonReport::change(const tree::Change& change, bool sends, const std::string& host) {
+  ordered_json one = change_json(change, sends);
+  if (!host.empty()) one["host"] = host;
+  if (form_ == JsonForm::results) return json_text(one);
   ordered_json object = event("change");
-  object.update(change_json(change, sends));
+  object.update(one);
   return event_line(object);
 }
 
@@ -148,6 +150,15 @@ std::string JsonReport::warning(std::string_view text) {
   return event_line(object);
 }
 
+std::string JsonReport::host(const std::string& name, const std::string& cause, int status) {
+  ordered_json one = {{"host", name}, {"status", status}};
+  if (!cause.empty()) one["message"] = cause;
+  hosts_.push_back(one);
+  ordered_json object = event("host");
+  object.update(one);
+  return event_line(object);
+}
+
 std::string JsonReport::finished(const Summary& summary) {
   summaries_.push_back(summary);
   current_is_over_ = true;
@@ -162,6 +173,7 @@ std::string JsonReport::end(int exit_status) {
   object["status"] = exit_status;
   if (!summaries_.empty()) object.update(summary_json(sum_of(summaries_)));
   object.update(counts_);
+  if (!hosts_.empty()) object["hosts"] = hosts_;
   object["error_count"] = problem_count_;
   object["errors"] = ordered_json::array();
   for (const JsonProblem& problem : problems_) add_problem(object["errors"].emplace_back(), problem);

@@ -45,12 +45,14 @@ class JsonReport {
   std::string start(const std::vector<std::string>& sources, const std::string& destination);
   // The copy that has begun last is made anew after this pause.
   std::string retry(std::chrono::seconds pause);
-  std::string change(const tree::Change& change, bool sends);
+  std::string change(const tree::Change& change, bool sends, const std::string& host = {});
   std::string progress(const ProgressState& state, ProgressClock::time_point now = ProgressClock::now());
   std::string problem(const JsonProblem& problem);
   std::string warning(std::string_view text);
   // The copy is over; warnings and what was not kept come with it.
   std::string finished(const Summary& summary);
+  // Says what became of one of several hosts. cause: empty where it has all.
+  std::string host(const std::string& name, const std::string& cause, int status);
   // Adds a number to the last line.
   void count(std::string_view name, std::uint64_t value) { counts_[std::string(name)] = value; }
   // Returns the last line.
@@ -65,6 +67,7 @@ class JsonReport {
   bool current_is_over_ = false;    // the last of them is of the copy that has begun last
   std::vector<JsonProblem> problems_;
   std::uint64_t problem_count_ = 0;
+  nlohmann::ordered_json hosts_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json counts_ = nlohmann::ordered_json::object();
   std::optional<ProgressClock::time_point> next_progress_;
   RateMeter rate_;

@@ -51,6 +51,15 @@ void write_to_log(std::string_view text) {
   (void)io::write_all(log_file().get(), lines);
 }
 
+io::Result<void> write_list(const std::string& path, std::string_view lines, mode_t umask) {
+  io::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666 & ~umask));
+  if (!file) return io::errno_error("write", path);
+  if (const int code = io::write_all(file.get(), io::visible_lines(lines)); code != 0)
+    return io::errno_error("write", path, code);
+  if (file.close() != 0) return io::errno_error("close", path);
+  return {};
+}
+
 io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait) {
   const int code = io::write_all(STDOUT_FILENO, io::visible_lines(text), wait);
   return code == 0 || code == ECANCELED ? io::Result<void>()

@@ -26,6 +26,9 @@ io::Result<void> open_log(const std::string& path, mode_t umask);
 // Appends to that file only, if there is one.
 void write_to_log(std::string_view text);
 
+// Makes a file of these lines, or replaces what is in it. Error (file): it cannot be written.
+io::Result<void> write_list(const std::string& path, std::string_view lines, mode_t umask);
+
 // Writes to standard error without allocating memory. Nothing is escaped, so the parts must be our own words.
 void write_own_words(std::initializer_list<std::string_view> parts);
 

@@ -153,6 +153,27 @@ bool Agent::with(const RawMessage& raw, Do what) {
   return message && what(*message);
 }
 
+// Takes what belongs to a job and comes in a message of its own, before it.
+bool Agent::handle_wish(const RawMessage& raw) {
+  switch (raw.type) {
+    case MessageType::paths_named:
+      return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
+    case MessageType::target_wishes:
+      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return take_wishes(wishes); });
+    case MessageType::alterations:
+      return with<Alterations>(raw, [this](const Alterations& wish) { return take_alterations(wish); });
+    case MessageType::join_chain:
+      return with<JoinChain>(raw,
+                             [this](const JoinChain& chain) { return streams_.chain().join(chain), true; });
+    case MessageType::pass_on:
+      return with<PassOn>(raw, [this](const PassOn& order) { return take_order(order); });
+    case MessageType::source_wishes:
+      return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
+    default:
+      return false;
+  }
+}
+
 bool Agent::handle(const RawMessage& raw) {
   // An agent that does as it is told in matters of streams has a coordinator that it knows.
   const bool may_knock = raw.type == MessageType::knock && config_.only && config_.only->streams_as_told;
@@ -173,15 +194,14 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::explain_problems:
       return explains_problems_ = true;
     case MessageType::paths_named:
-      return with<PathsNamed>(raw, [this](const PathsNamed& part) { return take_names(part); });
     case MessageType::target_wishes:
-      return with<TargetWishes>(raw, [this](const TargetWishes& wishes) { return take_wishes(wishes); });
     case MessageType::alterations:
-      return with<Alterations>(raw, [this](const Alterations& wish) { return take_alterations(wish); });
+    case MessageType::source_wishes:
+    case MessageType::join_chain:
+    case MessageType::pass_on:
+      return handle_wish(raw);
     case MessageType::find_paths:
       return with<FindPaths>(raw, [this](const FindPaths& asked) { return find(asked); });
-    case MessageType::source_wishes:
-      return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
     case MessageType::source_job:
       return with<SourceJob>(raw, [this](const SourceJob& job) { return start_source(job), true; });
     case MessageType::target_job:
@@ -237,6 +257,14 @@ bool Agent::take_alterations(const Alterations& wish) {
   return true;
 }
 
+// The next target is not reached yet.
+bool Agent::take_order(const PassOn& order) {
+  if (!streams_.chain().may_pass_on()) return refuse("asks to pass on what no chain was agreed on for");
+  auto taken = streams_.chain().pass_on(order, settings_);
+  if (!taken) reporter_.fatal(taken.error());
+  return true;
+}
+
 // The agent ends with its segment.
 bool Agent::run_segment(const SegmentJob& job) {
   if (!config_.run_segment) return refuse("asks for a segment of a pipeline where none can be run");
@@ -247,7 +275,7 @@ bool Agent::run_segment(const SegmentJob& job) {
 void Agent::stop_job() {
   reporter_.silence();
   stopping_ = true;
-  setup_->stop();
+  streams_.stop();
   if (measure_) measure_->stop();
   if (source_) source_->stop();
   if (target_) target_->stop();

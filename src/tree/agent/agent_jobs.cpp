@@ -21,7 +21,8 @@ bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
   const bool over_network = wish != nullptr && wish->connect != Connect::in_process;
   const bool listens = over_network && (wish->connect == Connect::listen || wish->either_way);
   if (listens) terms.listens = SandboxTerms::Ports{wish->port, std::max(wish->port, wish->port_last)};
-  if (over_network && (wish->connect == Connect::connect || wish->either_way)) terms.connects = true;
+  const bool connects = over_network && (wish->connect == Connect::connect || wish->either_way);
+  if (connects || streams_.chain().may_pass_on()) terms.connects = true;
   const bool shares_rdma = config_.confinement == Confinement::of_thread && over_network &&
                            wish->transport != Transport::tcp && has_rdma_devices();
   if (shares_rdma) sandbox_.stay_out("it shares RDMA devices with other threads");
@@ -46,12 +47,9 @@ bool Agent::confine_target(const TargetJob& job, PathKind kind) {
 // A side that connects may connect to the other side's port, and one that does not to none. Where RDMA may be
 // used this is left out.
 bool Agent::confine_connections(const Begin& begin) {
-  const bool connects = setup_->connects_in(begin) && !setup_->goes_through_ssh(begin);
-  if (!begin.rails.empty() || (connects && begin.port == 0)) return true;
-  if (!connects && !setup_->goes_either_way()) return true;  // it never could
-  std::vector<std::uint16_t> ports;
-  if (connects) ports.push_back(begin.port);
-  const auto kept = sandbox_.keep_connections_to(ports);
+  const auto ports = streams_.connects_to(begin);
+  if (!ports) return true;
+  const auto kept = sandbox_.keep_connections_to(*ports);
   if (!kept) reporter_.fatal(kept.error());
   return kept.ok();
 }
@@ -63,7 +61,7 @@ bool Agent::set_up(const StreamWish& wish, Reach& reach) {
     reporter_.fatal(usable.error());
     return false;
   }
-  auto opened = setup_->open(wish);
+  auto opened = streams_.own().open(wish);
   if (!opened) {
     reporter_.fatal(opened.error());
     return false;
@@ -85,7 +83,7 @@ bool Agent::find(const FindPaths& asked) {
 }
 
 void Agent::answer_knock(const Knock& at) {
-  setup_->knock(at, [this](net::KnockOutcome outcome) {
+  streams_.own().knock(at, [this](net::KnockOutcome outcome) {
     tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
   });
 }
@@ -102,7 +100,7 @@ bool Agent::hear_loss(const StreamLost& lost) {
 
 void Agent::start_source(const SourceJob& job) {
   settings_ = job.settings;
-  if (source_) setup_ = std::make_unique<StreamSetup>(config_.streams);
+  if (source_) streams_.begin_anew();
   source_ = std::make_unique<Source>(job, reporter_, config_.standard, alterations_, source_wishes_);
   source_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
   if (job.tell_sums) source_->tell_sums([this](const Sums& sums) { tell(sums); });
@@ -149,7 +147,7 @@ void Agent::start_target(const TargetJob& asked) {
     if (!made) reporter_.fatal(made.error());
     if (!made) return;
   }
-  if (target_) setup_ = std::make_unique<StreamSetup>(config_.streams);
+  if (target_) streams_.begin_anew();
   target_ = std::make_unique<Target>(job, reporter_, config_.standard);
   target_->tell_changes([this](const Changes& changes) { tell(changes); });
   target_->tell_losses([this](std::size_t stream) { tell_loss(stream); });
@@ -163,7 +161,7 @@ void Agent::start_target(const TargetJob& asked) {
 void Agent::start_measure(const MeasureJob& job) {
   if (copy_thread_.joinable()) {
     reporter_.silence();
-    setup_->stop();
+    streams_.own().stop();
     measure_->stop();
     copy_thread_.join();
     copy_over_.drain();
@@ -171,7 +169,7 @@ void Agent::start_measure(const MeasureJob& job) {
   }
   if (!confine({.any_tcp = true}, &job.streams)) return;
   measure_ = std::make_unique<Measure>(job, reporter_);
-  setup_ = std::make_unique<StreamSetup>(config_.streams);
+  streams_.begin_anew();
   MeasureReady ready;
   if (set_up(job.streams, ready.reach)) tell(ready);
 }
@@ -187,7 +185,9 @@ void Agent::start_clean(const CleanJob& job) {
 }
 
 void Agent::start_copy(const Begin& begin) {
+  if (source_ && streams_.chain().is_member()) source_->need_all_streams();
   if (target_) {
+    if (streams_.chain().is_member()) target_->join_chain(streams_.chain().next());
     const auto begun = target_->begin(begin);
     if (!begun) reporter_.fatal(begun.error());
     if (!begun) return;
@@ -214,28 +214,33 @@ void Agent::copy(const Begin& begin) {
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
   if (source_ && begin.as_it_comes) source_->send_as_it_comes();
   if (source_) source_->set_new_mode(begin.new_mode);
+  if (auto started = streams_.chain().start(settings_.congestion); !started) {
+    reporter_.fatal(started.error());
+    return;
+  }
   const bool is_source = measure_ ? measure_->is_source() : source_ != nullptr;
-  const auto streams = setup_->make(begin, is_source, settings_.congestion);
+  const auto streams = streams_.own().make(begin, is_source, settings_.congestion);
   if (!streams) {
     reporter_.fatal(streams.error());
     return;
   }
-  if (settings_.retry_seconds == 0) setup_->close();
+  if (settings_.retry_seconds == 0) streams_.own().close();
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
-  if (source_) source_->copy(*streams, shape, setup_->further());
-  if (target_) target_->copy(*streams, shape, setup_->further());
+  if (source_) source_->copy(*streams, shape, streams_.own().further());
+  if (target_) target_->copy(*streams, shape, streams_.own().further());
+  streams_.chain().finish(target_ && target_->all_came());
   if (measure_) measure_->run(*streams, shape);
 }
 
 void Agent::tell_result() {
   if (measure_) {
     Measured measured = measure_->result();
-    measured.notes = setup_->notes();
+    measured.notes = streams_.own().notes();
     tell(measured);
     return;
   }
   Done done = source_ ? source_->result() : target_->result();
-  const std::vector<io::Words> notes = setup_->notes();
+  const std::vector<io::Words> notes = streams_.notes();
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());
   if (config_.confinement != Confinement::by_caller)
     done.notes.emplace_back(sandbox_.description(source_ ? "the source" : "the target"));

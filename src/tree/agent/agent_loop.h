@@ -10,6 +10,7 @@
 #include "io/descriptors.h"
 #include "io/thread.h"
 #include "tree/agent/agent.h"
+#include "tree/agent/job_streams.h"
 #include "tree/agent/rejoinable.h"
 #include "tree/check/checker.h"
 #include "tree/doctor/measure.h"
@@ -23,7 +24,6 @@
 #include "tree/sandbox/sandbox.h"
 #include "tree/select/named_paths.h"
 #include "tree/source/source.h"
-#include "tree/streams/stream_setup.h"
 #include "tree/target/target.h"
 
 namespace rdcp::tree {
@@ -39,8 +39,7 @@ class Agent {
           tell_problem(problem);
           if (config_.tell) config_.tell(problem);
         }),
-        sandbox_(config_.confinement != Confinement::none),
-        setup_(std::make_unique<StreamSetup>(config_.streams)) {}
+        sandbox_(config_.confinement != Confinement::none) {}
 
   AgentEnd run();
 
@@ -55,6 +54,7 @@ class Agent {
   bool serve();
   bool survive_signal();
   bool handle(const RawMessage& raw);
+  bool handle_wish(const RawMessage& raw);
   template <class Message, class Do>
   bool with(const RawMessage& raw, Do what);
   bool refuse(std::string_view why);
@@ -67,6 +67,7 @@ class Agent {
   bool take_wishes(const TargetWishes& wishes);
   bool take_wishes(const SourceWishes& wishes);
   bool take_alterations(const Alterations& wish);
+  bool take_order(const PassOn& order);
   bool find(const FindPaths& asked);
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
@@ -104,7 +105,7 @@ class Agent {
   TargetWishes wishes_;  // for the target
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
-  std::unique_ptr<StreamSetup> setup_;
+  JobStreams streams_{config_.streams, [this](const NextLost& lost) { tell(lost); }};
   io::Thread copy_thread_;
   io::Event copy_over_;             // made by run()
   bool explains_problems_ = false;  // set before a job has threads

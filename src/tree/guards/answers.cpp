@@ -36,6 +36,7 @@ constexpr std::array kAnswerRules = {
     AnswerRule{knocked, knock, Times::each, kCopies},
     AnswerRule{done, begin, Times::each, kCopies},
     AnswerRule{stream_lost, begin, Times::many, kCopies},
+    AnswerRule{next_lost, pass_on, Times::each, on(Errand::target)},
     AnswerRule{sums, begin, Times::many, on(Errand::source)},
     AnswerRule{changes, begin, Times::many, on(Errand::target)},
     AnswerRule{measure_ready, measure_job, Times::each, on(Errand::measure)},

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "tree/messages/alterations.h"
+#include "tree/messages/chain.h"
 #include "tree/messages/changes.h"
 #include "tree/messages/check_job.h"
 #include "tree/messages/clean_job.h"
@@ -29,7 +30,7 @@ using AllMessages =
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
                TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
-               ExplainedProblem>;
+               ExplainedProblem, JoinChain, PassOn, NextLost>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

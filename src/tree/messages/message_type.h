@@ -53,12 +53,15 @@ enum class MessageType : std::uint8_t {
   source_wishes,
   explain_problems,
   explained_problem,
+  join_chain,
+  pass_on,
+  next_lost,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::explained_problem;
+  return MessageType::next_lost;
 }
 
 }  // namespace rdcp::tree

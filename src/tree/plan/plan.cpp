@@ -27,6 +27,13 @@ bool Plan::add(FileTransferRef file) {
   return true;
 }
 
+void Plan::add(PassTask task) {
+  std::lock_guard lock(mutex_);
+  if (stopped()) return;
+  passed_.push_back(std::move(task));
+  bell_.ring();
+}
+
 void Plan::add_grown(FileTransferRef file) {
   std::lock_guard lock(mutex_);
   files_.add(std::move(file));
@@ -98,6 +105,11 @@ std::optional<Work> Plan::next_work(const void* worker) {
     if (std::holds_alternative<NamesTask>(again->task)) ++names_in_flight_;
     return again;
   }
+  if (!passed_.empty()) {
+    Work work{std::move(passed_.front())};
+    passed_.pop_front();
+    return work;
+  }
   std::optional<Task> task = batches_.take_compared();
   if (!task && prefer_batch_) task = take_batch();
   if (!task) task = files_.take_piece(worker);
@@ -126,7 +138,7 @@ std::optional<Task> Plan::take_open() {
 // can still be open, if another worker is just about to take its next piece.
 bool Plan::all_settled() const {
   return walk_over_ && in_flight_ == names_in_flight_ && files_.is_empty() && retransmits_.empty() &&
-         batches_.order().empty();
+         passed_.empty() && batches_.order().empty();
 }
 
 // The caller holds the mutex.
@@ -165,6 +177,11 @@ bool Plan::settle_batch(Batch& batch) {
   const bool last = batch.settled == batch.items.size();
   if (last) settle_one();
   return last;
+}
+
+void Plan::settle_passed() {
+  std::lock_guard lock(mutex_);
+  settle_one();
 }
 
 bool Plan::settle_comparison(Batch& batch) {
@@ -248,7 +265,7 @@ void Plan::give_back(Task task, std::size_t stream, const void* worker) {
   if (FileTransfer* file = file_of(task)) file->leave(worker);
   if (auto* pack = std::get_if<PackTask>(&task)) pack->batch.next = pack->batch.settled;
   if (std::holds_alternative<NamesTask>(task)) --names_in_flight_;
-  retransmits_.add(stream, std::move(task));
+  if (!stopped()) retransmits_.add(stream, std::move(task));
   settle_one();
 }
 
@@ -261,6 +278,8 @@ void Plan::settle_lost(std::size_t stream) {
 void Plan::stop() {
   stopped_ = true;
   std::lock_guard lock(mutex_);
+  passed_.clear();
+  retransmits_ = {};
   room_.notify_all();
   bell_.note_waiting();
   bell_.ring();

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,8 @@ class Plan {
   // For the walker. Returns false if the run was stopped.
   bool add(Batch batch);
   bool add(FileTransferRef file);
+  // Adds a chunk that came from another host. Never blocks; a plan that has stopped drops it.
+  void add(PassTask task);
   // Adds a file that a worker found to be no longer small. Never blocks.
   void add_grown(FileTransferRef file);
   // Further names of files are sent when all else is settled, because their first name must be there.
@@ -60,6 +63,7 @@ class Plan {
   // Each task that was taken comes back through one of these, or give_back(). Returns true if the whole batch
   // is settled.
   bool settle_batch(Batch& batch);
+  void settle_passed();
   // Notes that all of the batch has been compared. Returns false if the plan keeps it until all batches
   // before it are compared, too, so that nothing changes beneath a directory that is not compared yet.
   bool settle_comparison(Batch& batch);
@@ -109,6 +113,7 @@ class Plan {
   FileQueue files_;
   LinkedFiles linked_;
   RetransmitQueue retransmits_;
+  std::deque<PassTask> passed_;
   WorkerBell bell_;
   bool prefer_batch_ = false;
   bool walk_over_ = false;

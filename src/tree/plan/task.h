@@ -11,6 +11,7 @@
 #include "tree/pages/names_page.h"
 #include "tree/plan/file_transfer.h"
 #include "tree/plan/item.h"
+#include "tree/streams/passed_chunk.h"
 
 namespace rdcp::tree {
 
@@ -74,8 +75,13 @@ struct LostTask {
   std::size_t stream = 0;
 };
 
+// Passes a chunk on that came from another host.
+struct PassTask {
+  PassedChunkRef chunk;
+};
+
 using Task = std::variant<PackTask, CompareTask, NamesTask, OpenTask, DataTask, CopyRangeTask, ProbeTask,
-                          ChunksTask, AskTask, CommitTask, AbandonTask, LostTask>;
+                          ChunksTask, AskTask, CommitTask, AbandonTask, LostTask, PassTask>;
 
 // The work of one slot of a worker.
 struct Work {

@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 47> kNames = {
+constexpr std::array<std::string_view, 50> kNames = {
     "hello",
     "ping",
     "pong",
@@ -55,8 +55,11 @@ constexpr std::array<std::string_view, 47> kNames = {
     "source_wishes",
     "explain_problems",
     "explained_problem",
+    "join_chain",
+    "pass_on",
+    "next_lost",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::explained_problem));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::next_lost));
 
 }  // namespace
 

@@ -45,4 +45,40 @@ std::optional<CachedReply> ReplyCache::take(const net::Frame& again) {
   return answer;
 }
 
+namespace {
+
+// True for the frames that need a file that is open.
+bool is_about_open_file(net::FrameKind kind) {
+  switch (kind) {
+    case net::FrameKind::data:
+    case net::FrameKind::probe:
+    case net::FrameKind::ask:
+    case net::FrameKind::copy_range:
+    case net::FrameKind::commit:
+    case net::FrameKind::abandon:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool RefusedFiles::concerns(const net::Frame& frame) {
+  const std::lock_guard lock(mutex_);
+  return is_about_open_file(frame.kind) && ids_.contains(frame.file_id);
+}
+
+void RefusedFiles::add(const net::Frame& frame) {
+  if (frame.kind != net::FrameKind::open && !is_about_open_file(frame.kind)) return;
+  const std::lock_guard lock(mutex_);
+  ids_.insert(frame.file_id);
+  if (ids_.size() > kRemembered) ids_.erase(ids_.begin());
+}
+
+void RefusedFiles::forget(std::uint64_t file_id) {
+  const std::lock_guard lock(mutex_);
+  ids_.erase(file_id);
+}
+
 }  // namespace rdcp::tree

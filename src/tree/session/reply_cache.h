@@ -1,9 +1,12 @@
-// Holds answers that a target gave on streams that were lost, which the source may not have heard. When such
-// a chunk comes again over another stream, it must not count twice.
+// Keeps account of answers that have consequences for what comes later: those that a source may not have
+// heard, and refusals that other targets do not share.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -17,8 +20,9 @@ struct CachedReply {
   net::Verdicts verdicts;
 };
 
-// Thread-safe. Holds the last answer of each slot of each lost stream: a source that fills a slot again has
-// heard what was answered for it.
+// Holds the last answer of each slot of each lost stream: a source that fills a slot again has heard what was
+// answered for it. When a chunk that was answered comes again over another stream, it must not count twice.
+// Thread-safe.
 class ReplyCache {
  public:
   void keep(std::span<const std::optional<CachedReply>> answers);
@@ -28,6 +32,26 @@ class ReplyCache {
  private:
   std::mutex mutex_;
   std::vector<CachedReply> answers_;
+};
+
+// The files that this target has refused, while other targets of the same source still take them.
+// Thread-safe.
+class RefusedFiles {
+ public:
+  // A source has far fewer files open at once. Where every target refuses a file, nothing more comes about
+  // it, so the oldest is forgotten when there are this many.
+  static constexpr std::size_t kRemembered = 1 << 16;
+
+  // True for a frame about a refused file: it is for the other targets only.
+  bool concerns(const net::Frame& frame);
+  // Takes note that this frame was refused, if more may come about its file.
+  void add(const net::Frame& frame);
+  // The file's last frame has come, or the source opens it once more.
+  void forget(std::uint64_t file_id);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::uint64_t> ids_;
 };
 
 }  // namespace rdcp::tree

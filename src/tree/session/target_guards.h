@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tree/fs/spellings.h"
 #include "tree/guards/admitted_names.h"
@@ -17,6 +19,14 @@ namespace rdcp::tree {
 // that.
 struct TargetGuards {
   explicit TargetGuards(const SyncSettings& sync) : removals(sync) {}
+
+  // Admits the names that land here, or all of them where the name of what is put is fixed. Error: one of the
+  // landings is none (protocol).
+  io::Result<void> admit(const std::vector<std::string>& landings, bool all);
+  // Begins to guard what lies beneath root. own: the name of DST beneath it, or nothing. Error: a rule of the
+  // job makes no sense (protocol).
+  io::Result<void> begin_removals(int root, const Selection& selection, const std::string& own,
+                                  const Begin& begin);
 
   Terms terms = 0;            // the frames, flags and entries that the job agreed on
   AdmittedNames admitted;     // the names that the source may use

@@ -35,6 +35,7 @@ struct TargetPlace {
 struct FilesUnderWay {
   TargetFiles open;
   ReplyCache replies;           // answers that a source may not have heard
+  RefusedFiles refused;         // used where there are several targets
   BasisCandidates candidates;   // files of the target's tree, by size
   std::atomic<int> indexes{0};  // chunk indexes in memory
 };

@@ -42,6 +42,8 @@ class Source {
   void tell_sums(SumTeller::Sink sink) { session_.tell_sums(std::move(sink)); }
   // Has the numbers of streams that are lost here told. Before copy().
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams().set_tell(std::move(tell)); }
+  // The loss of any stream ends the run. Before copy().
+  void need_all_streams() { session_.streams().need_all(); }
   // Notes that the target has lost a stream. Any thread, any time. Returns false if the number is impossible.
   bool hear_loss(std::size_t stream) { return session_.streams().give_up(stream); }
   // True while a stream to the target lives, or has ended well. Any thread, any time.

@@ -59,6 +59,7 @@ bool SourceWorker::set_up(const StreamMaker& make_stream) {
   offer_arena(*ring_, *arena_, *stream_, session_.streams().count());
   idle_ = std::make_unique<io::WaitList>(*ring_);
   context_.emplace(session_, *ring_);
+  context_->sends_from_arena = stream_->locks_arena();
   stream_->start();
   // One whose memory could not be locked takes no work to give back.
   if (stream_->why_shut()) lose_stream(*stream_->why_shut());
@@ -139,7 +140,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       filled.frame.slot = *credit;
-      const auto sent = co_await stream_->send(filled.frame, slot.first(filled.length));
+      const auto sent = co_await stream_->send(filled.frame, filled.payload(slot));
       if (!sent) {
         lose_stream(sent.error());
         break;

@@ -29,9 +29,13 @@ struct FilledSlot {
   explicit FilledSlot(const net::Frame& frame, std::size_t length = 0)
       : frame(frame), length(length), moves(length) {}
   bool is_ready() const { return state == State::ready; }
+  std::span<const std::byte> payload(std::span<const std::byte> slot) const {
+    return {elsewhere != nullptr ? elsewhere : slot.data(), length};
+  }
 
   net::Frame frame;
-  std::size_t length = 0;   // bytes of payload
+  std::size_t length = 0;                // bytes of payload
+  const std::byte* elsewhere = nullptr;  // where the payload is, if not in the slot
   std::uint64_t moves = 0;  // bytes that --bwlimit counts: with copy_range the kernel moves more than is sent
   Packed packed;            // counted when the target has it
   State state = State::ready;
@@ -71,6 +75,7 @@ struct TaskContext {
   CompareRequester requester;
   SourceRemover remover;
   StageTimes times;
+  bool sends_from_arena = false;    // payloads must lie in the worker's slots
   std::uint32_t endless_reads = 0;  // reads under way of files without a size, which may take any time
 };
 

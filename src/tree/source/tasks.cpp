@@ -1,5 +1,6 @@
 #include "tree/source/tasks.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rdcp::tree {
@@ -25,6 +26,7 @@ std::string subject_of(const Task& task) {
   if (const auto* pack = std::get_if<PackTask>(&task)) return subject(pack->batch);
   if (const auto* compare = std::get_if<CompareTask>(&task)) return subject(compare->batch);
   if (const auto* names = std::get_if<NamesTask>(&task)) return names->names.root->given;
+  if (std::holds_alternative<PassTask>(task)) return "a chunk that is passed on";
   return "stream " + std::to_string(std::get<LostTask>(task).stream + 1);
 }
 
@@ -47,6 +49,25 @@ FilledSlot fill(LostTask& task, std::span<std::byte>, TaskContext&) {
 
 std::optional<Task> settle(LostTask& task, const SlotAnswer&, TaskContext& context) {
   context.session.plan().settle_lost(task.stream);
+  return std::nullopt;
+}
+
+// A device sends from its arena only, so the chunk is copied there; everything else sends it from where it
+// is.
+FilledSlot fill(PassTask& task, std::span<std::byte> slot, TaskContext& context) {
+  const std::span<const std::byte> payload = task.chunk->payload();
+  FilledSlot filled(task.chunk->frame(), payload.size());
+  if (context.sends_from_arena) {
+    std::ranges::copy(payload, slot.begin());
+  } else {
+    filled.elsewhere = payload.data();
+  }
+  return filled;
+}
+
+std::optional<Task> settle(PassTask& task, const SlotAnswer& answer, TaskContext& context) {
+  task.chunk.answer({answer.status, answer.verdicts});
+  context.session.plan().settle_passed();
   return std::nullopt;
 }
 

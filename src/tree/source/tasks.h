@@ -24,6 +24,7 @@ FilledSlot fill(AskTask& task, std::span<std::byte> slot, TaskContext& context);
 Filling fill(CommitTask& task, std::span<std::byte> slot, TaskContext& context);
 FilledSlot fill(AbandonTask& task, std::span<std::byte> slot, TaskContext& context);
 FilledSlot fill(LostTask& task, std::span<std::byte> slot, TaskContext& context);
+FilledSlot fill(PassTask& task, std::span<std::byte> slot, TaskContext& context);
 
 // Each returns the task that follows in the same slot; none if the task is over, or the plan has it.
 std::optional<Task> settle(PackTask& task, const SlotAnswer& answer, TaskContext& context);
@@ -38,6 +39,7 @@ std::optional<Task> settle(AskTask& task, const SlotAnswer& answer, TaskContext&
 std::optional<Task> settle(CommitTask& task, const SlotAnswer& answer, TaskContext& context);
 std::optional<Task> settle(AbandonTask& task, const SlotAnswer& answer, TaskContext& context);
 std::optional<Task> settle(LostTask& task, const SlotAnswer& answer, TaskContext& context);
+std::optional<Task> settle(PassTask& task, const SlotAnswer& answer, TaskContext& context);
 
 // These call the function for the task's kind.
 Filling fill(Task& task, std::span<std::byte> slot, TaskContext& context);

@@ -115,7 +115,7 @@ bool StreamTable::note_loss(std::size_t stream, const std::string& description, 
   }
   last_loss_ = cause;
   lost_since_ = io::Clock::now();
-  if (all_lost() && !may_come_back_) return false;
+  if (needs_all_ || (all_lost() && !may_come_back_)) return false;
   lost_.push_back("stream " + std::to_string(stream + 1) + " (" + description +
                   ") was lost: " + cause.message());
   return true;

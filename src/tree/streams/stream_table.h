@@ -23,6 +23,8 @@ class StreamTable {
   // Sets the function that is called, by workers, with the number of each stream that is lost here, so that
   // the other side is told; it is not called if that side said so first. To be called before begin().
   void set_tell(std::function<void(std::size_t)> tell) { tell_ = std::move(tell); }
+  // The loss of any stream ends the run, because nothing is sent twice. To be called before begin().
+  void need_all() { needs_all_ = true; }
   // To be called before the workers start. may_come_back: further streams may replace lost ones, so the loss
   // of the last one does not end the run.
   void begin(std::size_t count, bool may_come_back = false);
@@ -95,6 +97,7 @@ class StreamTable {
   std::size_t replaced_ = 0;  // how many lost_ lines, from the first on, are of replaced ones; may run ahead
   std::size_t count_ = 0;     // how many streams there were at first
   bool may_come_back_ = false;
+  bool needs_all_ = false;
   bool begun_ = false;
   std::vector<std::size_t> early_;  // streams given up before begin()
   std::function<void(std::size_t)> tell_;

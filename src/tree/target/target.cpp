@@ -144,9 +144,7 @@ Result<void> Target::begin(const Begin& begin) {
   const bool one_file = only_file_mode_.has_value();
   const bool has_place = kind_ == PathKind::byte_stream || kind_ == PathKind::special;
   // The name of a file that is fixed here is not the source's to say, so it may say any.
-  Result<AdmittedNames> admitted = one_file ? AdmittedNames::all() : AdmittedNames::create(begin.landings);
-  if (!admitted) return std::move(admitted).error();
-  guards.admitted = std::move(*admitted);
+  if (auto admitted = guards.admit(begin.landings, one_file); !admitted) return admitted;
   if (one_file) guards.only = only_file();
   const bool in_place = one_file ? has_place : begin.in_place;
   guards.terms = terms_of(session_.job, begin.streams, one_file, in_place);
@@ -157,8 +155,6 @@ Result<void> Target::begin(const Begin& begin) {
 Result<void> Target::open_root(const Begin& begin) {
   const TargetJob& job = session_.job;
   TargetPlace& place = session_.place;
-  auto filter = Filter::create(job.selection.rules, job.selection.delete_excluded);
-  if (!filter) return std::move(filter).error();
   place.in_place.reset();
   place.name = only_file_mode_ || begin.beneath_parent ? split_local_path(job.path).directory : job.path;
   place.root.reset(::open(place.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -167,9 +163,9 @@ Result<void> Target::open_root(const Begin& begin) {
                            "No such file or directory (--mkpath makes it)");
   }
   if (!place.root) return io::errno_error("open directory", place.name);
-  session_.guards.removals.begin(place.root.get(), std::move(*filter), destination_of(begin),
-                                 begin.source_device, begin.source_inode);
   const std::string landing = destination_of(begin);
+  if (auto begun = session_.guards.begin_removals(place.root.get(), job.selection, landing, begin); !begun)
+    return begun;
   session_.earlier.links.strips = landing.empty() ? 0 : landing.size() + 1;
   if (job.wishes.backup) {
     session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
@@ -201,7 +197,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
                   FurtherStreams* further) {
   if (!streams.empty()) session_.tally.describe_stream(streams.size() - 1, "");
   const auto work = [&](std::size_t index, const StreamMaker& make_stream) {
-    TargetWorker(session_, index, shape).run(make_stream);
+    TargetWorker(session_, index, shape, chain_).run(make_stream);
   };
   StreamSupervisor supervisor(
       session_.streams, work, [this] { return session_.giving_up(); },

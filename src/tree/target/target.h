@@ -14,6 +14,7 @@
 #include "tree/session/target_session.h"
 #include "tree/streams/standard_streams.h"
 #include "tree/streams/worker.h"
+#include "tree/target/chunk_handler.h"
 
 namespace rdcp::tree {
 
@@ -31,6 +32,12 @@ class Target {
   void use_umask(std::uint32_t umask) { umask_ = umask; }
   // Before open(): where a sync's changes go.
   void tell_changes(std::function<void(const Changes&)> tell) { session_.changes.set_tell(std::move(tell)); }
+  // Before copy(): other targets of the same source get what this one gets. next: those behind this one, or
+  // null.
+  void join_chain(NextTargets* next) {
+    chain_ = {.member = true, .next = next};
+    session_.streams.need_all();
+  }
   // Before copy(): where the numbers of streams that are lost here go.
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams.set_tell(std::move(tell)); }
   // The source has lost a stream. Any thread may call this at any time. Returns false if no stream can have
@@ -38,6 +45,8 @@ class Target {
   bool hear_loss(std::size_t stream) { return session_.streams.give_up(stream); }
   // True while a stream from the source lives, or has ended well. Any thread may call this at any time.
   bool connected() const { return session_.streams.connected(); }
+  // After copy(): the source has ended in order, so nothing more was to come, whatever became of it here.
+  bool all_came() const { return session_.streams.any_ended(); }
   // Says what stands at DST, and which directories are above it.
   TargetReady open();
   // Directories outside the root of which it makes links. After open().
@@ -49,7 +58,10 @@ class Target {
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
             FurtherStreams* further = nullptr);
 
-  void stop() { session_.stop(); }
+  void stop() {
+    session_.stop();
+    if (chain_.next != nullptr) chain_.next->stop();
+  }
 
   // After copy().
   Done result() const { return session_.result(complete_); }
@@ -66,6 +78,7 @@ class Target {
 
   TargetSession session_;
   const StandardStreams standard_;
+  ChainPlace chain_;
   std::optional<std::uint32_t> only_file_mode_;
   std::uint32_t umask_ = 022;
   PathKind kind_ = PathKind::missing;

@@ -11,8 +11,9 @@ using io::ErrorKind;
 using net::AckStatus;
 using net::FrameKind;
 
-TargetWorker::TargetWorker(TargetSession& session, std::size_t index, const net::StreamShape& shape)
-    : context_(session, index, shape), handlers_(context_), answered_(shape.target_slots) {}
+TargetWorker::TargetWorker(TargetSession& session, std::size_t index, const net::StreamShape& shape,
+                           const ChainPlace& chain)
+    : context_(session, index, shape), chunks_(context_, chain), answered_(shape.target_slots) {}
 
 void TargetWorker::run(const StreamMaker& make_stream) {
   TargetSession& session = context_.session;
@@ -34,6 +35,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   if (stream_lost_) session.files.replies.keep(answered_);
   session.streams.leave(context_.index);
   tell_tally();
+  if (!driven) chunks_.abandon();
   // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
   // what it sends. Then the ring, before the tasks and the arena, which the kernel may still know of.
   context_.files->detach();
@@ -51,6 +53,7 @@ void TargetWorker::start(const StreamMaker& make_stream, io::Arena& arena) {
   offer_arena(ring, arena, *context_.stream, streams.count());
   context_.files = std::make_unique<RegisteredFiles>(ring);
   context_.turns = std::make_unique<io::WaitList>(ring);
+  chunks_.start();
   if (context_.tree != nullptr && context_.settings().verify) {
     context_.read_back = std::make_unique<ReadBack>(ring);
     if (const auto begun = context_.read_back->start(); !begun) context_.fail(begun.error());
@@ -73,36 +76,32 @@ void TargetWorker::tell_tally() {
 
 // The life of a chunk at the target: it lies in its slot; check it, do what it says, give the slot back.
 io::Task TargetWorker::slot_loop(io::Arena& arena) {
-  FrameHandlers::Slot slot(handlers_);
+  ChunkHandler::Slot slot(chunks_);
   std::vector<std::byte> copy;
   for (;;) {
     const auto received = co_await context_.stream->receive();
     if (!received) lose_stream(received.error());
     if (!received || !*received) break;
     const net::Frame& frame = **received;
-    slot.memory = arena.slot(frame.slot);
-    slot.verdicts = {};
+    slot.own.memory = arena.slot(frame.slot);
     answered_[frame.slot].reset();  // it was heard, or the slot would not be used again
-    const std::span<const std::byte> payload = payload_of(frame, slot.memory, copy);
+    const std::span<const std::byte> payload = payload_of(frame, slot.own.memory, copy);
     AckStatus status = check(frame, payload);
     if (status != AckStatus::done) {
       context_.stream->release(frame.slot, status);
       continue;
     }
     if (const auto known = answer_again(frame)) {
-      answer(frame, known->status, known->verdicts);
+      answer(frame, {known->status, known->verdicts});
       continue;
     }
-    const io::Clock::time_point before = io::Clock::now();
+    ChunkAnswer answered;
     if (frame.kind == FrameKind::lost) {
-      status = co_await hear_of_loss(frame.offset);
+      answered.status = co_await hear_of_loss(frame.offset);
     } else {
-      status = co_await handlers_.handle(frame, payload, slot);
+      answered = co_await chunks_.handle(frame, payload, slot);
     }
-    const bool waits = frame.kind == FrameKind::data || frame.kind == FrameKind::probe;
-    std::uint64_t& spent = waits ? context_.times.write_wait_ns : context_.times.write_busy_ns;
-    spent += static_cast<std::uint64_t>((io::Clock::now() - before).count());
-    answer(frame, status, status == AckStatus::done ? slot.verdicts : net::Verdicts());
+    answer(frame, answered);
   }
 }
 
@@ -114,7 +113,8 @@ AckStatus TargetWorker::check(const net::Frame& frame, std::span<const std::byte
     const Stopwatch watch(context_.times.digest_ns);
     if (io::digest_of(payload) != frame.digest) status = AckStatus::bad_digest;
   }
-  return context_.session.refusing() || !is_agreed(frame) ? AckStatus::refused : status;
+  const bool known = context_.session.refusing() || is_agreed(frame);
+  return known ? status : AckStatus::refused;
 }
 
 // Returns false after a protocol error, which has been reported.
@@ -136,7 +136,7 @@ std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
   const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare ||
                       frame.kind == FrameKind::probe || frame.kind == FrameKind::names;
   if (before->status == AckStatus::refused || stands) return before;
-  handlers_.take_back(*before);
+  chunks_.take_back(*before);
   return std::nullopt;
 }
 
@@ -152,9 +152,9 @@ io::Step<AckStatus> TargetWorker::hear_of_loss(std::uint64_t stream) {
 }
 
 // On a stream that is shut nobody hears it, so it is kept for the case that the chunk comes again.
-void TargetWorker::answer(const net::Frame& frame, AckStatus status, const net::Verdicts& verdicts) {
-  answered_[frame.slot] = CachedReply{frame, status, verdicts};
-  context_.stream->release(frame.slot, status, verdicts);
+void TargetWorker::answer(const net::Frame& frame, const ChunkAnswer& answer) {
+  answered_[frame.slot] = CachedReply{frame, answer.status, answer.verdicts};
+  context_.stream->release(frame.slot, answer.status, answer.verdicts);
 }
 
 // Bytes must not change while they are parsed. So where the source can still write to the slot, a copy is
@@ -196,6 +196,7 @@ void TargetWorker::look_around() {
   if (others_end_ && session.streams.overdue()) {
     stream.shut(io::plain_error(ErrorKind::connection, "receive from", "the source", "no end came"));
   }
+  chunks_.look_around();
   look_for_reader();
   if (session.stopped()) stream.shut(io::plain_error(ErrorKind::interrupted, "copy", "", "stopped"));
   if (session.stopped() || stream.why_shut()) context_.turns->wake_all();

@@ -9,14 +9,15 @@
 #include "io/arena.h"
 #include "io/step.h"
 #include "tree/session/target_context.h"
-#include "tree/target/frame_handlers.h"
+#include "tree/target/chunk_handler.h"
 
 namespace rdcp::tree {
 
 class TargetWorker {
  public:
   // session: outlives this.
-  TargetWorker(TargetSession& session, std::size_t index, const net::StreamShape& shape);
+  TargetWorker(TargetSession& session, std::size_t index, const net::StreamShape& shape,
+               const ChainPlace& chain);
   // Runs until the source ends the stream, the stream is lost, or the run is over (reported where it failed
   // here).
   void run(const StreamMaker& make_stream);
@@ -29,7 +30,7 @@ class TargetWorker {
   bool is_agreed(const net::Frame& frame);
   std::optional<CachedReply> answer_again(const net::Frame& frame);
   io::Step<net::AckStatus> hear_of_loss(std::uint64_t stream);
-  void answer(const net::Frame& frame, net::AckStatus status, const net::Verdicts& verdicts = {});
+  void answer(const net::Frame& frame, const ChunkAnswer& answer);
 
   void start(const StreamMaker& make_stream, io::Arena& arena);
   void look_around();
@@ -38,7 +39,8 @@ class TargetWorker {
   void tell_tally();
 
   TargetContext context_;
-  FrameHandlers handlers_;
+  ChunkHandler chunks_;
+  std::unique_ptr<AnswerDesk> desk_;                  // where chunks are passed on
   std::vector<std::optional<CachedReply>> answered_;  // by slot: the last one, which may not have been heard
   std::uint64_t seen_changes_ = 0;
   io::Clock::time_point next_reader_look_;

@@ -27,7 +27,7 @@ struct CoordinatorTest : testing::Test {
     request.destination = "dst";
     request.settings.chunk_bytes = 1 << 20;
     request.parties.start_source = [this] { return AgentSession::Started(std::move(source.session)); };
-    request.parties.start_target = [this] { return AgentSession::Started(std::move(target.session)); };
+    request.parties.start_targets = {[this] { return AgentSession::Started(std::move(target.session)); }};
     request.view.quiet = true;
     request.view.tell = [this](io::ErrorKind, const std::string& text) { told.push_back(text); };
   }

@@ -3,7 +3,7 @@
 // as the same one where it is written out.
 #include <algorithm>
 
-#include "cli/options/location.h"
+#include "cli/places/location.h"
 #include "tests/fuzz/targets.h"
 
 namespace rdcp::fuzz {

@@ -34,6 +34,8 @@ const std::vector<Talk> kTalks = {
     {{source_job, knock, begin}, {source_ready, knocked, done}, {stream_lost, sums}},
     {{target_job}, {target_ready}, {}},
     {{target_job, knock, begin}, {target_ready, knocked, done}, {stream_lost, changes}},
+    {{join_chain, target_job, pass_on, begin}, {target_ready, next_lost, done}, {stream_lost, changes}},
+    {{join_chain, source_job, pass_on}, {source_ready}, {}},
     {{examine}, {findings}, {}},
     {{measure_job}, {measure_ready}, {}},
     {{measure_job, begin}, {measure_ready, measured}, {}},

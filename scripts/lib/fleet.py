@@ -1,0 +1,230 @@
+"""Several hosts on one machine: network and mount namespaces on a bridge, each with an address, a link of its own and a folder
+that the others do not see, for the tests and the benchmark of copies to many hosts."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sshd import _make_key
+
+FIRST_NETWORK, LAST_NETWORK = 80, 250  # 10.231.N.0; each fleet on this machine has one
+NEAR = 254
+SSH_PORT = 2222
+
+SSHD = """\
+Port {port}
+HostKey {keys}/host_key
+AuthorizedKeysFile {keys}/authorized_keys
+PidFile none
+StrictModes no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+MaxStartups 200
+MaxSessions 100
+SetEnv SHLVL=1
+LogLevel VERBOSE
+"""
+
+SSH = """\
+Host h*
+  Port {port}
+  User root
+  IdentityFile {keys}/client_key
+  IdentitiesOnly yes
+  IdentityAgent none
+  UserKnownHostsFile {keys}/known_hosts
+  GlobalKnownHostsFile /dev/null
+  HostKeyAlias rdcp
+  StrictHostKeyChecking yes
+  ControlMaster no
+  LogLevel ERROR
+"""
+
+
+def run(*words: str):
+    subprocess.run(words, check=True)
+
+
+@dataclass
+class Host:
+    name: str
+    address: str
+    link: str  # the bridge's end of its link
+    holder: subprocess.Popen  # keeps the namespaces
+    own: Path  # what it sees as the fleet's `data`
+
+    @property
+    def inside(self) -> list[str]:
+        """The command prefix that enters it."""
+        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount"]
+
+    def processes(self) -> list[int]:
+        """All that runs in it, but what keeps it."""
+        network = os.readlink(f"/proc/{self.holder.pid}/ns/net")
+        found = []
+        for entry in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if entry.isdigit() and int(entry) != self.holder.pid and os.readlink(f"/proc/{entry}/ns/net") == network:
+                    found.append(int(entry))
+        return found
+
+    def agents(self) -> list[int]:
+        """The agents of rdcp in it."""
+        found = []
+        for pid in self.processes():
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if words[0].endswith(b"rdcp") and b"--agent" in words:
+                    found.append(pid)
+        return found
+
+    def cut(self):
+        """Its network is gone, all of it."""
+        run("ip", "link", "set", self.link, "down")
+
+    def join(self):
+        run("ip", "link", "set", self.link, "up")
+
+
+class Fleet:
+    """Use as a context manager. `folder`: empty, the caller's to remove. `rate`: of each link, both ways, as "1gbit"."""
+
+    def __init__(self, folder: Path, count: int, rate: str = "", sshds: int | None = None):
+        self.folder = Path(folder)
+        self.count = count
+        self.rate = rate
+        self.sshds = count if sshds is None else sshds
+        self.data = self.folder / "data"
+        self.config = self.folder / "ssh_config"
+        self.hosts: list[Host] = []
+        self.network = 0  # set with the bridge
+
+    @property
+    def bridge(self) -> str:
+        return f"rdcpb{self.network}"
+
+    def _add_bridge(self):
+        """Two fleets never have the same network, because two links never have the same name."""
+        for self.network in range(FIRST_NETWORK, LAST_NETWORK):
+            if subprocess.run(["ip", "link", "add", self.bridge, "type", "bridge"], capture_output=True,
+                              check=False).returncode == 0:
+                return
+        raise RuntimeError("no bridge can be made here")
+
+    def __enter__(self) -> "Fleet":
+        self.data.mkdir()
+        self.stack = contextlib.ExitStack()
+        with contextlib.ExitStack() as stack:
+            self._add_bridge()
+            stack.callback(subprocess.run, ["ip", "link", "delete", self.bridge], check=False)
+            run("ip", "address", "add", f"10.231.{self.network}.{NEAR}/24", "dev", self.bridge)
+            run("ip", "link", "set", self.bridge, "up")
+            for number in range(1, self.count + 1):
+                self.hosts.append(self._add(number, stack))
+            if self.sshds:
+                self._start_sshds(stack)
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def __getitem__(self, number: int) -> Host:
+        """h1 is the first."""
+        return self.hosts[number - 1]
+
+    def _add(self, number: int, stack: contextlib.ExitStack) -> Host:
+        name = f"h{number}"
+        own = self.folder / name
+        own.mkdir()
+        holder = subprocess.Popen(
+            ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c",
+             'mount --bind "$1" "$2" && ip link set lo up && echo ready && exec sleep infinity', "sh", str(own),
+             str(self.data)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        stack.callback(self._end, holder)
+        if holder.stdout.readline() != b"ready\n":
+            raise RuntimeError("no namespaces here")
+        link, far = f"rdcpn{self.network}h{number}", f"rdcpf{self.network}h{number}"
+        run("ip", "link", "add", link, "type", "veth", "peer", "name", far, "netns", str(holder.pid))
+        stack.callback(subprocess.run, ["ip", "link", "delete", link], check=False, stderr=subprocess.DEVNULL)
+        run("ip", "link", "set", link, "master", self.bridge, "up")
+        host = Host(name, f"10.231.{self.network}.{number}", link, holder, own)
+        run(*host.inside, "ip", "address", "add", f"{host.address}/24", "dev", far)
+        run(*host.inside, "ip", "link", "set", far, "up")
+        if self.rate:
+            for prefix, device in (([], link), (host.inside, far)):
+                # A bucket of 1 ms and a queue of 10 ms, as a switch would have.
+                run(*prefix, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, "burst", "1mb",
+                    "latency", "10ms")
+        return host
+
+    @staticmethod
+    def _end(holder: subprocess.Popen):
+        network = os.readlink(f"/proc/{holder.pid}/ns/net")
+        for entry in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if entry.isdigit() and os.readlink(f"/proc/{entry}/ns/net") == network:
+                    os.kill(int(entry), signal.SIGKILL)
+        holder.wait()
+        holder.stdout.close()
+
+    def _start_sshds(self, stack: contextlib.ExitStack):
+        keys = self.folder / "keys"
+        keys.mkdir()
+        host_key = _make_key(keys / "host_key")
+        (keys / "authorized_keys").write_text(_make_key(keys / "client_key"))
+        (keys / "known_hosts").write_text(f"rdcp {host_key}")
+        (keys / "sshd_config").write_text(SSHD.format(port=SSH_PORT, keys=keys))
+        names = "".join(f"Host {host.name}\n  HostName {host.address}\n" for host in self.hosts)
+        self.config.write_text(names + SSH.format(port=SSH_PORT, keys=keys))
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        started = self.hosts[:self.sshds]
+        for host in started:
+            log = stack.enter_context(open(keys / f"{host.name}.log", "wb"))
+            process = subprocess.Popen([*host.inside, sshd, "-D", "-e", "-f", str(keys / "sshd_config")],
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        for host in started:
+            _wait_for_sshd(host.address)
+
+    def ssh_text(self) -> str:
+        """For rdcp's -e."""
+        return f"ssh -F {self.config}"
+
+    def enter_script(self) -> Path:
+        """For rdcp's -e where there is no sshd: "HOST COMMAND..." runs the command in the host."""
+        script = self.folder / "enter"
+        cases = "".join(f"{host.name}) set -- {host.holder.pid} \"$@\";;\n" for host in self.hosts)
+        script.write_text('#!/bin/sh\nhost=$1; shift\ncase $host in\n' + cases + '*) echo "no host $host" >&2; exit 255;;\nesac\n'
+                          'pid=$1; shift\nexec nsenter --target="$pid" --net --mount -- sh -c "$*"\n')
+        script.chmod(0o755)
+        return script
+
+
+def _wait_for_sshd(address: str):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection((address, SSH_PORT), timeout=1) as peer:
+            if peer.recv(4) == b"SSH-":
+                return
+        time.sleep(0.02)
+    raise RuntimeError(f"sshd at {address} does not start")
+
+
+def why_no_fleet() -> str:
+    """Empty if namespaces and bridges are to be had."""
+    if os.geteuid() != 0:
+        return "only root makes network namespaces"
+    name = f"rdcpx{os.getpid() % 10**6}"
+    made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True, check=False).returncode == 0
+    subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
+    return "" if made else "no bridges in this kernel"

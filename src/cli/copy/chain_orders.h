@@ -1,0 +1,34 @@
+// Writes the orders that join several targets to a chain: each passes on to the next what it gets.
+#pragma once
+
+#include <vector>
+
+#include "cli/copy/copy_orders.h"
+#include "cli/copy/copy_request.h"
+#include "cli/copy/copy_sides.h"
+#include "io/result.h"
+#include "tree/messages/chain.h"
+
+namespace rdcp::cli {
+
+// Returns the size of chunks for so many targets: the last one has a chunk when it has been sent so many
+// times, so the more there are, the smaller it is. wanted: the user's, or 0.
+std::uint32_t chain_chunk_bytes(std::size_t targets, std::uint32_t wanted);
+
+// Tells the agent that the copy has several targets. Error (unreachable): its version knows no chains.
+io::Result<void> tell_chain(AgentSession& agent, bool passes_on);
+
+// Returns the targets for which SRC lands elsewhere than for the first one: there DST is a directory and not
+// here, or the other way round. They cannot be in one chain with it.
+std::vector<TargetSide*> landing_elsewhere(const CopyRequest& request, CopySides& sides);
+
+struct ChainOrders {
+  std::vector<tree::Begin> begins;    // for each target but the first
+  std::vector<tree::PassOn> to_next;  // for each target but the last
+};
+// first: between the source and the first target; its chunks become as small as the smallest that fit a link.
+// Error: there is no data path between two of them.
+io::Result<ChainOrders> chain_orders(const CopyRequest& request, CopySides& sides,
+                                     const RoundTrip& round_trip, CopyBegins& first);
+
+}  // namespace rdcp::cli

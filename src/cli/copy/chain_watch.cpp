@@ -1,0 +1,77 @@
+#include "cli/copy/chain_watch.h"
+
+#include <algorithm>
+
+namespace rdcp::cli {
+
+using State = HostOutcome::State;
+
+void ChainWatch::fail(std::size_t host, int status, const std::string& cause) {
+  HostOutcome& outcome = outcomes_[host];
+  outcome.status = std::max(outcome.status, status);
+  if (outcome.state == State::failed) return;  // the first cause counts
+  outcome.state = State::failed;
+  outcome.cause = cause;
+}
+
+void ChainWatch::raise(std::size_t host, int status) {
+  outcomes_[host].status = std::max(outcomes_[host].status, status);
+}
+
+std::optional<std::size_t> ChainWatch::place_of(std::size_t host) const {
+  const auto at = std::ranges::find(order_, host);
+  if (at == order_.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - order_.begin());
+}
+
+void ChainWatch::note_break(std::size_t link, const std::string& cause, Clock::time_point now) {
+  if (!broken_since_) broken_since_ = now;
+  if (broken_.empty()) cause_ = cause;
+  broken_.insert(link);
+}
+
+void ChainWatch::break_before(std::size_t host, const std::string& cause, Clock::time_point now) {
+  if (const auto place = place_of(host)) note_break(*place, cause, now);
+}
+
+void ChainWatch::break_behind(std::size_t host, const std::string& cause, Clock::time_point now) {
+  const auto place = place_of(host);
+  if (place && *place + 1 < order_.size()) note_break(*place + 1, cause, now);
+}
+
+void ChainWatch::break_at(std::size_t host, Clock::time_point now) {
+  if (!place_of(host)) return;
+  lost_one_ = true;
+  if (!broken_since_) broken_since_ = now;
+}
+
+void ChainWatch::doubt(std::size_t host, const std::string& cause, Clock::time_point now) {
+  break_at(host, now);
+  if (outcomes_[host].state != State::again) return;
+  outcomes_[host].state = State::suspect;
+  outcomes_[host].cause = cause;
+}
+
+bool ChainWatch::all_failed() const {
+  return std::ranges::all_of(outcomes_, [](const HostOutcome& one) { return one.state == State::failed; });
+}
+
+void ChainWatch::finish(std::size_t host) {
+  HostOutcome& outcome = outcomes_[host];
+  if (outcome.state == State::again) outcome.state = State::done;
+}
+
+std::vector<HostOutcome> ChainWatch::outcomes() const {
+  std::vector<HostOutcome> outcomes = outcomes_;
+  if (broken_.empty() || lost_one_) return outcomes;
+  const auto on_both_sides =
+      std::ranges::find_if(broken_, [&](std::size_t link) { return broken_.contains(link + 1); });
+  const std::size_t place = on_both_sides != broken_.end() ? *on_both_sides : *broken_.begin();
+  HostOutcome& suspect = outcomes[order_[place]];
+  if (suspect.state != State::again) return outcomes;
+  suspect.state = State::suspect;
+  suspect.cause = cause_;
+  return outcomes;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,74 @@
+// Keeps account of a chain of targets: what became of each host, and which link of the chain is broken.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/result.h"
+
+namespace rdcp::cli {
+
+// Says what became of a target.
+struct HostOutcome {
+  // again: nothing is wrong with it as far as is known, but the chain that it was in is broken. suspect: the
+  // chain has broken at it.
+  enum class State : unsigned char { again, suspect, failed, done } state = State::again;
+  int status = 0;     // exit status of its part; 0 if it has all
+  std::string cause;  // one line, where it failed or is suspect
+};
+
+// The hosts have the numbers of Parties::start_targets. Not thread-safe.
+class ChainWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // How long after the first sign that the chain is broken others are waited for, which tell where.
+  static constexpr std::chrono::milliseconds kGrace{1000};
+
+  explicit ChainWatch(std::size_t hosts) : outcomes_(hosts) {}
+  bool several() const { return outcomes_.size() > 1; }
+
+  // The order of the hosts in the chain, once it is known.
+  void set_order(std::vector<std::size_t> hosts) { order_ = std::move(hosts); }
+  // The host is lost to this run, or cannot finish it.
+  void fail(std::size_t host, int status, const std::string& cause);
+  // Something could not be copied to the host.
+  void raise(std::size_t host, int status);
+  // Nothing passes over the link that leads to this host.
+  void break_before(std::size_t host, const std::string& cause, Clock::time_point now);
+  // The same for the link that leads from it to the next one.
+  void break_behind(std::size_t host, const std::string& cause, Clock::time_point now);
+  // A host that is in the chain has been lost.
+  void break_at(std::size_t host, Clock::time_point now);
+
+  // The same for one that is silent: another chain may have it.
+  void doubt(std::size_t host, const std::string& cause, Clock::time_point now);
+
+  bool is_broken() const { return broken_since_.has_value(); }
+  // True once nothing more is waited for.
+  bool is_over(Clock::time_point now) const { return broken_since_ && now - *broken_since_ >= kGrace; }
+  // True if no host can still come to its end.
+  bool all_failed() const;
+
+  // The run has come to its end at this host, unless that has failed.
+  void finish(std::size_t host);
+  // Returns what became of each host. Where the chain is broken: a host that was lost is to blame; otherwise
+  // the host on both sides of which it is, or the one behind the broken link.
+  std::vector<HostOutcome> outcomes() const;
+
+ private:
+  void note_break(std::size_t link, const std::string& cause, Clock::time_point now);
+  std::optional<std::size_t> place_of(std::size_t host) const;
+
+  std::vector<HostOutcome> outcomes_;
+  std::vector<std::size_t> order_;
+  std::set<std::size_t> broken_;  // links, by the place of the host that they lead to
+  std::string cause_;             // of the first
+  bool lost_one_ = false;         // a host, while it was in the chain
+  std::optional<Clock::time_point> broken_since_;
+};
+
+}  // namespace rdcp::cli

@@ -1,0 +1,18 @@
+// Copies to several hosts: one chain after the other, until each host has all or cannot have it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/copy/chain_watch.h"
+#include "cli/copy/copy_request.h"
+
+namespace rdcp::cli {
+
+// Copies to each of request.parties.start_targets. names: of the hosts, for messages. outcomes: is told what
+// became of each. Returns the exit status: 0 if every host has all; 1 if that is so for some of them, or some
+// files are missing; what the hosts have in common, if none could be reached or copied to.
+int copy_to_hosts(const CopyRequest& request, const std::vector<std::string>& names, int signal_fd,
+                  std::vector<HostOutcome>& outcomes);
+
+}  // namespace rdcp::cli

@@ -1,0 +1,57 @@
+#include "cli/runs/retries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/copy/coordinator.h"
+#include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
+#include "cli/text/output.h"
+#include "io/retry.h"
+
+namespace rdcp::cli {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kFirstPause{1};
+constexpr seconds kLongestPause{32};
+
+// True if the next run finds what this one has left.
+bool can_go_on(const CopyRequest& request) {
+  return !request.standard_input && !request.standard_output && request.settings.resume &&
+         !request.settings.sync.dry_run;
+}
+
+// The signal stays where it is, for the next copy to take.
+void wait_or_signal(int signal_fd, std::chrono::milliseconds pause) {
+  pollfd signals{signal_fd, POLLIN, 0};
+  io::wait_for_events({&signals, 1}, static_cast<int>(pause.count()));
+}
+
+}  // namespace
+
+int copy_with_retries(const CopyRequest& request, int signal_fd, unsigned retries) {
+  seconds pause = kFirstPause;
+  bool begun = false;
+  for (unsigned retry = 1;; ++retry) {
+    Coordinator coordinator(request, signal_fd);
+    const int status = coordinator.run();
+    begun = begun || coordinator.begun();
+    const bool lost = status == kExitConnection || status == kExitUnreachable;
+    if (!begun || !lost || !can_go_on(request)) return status;
+    if (retry > retries) {
+      write_to_stderr("rdcp: run the same command again to go on\n");
+      return status;
+    }
+    if (request.view.json)
+      (void)write_to_stdout(request.view.json->retry(pause));  // the last line reports it
+    write_to_stderr(fmt::format("rdcp: goes on in {} s (try {} of {})\n", pause.count(), retry, retries));
+    wait_or_signal(signal_fd, pause);
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+}  // namespace rdcp::cli

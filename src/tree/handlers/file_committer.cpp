@@ -1,0 +1,97 @@
+#include "tree/handlers/file_committer.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/retry.h"
+#include "tree/fs/heard_close.h"
+
+namespace rdcp::tree {
+
+using io::ErrorKind;
+using net::AckStatus;
+
+FileCommitter::FileCommitter(TargetContext& context, FileWriter& writer)
+    : context_(context), writer_(writer), reader_(context.session.guards.admitted) {}
+
+AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::byte> header) {
+  Entry entry;
+  if (!context_.read_header(reader_, header, entry)) return AckStatus::refused;
+  const TargetFileRef file = context_.session.files.open.take(frame.file_id);
+  if (file == nullptr || entry.path != file->path || frame.offset > file->size) {
+    context_.protocol_error("a commit that does not fit its file");
+    return AckStatus::refused;
+  }
+  if (file->value() != frame.extra) {
+    writer_.drop_part(*file);
+    context_.fail(io::plain_error(ErrorKind::digest, "write", file->subject,
+                                  "the digest of the whole file does not match"));
+    return AckStatus::refused;
+  }
+  if (file->has_failed()) return AckStatus::refused;
+  if (!file->has_name() && !file->compares) return AckStatus::done;
+  const auto put =
+      file->compares ? keep_equal(*file, entry, frame.offset) : finish(*file, entry, frame.offset);
+  if (!put) context_.report(put.error());
+  return put && context_.has_put_for_good() ? AckStatus::done : AckStatus::refused;
+}
+
+io::Result<void> FileCommitter::set_metadata(int fd, const Entry& entry, const std::string& subject) {
+  return apply_metadata(fd, entry, ~0u, context_.session.metadata(), subject);
+}
+
+// The file was compared, and is equal; its metadata may not be.
+io::Result<void> FileCommitter::keep_equal(TargetFile& file, const Entry& entry, std::uint64_t size) {
+  if (size != file.size || file.old->has_changed()) {
+    return io::plain_error(ErrorKind::file, "compare", file.subject, "the file was changed meanwhile");
+  }
+  context_.session.tally.bytes += size;
+  const int fd = file.old->fd.get();
+  if (auto set = set_metadata(fd, entry, file.subject); !set) return set;
+  return context_.tree->flush_elsewhere(fd, file.subject);
+}
+
+io::Result<void> FileCommitter::finish(TargetFile& file, const Entry& entry, std::uint64_t size) {
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0) return io::errno_error("stat", file.subject);
+  if (static_cast<std::uint64_t>(status.st_size) != size &&
+      io::retry_eintr([&] { return ::ftruncate(file.fd(), static_cast<off_t>(size)); }) != 0) {
+    return io::errno_error("truncate", file.subject);
+  }
+  if (file.old != nullptr && file.old->was_cloned && file.old->has_changed()) {
+    return io::plain_error(ErrorKind::file, "write", file.subject,
+                           "the old file, of which parts were taken over, was changed meanwhile");
+  }
+  return file.opened ? finish_new(file, entry) : finish_overwritten(file, entry);
+}
+
+// With --inplace. close() is heard before the file gets the times by which a later run takes it for whole.
+io::Result<void> FileCommitter::finish_overwritten(TargetFile& file, const Entry& entry) {
+  if (auto heard = hear_close(file.fd(), file.subject); !heard) return heard;
+  if (auto set = set_metadata(file.fd(), entry, file.subject); !set) return set;
+  if (auto flushed = context_.tree->flush_elsewhere(file.fd(), file.subject); !flushed) return flushed;
+  if (file.overwritten.close() != 0) return io::errno_error("close", file.subject);
+  return {};
+}
+
+io::Result<void> FileCommitter::finish_new(TargetFile& file, const Entry& entry) {
+  if (auto set = set_metadata(file.fd(), entry, file.subject); !set) return set;
+  TargetTree& tree = *context_.tree;
+  UnnamedFile& unnamed = file.opened->file;
+  auto done = tree.flush(unnamed.fd(), file.subject);
+  if (done) done = unnamed.hear_close(file.subject);
+  if (!done) {
+    // Bytes that did not get to the disk are not in the page cache either by then.
+    writer_.drop_part(file);
+    return done;
+  }
+  const int directory = file.opened->directory.get();
+  done = tree.publish(directory, file.path, [&](const std::string& name) {
+    return unnamed.publish(directory, name, file.subject);
+  });
+  if (done) done = unnamed.close(file.subject);
+  if (done && file.opened->part) done = tree.beside(file.path, file.opened->part->forget_journal());
+  return done;
+}
+
+}  // namespace rdcp::tree

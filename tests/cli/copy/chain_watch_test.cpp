@@ -1,0 +1,88 @@
+#include "cli/copy/chain_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace rdcp::cli {
+namespace {
+
+using State = HostOutcome::State;
+
+struct ChainWatchTest : testing::Test {
+  ChainWatch watch{5};
+  const ChainWatch::Clock::time_point now = ChainWatch::Clock::now();
+
+  // Host 3 is not in the chain.
+  ChainWatchTest() { watch.set_order({2, 0, 4, 1}); }
+  std::vector<State> states() {
+    std::vector<State> states;
+    for (const HostOutcome& outcome : watch.outcomes()) states.push_back(outcome.state);
+    return states;
+  }
+};
+
+TEST_F(ChainWatchTest, OnlyHostsOfTheChainAreDone) {
+  for (const std::size_t host : {2u, 0u, 4u, 1u}) watch.finish(host);
+  EXPECT_EQ(states(), (std::vector{State::done, State::done, State::done, State::again, State::done}));
+  EXPECT_FALSE(watch.is_broken());
+}
+
+TEST_F(ChainWatchTest, AHostThatHasFailedIsNotDone) {
+  watch.fail(4, 1, "full");
+  watch.fail(4, 4, "later");
+  watch.finish(4);
+  EXPECT_EQ(watch.outcomes()[4].state, State::failed);
+  EXPECT_EQ(watch.outcomes()[4].cause, "full");
+  EXPECT_EQ(watch.outcomes()[4].status, 4);
+  EXPECT_FALSE(watch.all_failed());
+}
+
+TEST_F(ChainWatchTest, TheHostOnBothSidesOfWhichItIsBrokenIsSuspect) {
+  watch.break_before(1, "reset", now);  // the link from 4 to 1
+  watch.break_behind(0, "gone", now);   // the link from 0 to 4
+  EXPECT_EQ(states(), (std::vector{State::again, State::again, State::again, State::again, State::suspect}));
+  EXPECT_EQ(watch.outcomes()[4].cause, "reset");
+}
+
+TEST_F(ChainWatchTest, TheHostBehindOneBrokenLinkIsSuspect) {
+  watch.break_behind(2, "gone", now);
+  EXPECT_EQ(watch.outcomes()[0].state, State::suspect);
+  watch.break_before(2, "reset", now);
+  EXPECT_EQ(watch.outcomes()[2].state, State::suspect);  // the first one: it is on both sides of it, too
+}
+
+TEST_F(ChainWatchTest, WhereAHostIsLostNoOtherIsSuspect) {
+  watch.break_behind(2, "gone", now);
+  watch.break_at(0, now);
+  watch.fail(0, 4, "lost");
+  EXPECT_EQ(states(), (std::vector{State::failed, State::again, State::again, State::again, State::again}));
+}
+
+TEST_F(ChainWatchTest, ASilentHostIsSuspectAndNoOther) {
+  watch.doubt(4, "no sign of life", now);
+  watch.break_before(1, "reset", now);
+  EXPECT_EQ(states(), (std::vector{State::again, State::again, State::again, State::again, State::suspect}));
+}
+
+TEST_F(ChainWatchTest, WhatIsNotInTheChainDoesNotBreakIt) {
+  watch.break_at(3, now);
+  watch.break_before(3, "x", now);
+  watch.break_behind(1, "x", now);  // the last one
+  EXPECT_FALSE(watch.is_broken());
+}
+
+TEST_F(ChainWatchTest, OthersAreWaitedForBeforeItIsOver) {
+  EXPECT_FALSE(watch.is_over(now + ChainWatch::kGrace));
+  watch.break_behind(2, "gone", now);
+  EXPECT_TRUE(watch.is_broken());
+  EXPECT_FALSE(watch.is_over(now + ChainWatch::kGrace / 2));
+  watch.break_behind(0, "gone", now + ChainWatch::kGrace / 2);  // the time runs from the first
+  EXPECT_TRUE(watch.is_over(now + ChainWatch::kGrace));
+}
+
+TEST(ChainWatchOfOne, IsNoChain) {
+  EXPECT_FALSE(ChainWatch(1).several());
+  EXPECT_TRUE(ChainWatch(2).several());
+}
+
+}  // namespace
+}  // namespace rdcp::cli

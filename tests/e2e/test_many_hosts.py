@@ -1,0 +1,224 @@
+"""One source, many hosts: a chain of namespaces with a link and an sshd each, and what becomes of it when a host dies, hangs,
+fills its disk or loses its network."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, wait_for
+from snapshot import differences, snapshot
+
+from fleet import Fleet, why_no_fleet  # in scripts/lib, as harness has it
+
+
+JOURNAL_OF_SOME_CHUNKS = 700  # bytes
+
+
+class FleetTest(CopyTest):
+    """Copies to hosts of which each sees another folder at `self.fleet.data`."""
+
+    HOSTS = 4
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if why := why_no_fleet():
+            raise unittest.SkipTest(why)
+        cls.place = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="rdcp-fleet-", dir="/var/tmp")))
+        cls.fleet = cls.enterClassContext(Fleet(cls.place, cls.HOSTS))
+
+    def setUp(self):
+        super().setUp()
+        for host in self.fleet.hosts:
+            host.join()
+            subprocess.run(["sh", "-c", 'rm -rf "$1"/* "$1"/.[!.]*', "sh", str(host.own)], check=True)
+        self.to = f"h[1-{self.HOSTS}]:{self.fleet.data}/copy"
+
+    def command(self, *words) -> list[str]:
+        return [str(RDCP), "-e", self.fleet.ssh_text(), "--rdcp-path", str(RDCP), *map(str, words)]
+
+    def tree(self, large: int = 3 * MIB + 77) -> Path:
+        tree = self.disk / "tree"
+        (tree / "sub" / "empty").mkdir(parents=True)
+        for i in range(200):
+            (tree / "sub" / f"small-{i}").write_bytes(bytes([i]) * (i * 50))
+        make_file(tree / "large", large)
+        make_file(tree / "sub" / "other", 2 * MIB, 9)
+        (tree / "link").symlink_to("sub/small-7")
+        os.link(tree / "sub" / "small-9", tree / "linked")
+        return tree
+
+    def assert_have(self, tree: Path, *numbers: int, name: str = "copy"):
+        for number in numbers:
+            lines = differences(snapshot(tree), snapshot(self.fleet[number].own / name), ())
+            self.assertEqual(lines, [], f"h{number}")
+
+    def assert_no_agents(self):
+        for host in self.fleet.hosts:
+            self.assertTrue(wait_for(lambda host=host: not host.agents(), 10), f"{host.name}: {host.agents()}")
+
+    def slow_copy(self, *words):
+        """A copy of a tree that takes some seconds; begun, and with bytes at the last host."""
+        tree = self.tree(24 * MIB)
+        running = self.start("--bwlimit", "8M", "-r", f"{tree}/", self.to, *words)
+        last = self.fleet[self.HOSTS].own
+
+        def has_begun():
+            return any(path.stat().st_size > JOURNAL_OF_SOME_CHUNKS for path in last.rglob("*.journal"))
+
+        self.assertTrue(wait_for(has_begun, 30), "the last host gets nothing")
+        return tree, running
+
+
+class ManyHosts(FleetTest):
+    def test_a_tree_reaches_every_host_and_leaves_the_source_once(self):
+        tree = self.tree()
+        before = sent_bytes(self.fleet)
+        done = self.copy("-r", f"{tree}/", self.to, "--no-encrypt")
+        self.assertEqual(done.err, "")
+        self.assert_have(tree, 1, 2, 3, 4)
+        self.assert_no_agents()
+        payload = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file())
+        self.assertLess(sent_bytes(self.fleet) - before, 1.5 * payload + MIB)
+
+    def test_sealed_verified_and_packed(self):
+        tree = self.tree()
+        self.copy("--encrypt", "--verify", "--compress=1", "-r", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_a_file_and_standard_input(self):
+        file = make_file(self.disk / "file", 5 * MIB + 3)
+        self.copy(file, self.to)
+        self.copy("-", f"{self.to}2", stdin=file.read_bytes())
+        for host in self.fleet.hosts:
+            self.assert_same_file(file, host.own / "copy")
+            self.assertEqual(file.read_bytes(), (host.own / "copy2").read_bytes())
+
+    def test_a_mirror_brings_hosts_in_different_states_to_the_same(self):
+        tree = self.tree()
+        self.copy("-r", f"{tree}/", f"h[1-2]:{self.fleet.data}/copy")
+        (self.fleet[2].own / "copy" / "extra").write_text("extra")
+        (self.fleet[1].own / "copy" / "sub" / "small-3").write_text("another")
+        done = self.copy("--sync", "--delete", "-i", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
+        lines = done.out.decode()
+        self.assertIn("h2: *deleting   extra", lines)
+        self.assertRegex(lines, r"h1: <f\S+ sub/small-3")
+        self.assertNotRegex(lines, r"h2: \S+ sub/small-3")
+        again = self.copy("--sync", "--delete", "-i", f"{tree}/", self.to)
+        self.assertEqual(again.out, b"")
+
+    def test_a_check_says_which_host_differs_and_in_what(self):
+        tree = self.tree()
+        self.copy("-r", f"{tree}/", self.to)
+        self.copy("--check", f"{tree}/", self.to)
+        (self.fleet[3].own / "copy" / "large").write_bytes(b"x")
+        done = self.fails(EXIT_FILES, "--check", f"{tree}/", self.to)
+        self.assertEqual(done.out.decode().splitlines(), [f"h3: size      large: {3 * MIB + 77}, 1"])
+
+    def test_hosts_where_dst_is_a_directory_get_theirs_in_a_chain_of_their_own(self):
+        tree = self.tree()
+        for number in (2, 3):
+            (self.fleet[number].own / "copy").mkdir()
+        done = self.copy("-r", tree, self.to)
+        self.assertIn("goes on with 2 of 4 hosts", done.err)
+        self.assert_have(tree, 1, 4)
+        self.assert_have(tree, 2, 3, name="copy/tree")
+
+    def test_lists_of_hosts(self):
+        tree = self.tree()
+        failed = self.disk / "failed"
+        names = self.disk / "names"
+        names.write_text("h[2-3] # two\n\nh9\n")
+        done = self.fails(EXIT_FILES, "-r", f"{tree}/", f":{self.fleet.data}/copy", "--hosts", names, "--failed-hosts", failed,
+                          says=("h9", "2 of 3 hosts have all"))
+        self.assertEqual(failed.read_text(), "h9\n", done)
+        self.assert_have(tree, 2, 3)
+        self.fails(EXIT_HOST, "-r", f"{tree}/", "h[8-9]:copy")
+        for word, why in (("h[3-1]:x", "runs backwards"), ("h[1-3,]:x", "no range"), ("h1,,h2:x", "empty"),
+                          ("h[1-99999]:x", "more than")):
+            self.fails(EXIT_USAGE, "-r", f"{tree}/", word, says=(why,))
+        self.fails(EXIT_USAGE, tree, "here", "--hosts", names, says=(":PATH",))
+        self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
+
+    def test_json_names_the_hosts(self):
+        tree = self.tree()
+        done = self.fails(EXIT_FILES, "--json", "-r", f"{tree}/", f"h1,h9:{self.fleet.data}/copy")
+        last = json.loads(done.out.splitlines()[-1])
+        self.assertEqual([host["host"] for host in last["hosts"]], ["h1", "h9"])
+        self.assertEqual([host["status"] for host in last["hosts"]], [0, EXIT_HOST])
+        self.assertEqual(last["status"], EXIT_FILES)
+
+
+class HostsThatFail(FleetTest):
+    def finish(self, running, status: int, *says: str):
+        done = running.finish(120)
+        self.assertEqual(done.status, status, done)
+        for words in says:
+            self.assertIn(words, done.err)
+        self.assert_no_agents()
+        return done
+
+    def test_one_whose_agent_is_killed(self):
+        for number in (1, 2, 4):
+            with self.subTest(number):
+                self.setUp()
+                tree, running = self.slow_copy()
+                for pid in self.fleet[number].agents():
+                    os.kill(pid, signal.SIGKILL)
+                self.finish(running, EXIT_FILES, f"h{number}", "goes on with 3 of 4 hosts", "3 of 4 hosts have all")
+                self.assert_have(tree, *({1, 2, 3, 4} - {number}))
+                self.copy("-r", f"{tree}/", self.to)
+                self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_one_that_is_stopped_is_served_at_the_end(self):
+        tree, running = self.slow_copy()
+        stopped = self.fleet[2].agents()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        done = running.finish(120)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertIn("goes on with 4 of 4 hosts", done.err)
+        self.assert_have(tree, 1, 3, 4)
+        lines = differences(snapshot(tree), snapshot(self.fleet[2].own / "copy"), ())
+        self.assertEqual([line for line in lines if ".rdcp-" not in line], [])  # the stopped agent holds its part
+        for pid in stopped:  # it ends by itself once it can
+            os.kill(pid, signal.SIGCONT)
+        self.assert_no_agents()
+
+    def test_one_that_loses_its_network(self):
+        tree, running = self.slow_copy()
+        self.fleet[3].cut()
+        self.finish(running, EXIT_FILES, "h3", "3 of 4 hosts have all")
+        self.fleet[3].join()
+        self.assert_have(tree, 1, 2, 4)
+
+    def test_one_whose_disk_is_full(self):
+        tree = self.tree(24 * MIB)
+        mount = [*self.fleet[2].inside, "mount", "-t", "tmpfs", "-o", "size=8m", "none", str(self.fleet.data)]
+        subprocess.run(mount, check=True)
+        self.addCleanup(subprocess.run, [*self.fleet[2].inside, "umount", "-l", str(self.fleet.data)], check=True)
+        done = self.fails(EXIT_FILES, "-r", f"{tree}/", self.to, says=("h2", "No space left", "3 of 4 hosts have all"))
+        self.assertNotIn("goes on", done.err)  # it went on passing on
+        self.assert_have(tree, 1, 3, 4)
+
+    def test_the_source_is_killed_and_the_same_command_goes_on(self):
+        tree, running = self.slow_copy()
+        running.kill()
+        self.assert_no_agents()
+        done = self.copy("-v", "-r", f"{tree}/", self.to)
+        self.assertIn("were there already", done.err)
+        self.assert_have(tree, 1, 2, 3, 4)
+
+
+def sent_bytes(fleet: Fleet) -> int:
+    """What has left this host over the bridge so far."""
+    return int(Path(f"/sys/class/net/{fleet.bridge}/statistics/tx_bytes").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

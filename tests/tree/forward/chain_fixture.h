@@ -1,0 +1,147 @@
+// A source and a chain of targets in one process, each joined to the next by memory streams.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/tree/copy/copy_fixture.h"
+#include "tree/forward/forwarder.h"
+
+namespace rdcp::tree {
+
+struct ChainCase {
+  std::vector<std::string> sources;
+  std::vector<std::string> destinations;  // one for each target, in the order of the chain
+  CopySettings settings = {};
+  Selection selection = {};
+  std::string marker = {};
+  std::uint16_t streams = 2;
+  std::uint32_t depth = 4;
+  std::vector<net::MemoryTap> taps = {};  // of the streams to each target; may be shorter than the chain
+  // Called with each target's worker loop about to start.
+  std::function<void(std::size_t target, Target&)> prepare = {};
+};
+
+// One target of the chain, and what it passes on.
+struct ChainedTarget {
+  Heard heard;
+  std::unique_ptr<Target> target;
+  std::unique_ptr<Forwarder> forwarder;  // null for the last one
+  std::vector<Problem> lost;             // why the relay could pass on no more
+};
+
+struct ChainResult {
+  Done source;
+  std::vector<Done> targets;
+  std::vector<std::string> told;    // problems of each target
+  std::vector<std::string> losses;  // what each relay said of its loss
+};
+
+class Chain {
+ public:
+  Chain(ChainCase wanted, Heard& heard) : case_(std::move(wanted)), heard_(heard) {
+    case_.settings.chunk_bytes = 64 << 10;
+    shape_ = {.target_slots = case_.depth, .slot_bytes = case_.settings.chunk_bytes};
+    for (const std::string& destination : case_.destinations) add_target(destination);
+  }
+
+  ChainResult run() {
+    SourceJob job;
+    job.settings = case_.settings;
+    job.paths = case_.sources;
+    job.recursive = true;
+    job.selection = case_.selection;
+    Source source(job, heard_.reporter);
+    source.need_all_streams();
+    facts_ = source.open();
+    EXPECT_TRUE(source.start_walk());
+    std::vector<StreamMaker> from = join(0);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < targets_.size(); ++i) begin(i, source);
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      if (case_.prepare) case_.prepare(i, *targets_[i]->target);
+      if (i + 1 < targets_.size()) {
+        threads.emplace_back([this, i, next = join(i + 1)] { targets_[i]->forwarder->copy(next, shape_); });
+      }
+    }
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      threads.emplace_back([this, i] {
+        targets_[i]->target->copy(ends_[i], shape_);
+        if (targets_[i]->forwarder == nullptr) return;
+        if (targets_[i]->target->all_came()) {
+          targets_[i]->forwarder->close();
+        } else {
+          targets_[i]->forwarder->stop();
+        }
+      });
+    }
+    source.copy(from, shape_);
+    for (std::thread& thread : threads) thread.join();
+    ChainResult result{.source = source.result(), .targets = {}, .told = {}, .losses = {}};
+    for (const auto& one : targets_) {
+      result.targets.push_back(one->target->result());
+      result.told.push_back(one->heard.text());
+      std::string lost;
+      for (const Problem& why : one->lost) lost += why.text + "\n";
+      result.losses.push_back(lost);
+    }
+    return result;
+  }
+
+ private:
+  void add_target(const std::string& destination) {
+    TargetJob job;
+    job.settings = case_.settings;
+    job.path = destination;
+    job.marker = case_.marker;
+    job.selection = case_.selection;
+    job.tree = true;
+    auto one = std::make_unique<ChainedTarget>();
+    one->target = std::make_unique<Target>(job, one->heard.reporter);
+    if (targets_.size() + 1 < case_.destinations.size()) {
+      one->forwarder = std::make_unique<Forwarder>(
+          job.settings, StreamWish(), [lost = &one->lost](const Problem& why) { lost->push_back(why); });
+    }
+    one->target->join_chain(one->forwarder.get());
+    targets_.push_back(std::move(one));
+  }
+
+  // Opens the target, and tells it and the source where things land.
+  void begin(std::size_t index, Source& source) {
+    Target& target = *targets_[index]->target;
+    const auto landing =
+        land(case_.sources, facts_, case_.destinations[index], target.open(), {.same_kernel = true});
+    ASSERT_TRUE(landing) << landing.error().message();
+    Begin begin;
+    begin.beneath_parent = landing->beneath_parent;
+    begin.landings = landing->admitted;
+    begin.streams = case_.streams;
+    source.set_landings(landing->landings);
+    ASSERT_TRUE(target.begin(begin));
+  }
+
+  // Returns the sending ends of the streams to a target, and keeps the others.
+  std::vector<StreamMaker> join(std::size_t target) {
+    ends_.resize(targets_.size());
+    const net::MemoryTap tap = target < case_.taps.size() ? case_.taps[target] : net::MemoryTap();
+    std::vector<StreamMaker> from;
+    for (int i = 0; i < case_.streams; ++i) {
+      const StreamEnds ends = join_in_memory(shape_, tap);
+      from.push_back(ends.source);
+      ends_[target].push_back(ends.target);
+    }
+    return from;
+  }
+
+  ChainCase case_;
+  Heard& heard_;
+  net::StreamShape shape_;
+  std::vector<std::unique_ptr<ChainedTarget>> targets_;
+  std::vector<std::vector<StreamMaker>> ends_;
+  std::vector<PathFacts> facts_;
+};
+
+}  // namespace rdcp::tree

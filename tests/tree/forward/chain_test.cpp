@@ -1,0 +1,187 @@
+// What a source sends reaches every target of a chain, whatever happens at one of them.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "tests/tree/forward/chain_fixture.h"
+
+namespace rdcp::tree {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ChainTest : testing::Test {
+  ScratchDirectory scratch;
+  Heard heard;
+
+  // Makes from/ with small files, large ones, links and directories.
+  void make_tree() {
+    fs::create_directories(scratch / "from/deep/er");
+    for (int i = 0; i < 300; ++i) {
+      write_file(scratch / ("from/deep/s" + std::to_string(i)), test_bytes(200 + i * 7, i));
+    }
+    for (int i = 0; i < 5; ++i) {
+      write_file(scratch / ("from/deep/er/large" + std::to_string(i)),
+                 test_bytes(300'000 + i * 4097, 900 + i));
+    }
+    write_file(scratch / "from/empty", "");
+    fs::create_symlink("deep/s1", scratch / "from/symlink");
+    fs::create_hard_link(scratch / "from/deep/er/large1", scratch / "from/linked");
+  }
+
+  ChainCase chain_of(std::size_t targets) {
+    ChainCase chain;
+    chain.sources = {scratch / "from/"};
+    for (std::size_t i = 0; i < targets; ++i) {
+      const std::string host = "host" + std::to_string(i + 1);
+      fs::create_directories(scratch / host);
+      chain.destinations.push_back(scratch / (host + "/to"));
+    }
+    return chain;
+  }
+
+  // Every path beneath, with its type, content and time.
+  static std::string listing(const std::string& root) {
+    std::set<std::string> lines;
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      struct stat status {};
+      EXPECT_EQ(::lstat(entry.path().c_str(), &status), 0);
+      std::string line = fs::relative(entry.path(), root).string() + " " + std::to_string(status.st_mode);
+      if (S_ISLNK(status.st_mode)) line += " -> " + fs::read_symlink(entry.path()).string();
+      if (S_ISREG(status.st_mode)) {
+        line += " " + std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_nlink) + " " +
+                std::to_string(std::hash<std::string>()(content_of(entry.path())));
+      }
+      lines.insert(line);
+    }
+    std::string all;
+    for (const std::string& line : lines) all += line + "\n";
+    return all;
+  }
+
+  void expect_all_equal(const ChainCase& chain) {
+    const std::string wanted = listing(scratch / "from");
+    for (const std::string& destination : chain.destinations) EXPECT_EQ(listing(destination), wanted);
+  }
+};
+
+TEST_F(ChainTest, EveryTargetGetsTheWholeTree) {
+  make_tree();
+  for (const std::size_t targets : {1u, 2u, 5u}) {
+    ChainCase chain = chain_of(targets);
+    for (std::string& destination : chain.destinations) destination += std::to_string(targets);
+    const ChainResult result = Chain(chain, heard).run();
+    EXPECT_TRUE(result.source.complete);
+    for (const Done& done : result.targets) EXPECT_TRUE(done.complete);
+    for (const std::string& told : result.told) EXPECT_EQ(told, "");
+    EXPECT_EQ(heard.text(), "");
+    expect_all_equal(chain);
+  }
+}
+
+TEST_F(ChainTest, WithVerifyEachTargetReadsBackWhatItPassesOn) {
+  make_tree();
+  ChainCase chain = chain_of(3);
+  chain.settings.verify = true;
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.source.complete);
+  expect_all_equal(chain);
+}
+
+// The digest is checked at each hop, and the hop before sends the chunk again.
+TEST_F(ChainTest, AChunkThatIsDamagedOnAnyHopIsSentAgainByTheHopBefore) {
+  make_tree();
+  for (std::size_t hop = 0; hop < 3; ++hop) {
+    ChainCase chain = chain_of(3);
+    for (std::string& destination : chain.destinations) destination += std::to_string(hop);
+    EachOnce damaged;
+    chain.taps.resize(hop + 1);
+    chain.taps[hop] = [&](net::Frame& frame, std::span<std::byte> payload) {
+      if (!payload.empty() && damaged.is_new(frame)) payload.front() ^= std::byte{1};
+      return true;
+    };
+    const ChainResult result = Chain(chain, heard).run();
+    EXPECT_TRUE(result.source.complete);
+    EXPECT_GT(damaged.count(), 10u);
+    EXPECT_EQ(result.source.resent_chunks > 0, hop == 0);
+    expect_all_equal(chain);
+  }
+}
+
+// Two names are taken by directories at the second target: a small file's and a large one's, which is linked
+// to.
+TEST_F(ChainTest, WhatOneTargetCannotPutReachesTheOthers) {
+  make_tree();
+  const ChainCase chain = chain_of(4);
+  for (const char* taken : {"host2/to/deep/s7/full", "host2/to/deep/er/large1/full"})
+    fs::create_directories(scratch / taken);
+  for (const char* other : {"host1/to", "host3/to", "host4/to"}) fs::create_directories(scratch / other);
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.source.complete);
+  const std::string wanted = listing(scratch / "from");
+  for (const char* other : {"host1/to", "host3/to", "host4/to"}) EXPECT_EQ(listing(scratch / other), wanted);
+  EXPECT_THAT(result.told[1], testing::HasSubstr("deep/s7"));
+  EXPECT_THAT(result.told[1], testing::HasSubstr("deep/er/large1"));
+  EXPECT_EQ(result.told[0] + result.told[2] + result.told[3], "");
+  EXPECT_EQ(content_of(scratch / "host2/to/deep/er/large2"), content_of(scratch / "from/deep/er/large2"));
+  EXPECT_TRUE(fs::is_directory(scratch / "host2/to/deep/s7/full"));
+}
+
+TEST_F(ChainTest, WhatEveryTargetRefusesIsRefused) {
+  make_tree();
+  const ChainCase chain = chain_of(2);
+  for (const char* taken : {"host1/to/deep/er/large1/full", "host2/to/deep/er/large1/full"}) {
+    fs::create_directories(scratch / taken);
+  }
+  const ChainResult result = Chain(chain, heard).run();
+  for (const std::string& told : result.told) EXPECT_THAT(told, testing::HasSubstr("deep/er/large1"));
+  for (const std::string& destination : chain.destinations) {
+    EXPECT_EQ(content_of(destination + "/deep/er/large2"), content_of(scratch / "from/deep/er/large2"));
+  }
+}
+
+TEST_F(ChainTest, ATargetWhoseDiskIsFullGoesOnPassingOn) {
+  make_tree();
+  const ChainCase chain = chain_of(3);
+  for (const char* name : {"host1/to", "host2/to", "host3/to"}) fs::create_directory(scratch / name);
+  const ScopedMount full(scratch / "host2/to", "tmpfs", 0, "size=400k");
+  if (!full) GTEST_SKIP() << "cannot mount: not root";
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.source.complete);
+  const std::string wanted = listing(scratch / "from");
+  EXPECT_EQ(listing(scratch / "host1/to"), wanted);
+  EXPECT_EQ(listing(scratch / "host3/to"), wanted);
+  EXPECT_THAT(result.told[1], testing::HasSubstr("No space left"));
+  EXPECT_FALSE(result.targets[1].complete);
+}
+
+// The first has all, the second lacks some and has too much, the third has nothing.
+TEST_F(ChainTest, AMirrorBringsTargetsInDifferentStatesToTheSame) {
+  make_tree();
+  ChainCase chain = chain_of(3);
+  fs::create_directories(scratch / "host3/to");
+  Chain({.sources = chain.sources, .destinations = {scratch / "host1/to", scratch / "host2/to"}}, heard)
+      .run();
+  fs::remove_all(scratch / "host2/to/deep/er");
+  write_file(scratch / "host2/to/deep/s5", "other");
+  write_file(scratch / "host2/to/deep/extra", "extra");
+  fs::create_directories(scratch / "host1/to/more/and/more");
+  SyncSettings& sync = chain.settings.sync;
+  sync.enabled = sync.mirror = sync.delete_extra = true;
+  for (const bool checksum : {false, true}) {
+    chain.settings.checksum = chain.settings.sync.checksum = checksum;
+    const ChainResult result = Chain(chain, heard).run();
+    EXPECT_TRUE(result.source.complete);
+    for (const std::string& told : result.told) EXPECT_EQ(told, "");
+    expect_all_equal(chain);
+    write_file(scratch / "host2/to/deep/er/large3", test_bytes(312'291, 5));
+  }
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.source.complete);
+  expect_all_equal(chain);
+}
+
+}  // namespace
+}  // namespace rdcp::tree
