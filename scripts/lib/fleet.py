@@ -28,6 +28,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin yes
 MaxStartups 200
 MaxSessions 100
+Subsystem sftp internal-sftp
 SetEnv SHLVL=1
 LogLevel VERBOSE
 """

@@ -74,11 +74,16 @@ class OtherVersion(CopyTest):
         self.copy(*self.older, "--clean", f"dest:{self.target}")
 
     # What that version does not have is refused, and nothing is done.
-    def test_it_knows_no_alterations(self):
-        done = self.rdcp(*self.older, "-r", "--chmod=D755", f"dest:{self.tree}/", self.target / "new")
+    def test_it_knows_no_chains(self):
+        done = self.rdcp(*self.older, "-r", f"{self.tree}/", f"dest,other:{self.target}/new")
         self.assertEqual(done.status, EXIT_HOST, done)
-        self.assertIn("rdcp on dest: it is too old for --chmod (it speaks protocol", done.err)
+        for host in ("dest", "other"):
+            self.assertIn(f"rdcp on {host}: it is too old for several targets (it speaks protocol", done.err)
         self.assertFalse((self.target / "new").exists())
+
+    def test_alterations(self):
+        self.copy(*self.older, "-r", "--chmod=D750", f"dest:{self.tree}/", self.target / "new")
+        self.assertEqual((self.target / "new").stat().st_mode & 0o777, 0o750)
 
     def test_a_stream(self):
         received, errors = self.disk / "received", self.disk / "errors"
@@ -104,17 +109,13 @@ class OtherVersion(CopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_tree(self.tree, self.target)
 
-    # What that version's target cannot do is refused, and nothing is done there; its source need not know.
-    def test_wishes_that_it_does_not_know(self):
+    def test_wishes(self):
         for words in WISHES:
             with self.subTest(words=words):
-                done = self.rdcp(*self.older, *words, "-r", f"{self.tree}/", f"dest:{self.target}/new")
-                self.assertEqual(done.status, EXIT_HOST, done)
-                self.assertIn(f"rdcp on dest: it is too old for {words[0].split('=')[0].removesuffix('-dir')} (it speaks protocol", done.err)
-                self.assertFalse((self.target / "new").exists())
-                self.copy(*self.older, *words, "-r", f"dest:{self.tree}/", self.target / "here")
-                self.assert_same_tree(self.tree, self.target / "here")
-                shutil.rmtree(self.target / "here")
+                for target, source in (("dest:", ""), ("", "dest:")):
+                    self.copy(*self.older, *words, "-r", f"{source}{self.tree}/", f"{target}{self.target}/here")
+                    self.assert_same_tree(self.tree, self.target / "here")
+                    shutil.rmtree(self.target / "here")
 
 
 if __name__ == "__main__":

@@ -21,8 +21,6 @@ struct ChainCase {
   std::uint16_t streams = 2;
   std::uint32_t depth = 4;
   std::vector<net::MemoryTap> taps = {};  // of the streams to each target; may be shorter than the chain
-  // Called with each target's worker loop about to start.
-  std::function<void(std::size_t target, Target&)> prepare = {};
 };
 
 // One target of the chain, and what it passes on.
@@ -48,6 +46,9 @@ class Chain {
     for (const std::string& destination : case_.destinations) add_target(destination);
   }
 
+  // Has a target pass on no more; any thread may call this during run().
+  void cut_behind(std::size_t target) { targets_[target]->forwarder->stop(); }
+
   ChainResult run() {
     SourceJob job;
     job.settings = case_.settings;
@@ -62,7 +63,6 @@ class Chain {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < targets_.size(); ++i) begin(i, source);
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      if (case_.prepare) case_.prepare(i, *targets_[i]->target);
       if (i + 1 < targets_.size()) {
         threads.emplace_back([this, i, next = join(i + 1)] { targets_[i]->forwarder->copy(next, shape_); });
       }

@@ -1,6 +1,7 @@
 // What a source sends reaches every target of a chain, whatever happens at one of them.
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -181,6 +182,37 @@ TEST_F(ChainTest, AMirrorBringsTargetsInDifferentStatesToTheSame) {
   const ChainResult result = Chain(chain, heard).run();
   EXPECT_TRUE(result.source.complete);
   expect_all_equal(chain);
+}
+
+// What a target has got of a broken chain is not all, so it must not pass for that; those before the break
+// get all.
+TEST_F(ChainTest, NobodyBehindABreakTakesWhatItHasForAll) {
+  make_tree();
+  ChainCase chain = chain_of(4);
+  std::atomic<int> frames{0};
+  Chain* running = nullptr;
+  chain.taps.resize(3);
+  chain.taps[2] = [&](net::Frame&, std::span<std::byte>) {
+    if (++frames == 12) running->cut_behind(1);
+    return true;
+  };
+  chain.marker = ".rdcp-00000000000000000000000000000000.run";
+  Chain cut(chain, heard);
+  running = &cut;
+  const ChainResult result = cut.run();
+  EXPECT_TRUE(result.source.complete);
+  const std::string wanted = listing(scratch / "from");
+  for (const std::size_t before : {0u, 1u}) {
+    EXPECT_TRUE(result.targets[before].complete);
+    EXPECT_EQ(listing(chain.destinations[before]), wanted);
+  }
+  for (const std::size_t behind : {2u, 3u}) {
+    EXPECT_FALSE(result.targets[behind].complete);
+    EXPECT_NE(result.told[behind], "");
+    // The same command is to find that it was cut short.
+    const std::string host = fs::path(chain.destinations[behind]).parent_path();
+    EXPECT_TRUE(fs::exists(host + "/" + chain.marker));
+  }
 }
 
 }  // namespace
