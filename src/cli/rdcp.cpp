@@ -57,7 +57,7 @@ int copy_to_all(const rdcp::cli::Options& options, const rdcp::cli::CopyRequest&
   for (const rdcp::cli::Location& target : rdcp::cli::targets_of(options))
     names.push_back(target.ssh_destination());
   std::vector<rdcp::cli::HostOutcome> outcomes;
-  int status = rdcp::cli::copy_to_hosts(request, names, signal_fd, outcomes);
+  int status = rdcp::cli::copy_to_hosts(request, names, signal_fd, options.retries, outcomes);
   rdcp::cli::JsonReport* const json = request.view.json;
   if (status != rdcp::cli::kExitOk || options.verbose)
     rdcp::cli::write_to_stderr(rdcp::cli::host_lines(names, outcomes));

@@ -16,6 +16,7 @@ from fleet import Fleet, why_no_fleet  # in scripts/lib, as harness has it
 
 
 JOURNAL_OF_SOME_CHUNKS = 700  # bytes
+LOOK_EVERY = 0.1  # seconds: each look goes through all processes, and other tests run meanwhile
 
 
 class FleetTest(CopyTest):
@@ -59,7 +60,7 @@ class FleetTest(CopyTest):
 
     def assert_no_agents(self):
         for host in self.fleet.hosts:
-            self.assertTrue(wait_for(lambda host=host: not host.agents(), 10), f"{host.name}: {host.agents()}")
+            self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
 
     def slow_copy(self, *words):
         """A copy of a tree that takes some seconds; begun, and with bytes at the last host."""
@@ -70,7 +71,7 @@ class FleetTest(CopyTest):
         def has_begun():
             return any(path.stat().st_size > JOURNAL_OF_SOME_CHUNKS for path in last.rglob("*.journal"))
 
-        self.assertTrue(wait_for(has_begun, 30), "the last host gets nothing")
+        self.assertTrue(wait_for(has_begun, 30, LOOK_EVERY), "the last host gets nothing")
         return tree, running
 
 
@@ -182,13 +183,28 @@ class HostsThatFail(FleetTest):
             os.kill(pid, signal.SIGSTOP)
         done = running.finish(120)
         self.assertEqual(done.status, EXIT_OK, done)
-        self.assertIn("goes on with 4 of 4 hosts", done.err)
+        self.assertIn("goes on with 3 of 4 hosts", done.err)
+        self.assertIn("h2: gets its copy alone later", done.err)
         self.assert_have(tree, 1, 3, 4)
         lines = differences(snapshot(tree), snapshot(self.fleet[2].own / "copy"), ())
         self.assertEqual([line for line in lines if ".rdcp-" not in line], [])  # the stopped agent holds its part
         for pid in stopped:  # it ends by itself once it can
             os.kill(pid, signal.SIGCONT)
         self.assert_no_agents()
+
+    def test_one_that_comes_back_between_retries(self):
+        tree = self.tree()
+        self.fleet[2].cut()
+        running = self.start("-o", "ConnectTimeout=1", "--retries", "20", "-r", f"{tree}/", self.to, stderr=subprocess.PIPE)
+        said = b""
+        while b"(try 1 of 20)" not in said:
+            piece = os.read(running.process.stderr.fileno(), 4096)
+            self.assertTrue(piece, said)  # it has not ended
+            said += piece
+        self.assert_have(tree, 1, 3, 4)
+        self.fleet[2].join()
+        self.assertEqual(running.process.wait(60), EXIT_OK)
+        self.assert_have(tree, 2)
 
     def test_one_that_loses_its_network(self):
         tree, running = self.slow_copy()

@@ -101,7 +101,7 @@ Result<AgentRun::Ends> AgentRun::launch_remote() {
   const RemoteShell& shell = origin_->shell;
   WayIn way = way_in_to_it();
   way.may_put = shell.deploy;
-  shared_ = runs_ssh(shell) ? SharedSession::prepare(shell, origin_->location) : std::nullopt;
+  shared_ = shell.shares && runs_ssh(shell) ? SharedSession::prepare(shell, origin_->location) : std::nullopt;
   return launch(agent_command(shared_ ? shared_->first(shell) : shell, origin_->location, way),
                 origin_->prefix);
 }

@@ -8,8 +8,8 @@ using State = HostOutcome::State;
 
 void ChainWatch::fail(std::size_t host, int status, const std::string& cause) {
   HostOutcome& outcome = outcomes_[host];
-  outcome.status = std::max(outcome.status, status);
   if (outcome.state == State::failed) return;  // the first cause counts
+  outcome.status = std::max(outcome.status, status);
   outcome.state = State::failed;
   outcome.cause = cause;
 }
@@ -61,16 +61,26 @@ void ChainWatch::finish(std::size_t host) {
   if (outcome.state == State::again) outcome.state = State::done;
 }
 
+// Returns the place of the host that explains most of these broken links: the one that is on both sides of
+// two, or the one behind the first.
+std::size_t ChainWatch::suspect_of(const std::set<std::size_t>& links) {
+  const auto on_both_sides =
+      std::ranges::find_if(links, [&](std::size_t link) { return links.contains(link + 1); });
+  return on_both_sides != links.end() ? *on_both_sides : *links.begin();
+}
+
 std::vector<HostOutcome> ChainWatch::outcomes() const {
   std::vector<HostOutcome> outcomes = outcomes_;
-  if (broken_.empty() || lost_one_) return outcomes;
-  const auto on_both_sides =
-      std::ranges::find_if(broken_, [&](std::size_t link) { return broken_.contains(link + 1); });
-  const std::size_t place = on_both_sides != broken_.end() ? *on_both_sides : *broken_.begin();
-  HostOutcome& suspect = outcomes[order_[place]];
-  if (suspect.state != State::again) return outcomes;
-  suspect.state = State::suspect;
-  suspect.cause = cause_;
+  if (lost_one_) return outcomes;
+  for (std::set<std::size_t> links = broken_; !links.empty();) {
+    const std::size_t place = suspect_of(links);
+    links.erase(place);
+    links.erase(place + 1);
+    HostOutcome& suspect = outcomes[order_[place]];
+    if (suspect.state != State::again) continue;
+    suspect.state = State::suspect;
+    suspect.cause = cause_;
+  }
   return outcomes;
 }
 

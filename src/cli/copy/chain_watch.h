@@ -60,6 +60,7 @@ class ChainWatch {
   std::vector<HostOutcome> outcomes() const;
 
  private:
+  static std::size_t suspect_of(const std::set<std::size_t>& links);
   void note_break(std::size_t link, const std::string& cause, Clock::time_point now);
   std::optional<std::size_t> place_of(std::size_t host) const;
 

@@ -7,7 +7,6 @@
 #include "cli/agents/agent_run.h"
 #include "cli/copy/chain_orders.h"
 #include "cli/options/alterations.h"
-#include "cli/options/destination.h"
 #include "tree/agent/agent.h"
 #include "tree/fs/own_names.h"
 #include "tree/select/path_pattern.h"
@@ -46,9 +45,11 @@ bool is_stream(const Location& location) {
 Parties parties_of(const Options& options) {
   const auto streams = std::make_shared<tree::LocalStreams>();
   const bool none_remote = !is_remote(options.sources.front()) && !is_remote(options.destination);
-  const auto start_at = [&](const Location& location) -> Parties::Start {
+  const auto start_at = [&](const Location& location, bool shares = true) -> Parties::Start {
     if (is_remote(location)) {
-      return [shell = options.shell, location] { return AgentSession::start_remote(shell, location); };
+      RemoteShell shell = options.shell;
+      shell.shares = shares;
+      return [shell, location] { return AgentSession::start_remote(shell, location); };
     }
     using tree::Confinement;
     const Confinement wanted = none_remote ? Confinement::of_thread : Confinement::of_process;
@@ -64,7 +65,11 @@ Parties parties_of(const Options& options) {
   const bool source_remote = is_remote(options.sources.front());
   Parties parties;
   parties.start_source = start_at(options.sources.front());
-  for (const Location& target : targets_of(options)) parties.start_targets.push_back(start_at(target));
+  parties.start_targets.push_back(start_at(options.destination));
+  // ssh carries the data to the first of several only.
+  for (const Location& target : options.further_destinations) {
+    parties.start_targets.push_back(start_at(target, false));
+  }
   parties.target_is_far = is_remote(options.destination);
   parties.source_connects = parties.target_is_far ? Connect::connect
                             : source_remote       ? Connect::listen

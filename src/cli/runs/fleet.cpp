@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/copy/coordinator.h"
+#include "cli/runs/retries.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 
@@ -13,110 +14,119 @@ namespace rdcp::cli {
 namespace {
 
 using State = HostOutcome::State;
-
-// A chain may break so often at a host before it is given up. The first time it may have been its neighbour's
-// fault.
-constexpr unsigned kSuspicionsMax = 2;
+using Hosts = std::vector<std::size_t>;
 
 class Fleet {
  public:
   Fleet(const CopyRequest& request, const std::vector<std::string>& names, int signal_fd,
         std::vector<HostOutcome>& outcomes)
-      : request_(request),
-        names_(names),
-        signal_fd_(signal_fd),
-        outcomes_(outcomes),
-        suspicions_(names.size()) {
+      : request_(request), names_(names), signal_fd_(signal_fd), outcomes_(outcomes) {
     outcomes_.assign(names.size(), {});
     for (std::size_t host = 0; host < names.size(); ++host) waiting_.push_back(host);
   }
 
-  int run() {
-    while (!waiting_.empty() && run_chain()) {
+  // Copies to all that wait, in chains as long as one can do better than the last, then to each suspect
+  // alone.
+  void run() {
+    while (!waiting_.empty() && run_chain(std::exchange(waiting_, {}))) {
     }
-    for (const std::size_t host : waiting_) give_up(host, "the copy has ended before it came to this host");
-    return status();
-  }
-
- private:
-  // Returns false if no further chain can do better.
-  bool run_chain() {
-    CopyRequest part = request_;
-    part.parties.start_targets.clear();
-    for (const std::size_t host : waiting_)
-      part.parties.start_targets.push_back(request_.parties.start_targets[host]);
-    const std::vector<std::size_t> hosts = std::exchange(waiting_, {});
-    Coordinator coordinator(part, signal_fd_);
-    status_ = coordinator.run();
-    const std::vector<HostOutcome> ended = coordinator.chain().outcomes();
-    std::vector<std::size_t> suspects;
-    bool advanced = false;
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const std::size_t host = hosts[i];
-      outcomes_[host].status = std::max(outcomes_[host].status, ended[i].status);
-      switch (ended[i].state) {
-        case State::again:
-          waiting_.push_back(host);
-          break;
-        case State::suspect:
-          suspects.push_back(host);
-          advanced = true;
-          break;
-        case State::failed:
-        case State::done:
-          outcomes_[host].state = ended[i].state;
-          outcomes_[host].cause = ended[i].cause;
-          advanced = true;
-          break;
-      }
+    give_up_waiting();
+    for (const std::size_t host : std::exchange(suspects_, {})) {
+      waiting_.push_back(host);
+      if (!interrupted()) run_chain(std::exchange(waiting_, {}));
+      give_up_waiting();
     }
-    for (const std::size_t host : suspects) doubt(host, ended[index_of(hosts, host)].cause);
-    const bool interrupted = status_ >= kExitSignalBase;
-    if (!waiting_.empty() && advanced && !interrupted) {
-      write_to_stderr(fmt::format("{}: goes on with {} of {} hosts\n", request_.view.program, waiting_.size(),
-                                  names_.size()));
+  }
+
+  // True if some could not be reached, or were lost, so that another try may help.
+  bool lost_some() const { return !interrupted() && std::ranges::any_of(outcomes_, is_lost); }
+  // Has those wait for the next run().
+  void try_lost_again() {
+    for (std::size_t host = 0; host < outcomes_.size(); ++host) {
+      if (!is_lost(outcomes_[host])) continue;
+      outcomes_[host] = {};
+      waiting_.push_back(host);
     }
-    return advanced && !interrupted;
-  }
-
-  static std::size_t index_of(const std::vector<std::size_t>& hosts, std::size_t host) {
-    return static_cast<std::size_t>(std::ranges::find(hosts, host) - hosts.begin());
-  }
-
-  // The next time the host is the last of its chain, where it harms nobody.
-  void doubt(std::size_t host, const std::string& cause) {
-    if (++suspicions_[host] > kSuspicionsMax) return give_up(host, cause);
-    write_to_stderr(fmt::format("{}: warning: {}: the chain has broken there: {}\n", request_.view.program,
-                                names_[host], cause));
-    waiting_.push_back(host);
-  }
-
-  void give_up(std::size_t host, const std::string& cause) {
-    outcomes_[host].state = State::failed;
-    outcomes_[host].cause = cause;
-    outcomes_[host].status = std::max({outcomes_[host].status, status_, kExitFiles});
   }
 
   int status() const {
-    if (status_ >= kExitSignalBase) return status_;
+    if (interrupted()) return status_;
     const auto [least, most] = std::ranges::minmax(outcomes_, {}, &HostOutcome::status);
     return least.status == most.status ? most.status : kExitFiles;
+  }
+
+ private:
+  bool interrupted() const { return status_ >= kExitSignalBase; }
+  static bool is_lost(const HostOutcome& outcome) {
+    return outcome.status == kExitUnreachable || outcome.status == kExitConnection;
+  }
+
+  // Returns false if another chain of those that are left can do no better.
+  bool run_chain(const Hosts& hosts) {
+    CopyRequest part = request_;
+    part.parties.start_targets.clear();
+    for (const std::size_t host : hosts) {
+      part.parties.start_targets.push_back(request_.parties.start_targets[host]);
+    }
+    Coordinator coordinator(part, signal_fd_);
+    status_ = coordinator.run();
+    const std::vector<HostOutcome> ended = coordinator.chain().outcomes();
+    for (std::size_t i = 0; i < hosts.size(); ++i) take(hosts[i], ended[i]);
+    if (hosts.size() == 1) outcomes_[hosts.front()].status = status_;
+    if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted()) return false;
+    write_to_stderr(fmt::format("{}: goes on with {} of {} hosts\n", request_.view.program, waiting_.size(),
+                                names_.size()));
+    return true;
+  }
+
+  void take(std::size_t host, const HostOutcome& ended) {
+    HostOutcome& outcome = outcomes_[host];
+    outcome.status = std::max(outcome.status, ended.status);
+    outcome.cause = ended.cause;
+    switch (ended.state) {
+      case State::again:
+        return waiting_.push_back(host);
+      case State::suspect:
+        write_to_stderr(fmt::format(
+            "{}: warning: {}: gets its copy alone later, because the chain has broken there: {}\n",
+            request_.view.program, names_[host], ended.cause));
+        return suspects_.push_back(host);
+      case State::failed:
+      case State::done:
+        outcome.state = ended.state;
+    }
+  }
+
+  void give_up_waiting() {
+    for (const std::size_t host : std::exchange(waiting_, {})) {
+      HostOutcome& outcome = outcomes_[host];
+      outcome.state = State::failed;
+      outcome.status = std::max({outcome.status, status_, kExitFiles});
+      if (outcome.cause.empty())
+        outcome.cause = "the copy has ended before this host had all; the cause is above";
+    }
   }
 
   const CopyRequest& request_;
   const std::vector<std::string>& names_;
   const int signal_fd_;
   std::vector<HostOutcome>& outcomes_;
-  std::vector<unsigned> suspicions_;
-  std::vector<std::size_t> waiting_;  // in the order of the next chain
-  int status_ = kExitOk;              // of the last chain
+  Hosts waiting_;         // in the order of the next chain
+  Hosts suspects_;        // at which a chain has broken
+  int status_ = kExitOk;  // of the last chain
 };
 
 }  // namespace
 
 int copy_to_hosts(const CopyRequest& request, const std::vector<std::string>& names, int signal_fd,
-                  std::vector<HostOutcome>& outcomes) {
-  return Fleet(request, names, signal_fd, outcomes).run();
+                  unsigned retries, std::vector<HostOutcome>& outcomes) {
+  Fleet fleet(request, names, signal_fd, outcomes);
+  fleet.run();
+  for (RetryPauses pauses(request, signal_fd, retries); fleet.lost_some() && pauses.wait();) {
+    fleet.try_lost_again();
+    fleet.run();
+  }
+  return fleet.status();
 }
 
 }  // namespace rdcp::cli

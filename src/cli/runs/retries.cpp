@@ -16,7 +16,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kFirstPause{1};
 constexpr seconds kLongestPause{32};
 
 // True if the next run finds what this one has left.
@@ -33,24 +32,29 @@ void wait_or_signal(int signal_fd, std::chrono::milliseconds pause) {
 
 }  // namespace
 
+bool RetryPauses::wait() {
+  if (retry_ == retries_ || !can_go_on(request_)) return false;
+  ++retry_;
+  if (request_.view.json != nullptr)
+    (void)write_to_stdout(request_.view.json->retry(pause_));  // the last line reports it
+  write_to_stderr(fmt::format("rdcp: goes on in {} s (try {} of {})\n", pause_.count(), retry_, retries_));
+  wait_or_signal(signal_fd_, pause_);
+  pause_ = std::min(2 * pause_, kLongestPause);
+  return true;
+}
+
 int copy_with_retries(const CopyRequest& request, int signal_fd, unsigned retries) {
-  seconds pause = kFirstPause;
-  bool begun = false;
-  for (unsigned retry = 1;; ++retry) {
+  RetryPauses pauses(request, signal_fd, retries);
+  for (bool begun = false;;) {
     Coordinator coordinator(request, signal_fd);
     const int status = coordinator.run();
     begun = begun || coordinator.begun();
     const bool lost = status == kExitConnection || status == kExitUnreachable;
     if (!begun || !lost || !can_go_on(request)) return status;
-    if (retry > retries) {
+    if (!pauses.wait()) {
       write_to_stderr("rdcp: run the same command again to go on\n");
       return status;
     }
-    if (request.view.json)
-      (void)write_to_stdout(request.view.json->retry(pause));  // the last line reports it
-    write_to_stderr(fmt::format("rdcp: goes on in {} s (try {} of {})\n", pause.count(), retry, retries));
-    wait_or_signal(signal_fd, pause);
-    pause = std::min(2 * pause, kLongestPause);
   }
 }
 

@@ -32,7 +32,7 @@ TEST_F(ChainWatchTest, AHostThatHasFailedIsNotDone) {
   watch.finish(4);
   EXPECT_EQ(watch.outcomes()[4].state, State::failed);
   EXPECT_EQ(watch.outcomes()[4].cause, "full");
-  EXPECT_EQ(watch.outcomes()[4].status, 4);
+  EXPECT_EQ(watch.outcomes()[4].status, 1);
   EXPECT_FALSE(watch.all_failed());
 }
 
@@ -48,6 +48,14 @@ TEST_F(ChainWatchTest, TheHostBehindOneBrokenLinkIsSuspect) {
   EXPECT_EQ(watch.outcomes()[0].state, State::suspect);
   watch.break_before(2, "reset", now);
   EXPECT_EQ(watch.outcomes()[2].state, State::suspect);  // the first one: it is on both sides of it, too
+  EXPECT_EQ(watch.outcomes()[0].state, State::again);
+}
+
+// As where no host reaches another one.
+TEST_F(ChainWatchTest, BrokenLinksHaveAsFewSuspectsAsExplainThem) {
+  for (const std::size_t host : {2u, 0u, 4u}) watch.break_behind(host, "refused", now);
+  EXPECT_EQ(states(),
+            (std::vector{State::suspect, State::suspect, State::again, State::again, State::again}));
 }
 
 TEST_F(ChainWatchTest, WhereAHostIsLostNoOtherIsSuspect) {
