@@ -20,6 +20,7 @@ from harness import (CHUNK, EXIT_DATA, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP
 BLOWS = int(os.environ.get("RDCP_RESUME_BLOWS", "16"))  # to copies, and as many to mirrors
 SEED = int(os.environ.get("RDCP_RESUME_SEED", str(time.time_ns() % 10**6)))
 SIZE = 24 * MIB + 12345  # of a file that has a part
+NOT_OVER_BEFORE_IT_IS_HIT = "3MiB"  # a rate
 JOURNAL_HEADER, JOURNAL_RECORD = 512, 48
 SLACK = 40 * CHUNK  # what may be under way when the blow falls
 
@@ -84,7 +85,8 @@ class Resuming(CopyTest):
         self.big = self.make_file(self.source / "big", SIZE, seed=SEED)
         self.copied = self.target / "big"
 
-    def begin(self, *words, rate: str = "24MiB", **options) -> Running:
+    # On a machine with much else to do seconds pass between a look at the copy and the blow, so most copies take some.
+    def begin(self, *words, rate: str = "8MiB", **options) -> Running:
         return self.start("--chunk-size", "64K", "--bwlimit", rate, *words, **options)
 
     def await_progress(self, running: Running, chunks: int):
@@ -151,7 +153,7 @@ class Retries(Resuming):
             with self.subTest(victim):
                 self.copied.unlink(missing_ok=True)
                 running = self.begin("-v", "--retries", "3", "--retry-time", "0", self.big, f"dest:{self.copied}",
-                                     rate="8MiB")  # not over before it is hit
+                                     rate=NOT_OVER_BEFORE_IT_IS_HIT)
                 self.await_progress(running, 30)
                 recorded = recorded_chunks(self.target)
                 self.hit(running, victim)
@@ -164,7 +166,7 @@ class Retries(Resuming):
                 self.assertEqual(own_names(self.target), [])
 
     def test_without_them_it_says_how_to_go_on(self):
-        running = self.begin(self.big, f"dest:{self.copied}")
+        running = self.begin(self.big, f"dest:{self.copied}", rate=NOT_OVER_BEFORE_IT_IS_HIT)
         self.await_progress(running, 30)
         self.hit(running, "agent")
         done = running.finish(60)
@@ -180,7 +182,8 @@ class Retries(Resuming):
             with self.subTest(retries):
                 for left in (*own_names(self.target), *self.disk.glob("once")):
                     left.rmdir() if left.is_dir() else left.unlink()
-                running = self.begin("-e", ssh, "--retry-time", "2", "--retries", str(retries), self.big, f"dest:{self.copied}", stderr=subprocess.PIPE)
+                running = self.begin("-e", ssh, "--retry-time", "2", "--retries", str(retries), self.big, f"dest:{self.copied}",
+                                     stderr=subprocess.PIPE, rate=NOT_OVER_BEFORE_IT_IS_HIT)
                 self.await_progress(running, 5)
                 self.hit(running, "agent")
                 if retries > 1:
@@ -238,7 +241,7 @@ class OneFile(Resuming):
     def test_several_blows(self):
         words = (self.big, f"dest:{self.copied}")
         for wanted in (60, 150, 250, 330):
-            self.interrupt(*words, wanted)
+            self.interrupt(*words, wanted, rate="4MiB")
             self.assertGreaterEqual(recorded_chunks(self.target), wanted - 1)
         self.assert_sent(self.resume(*words), 330)
         self.assert_same_file(self.big, self.copied)
