@@ -12,7 +12,8 @@ from pathlib import Path
 from harness import EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, wait_for
 from snapshot import differences, snapshot
 
-from fleet import Fleet, why_no_fleet  # in scripts/lib, as harness has it
+from bench_machine import set_firewall  # in scripts/lib, as harness has it
+from fleet import SSH_PORT, Fleet, why_no_fleet
 
 
 JOURNAL_OF_SOME_CHUNKS = 700  # bytes
@@ -146,6 +147,33 @@ class ManyHosts(FleetTest):
         self.fails(EXIT_USAGE, tree, "here", "--hosts", names, says=(":PATH",))
         self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
 
+    def test_what_the_source_cannot_read_is_missing_at_every_host(self):
+        tree = self.tree()
+        failed = self.disk / "failed"
+        for host in self.fleet.hosts:
+            (host.own / "copy").mkdir()
+        done = self.fails(EXIT_FILES, "-r", tree, self.disk / "nothing", self.to, "--failed-hosts", failed)
+        self.assertIn("nothing", done.err)
+        self.assertEqual(failed.read_text(), "h1\nh2\nh3\nh4\n")
+        self.assert_have(tree, 1, 2, 3, 4, name="copy/tree")
+
+    def test_a_host_where_src_cannot_land_does_not_stop_the_others(self):
+        tree = self.tree()
+        (self.fleet[1].own / "copy").write_text("a file")
+        done = self.fails(EXIT_FILES, "-r", f"{tree}/", self.to, says=("h1:", "3 of 4 hosts have all"))
+        self.assertEqual((self.fleet[1].own / "copy").read_text(), "a file", done)
+        self.assert_have(tree, 2, 3, 4)
+
+    def test_a_host_that_its_neighbour_cannot_reach_gets_its_copy_alone(self):
+        tree = self.tree()
+        inside = self.fleet[3].inside
+        set_firewall(inside, SSH_PORT, (f"ip saddr {self.fleet[2].address} meta l4proto tcp reject with tcp reset",))
+        self.addCleanup(set_firewall, inside, SSH_PORT)
+        done = self.copy("-r", f"{tree}/", self.to)
+        self.assertIn("h3: gets its copy alone later", done.err)
+        self.assertEqual(done.err.count("gets its copy alone later"), 1, done)
+        self.assert_have(tree, 1, 2, 3, 4)
+
     def test_json_names_the_hosts(self):
         tree = self.tree()
         done = self.fails(EXIT_FILES, "--json", "-r", f"{tree}/", f"h1,h9:{self.fleet.data}/copy")
@@ -205,6 +233,18 @@ class HostsThatFail(FleetTest):
         self.fleet[2].join()
         self.assertEqual(running.process.wait(60), EXIT_OK)
         self.assert_have(tree, 2)
+
+    def test_one_that_lets_nobody_in_does_not_hold_the_others(self):
+        tree = self.tree()
+        daemon = next(pid for pid in self.fleet[2].processes() if b"sshd" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(daemon, signal.SIGSTOP)
+        self.addCleanup(os.kill, daemon, signal.SIGCONT)
+        running = self.start("-r", f"{tree}/", self.to)
+        self.assertTrue(wait_for(lambda: (self.fleet[4].own / "copy" / "linked").exists(), 30, LOOK_EVERY))
+        os.kill(daemon, signal.SIGCONT)
+        done = running.finish(60)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assert_have(tree, 1, 2, 3, 4)
 
     def test_one_that_loses_its_network(self):
         tree, running = self.slow_copy()

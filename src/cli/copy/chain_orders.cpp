@@ -12,7 +12,7 @@ constexpr std::uint32_t kChunkBytes = 1 << 20;
 // All hosts of a chain together hold this much while it fills.
 constexpr std::uint32_t kBytesOfChain = 4 << 20;
 // A target that passes on holds its arena, and the slots from which a device sends.
-constexpr unsigned kArenasOfRelay = 2;
+constexpr unsigned kArenasOfForwarder = 2;
 
 // Returns what all links have in common.
 DataPathWish wish_of(const CopyRequest& request, CopySides& sides) {
@@ -28,8 +28,8 @@ DataPathWish wish_of(const CopyRequest& request, CopySides& sides) {
 Result<DataPath> path_between(DataPathWish wish, const TargetSide& from, const TargetSide& to) {
   wish.cpus = std::min(from.session->hello()->cpus, to.session->hello()->cpus);
   wish.one_stream = wish.one_stream || to.ready->kind == tree::PathKind::byte_stream;
-  return choose_data_path(wish, {from.session->name(), from.ready->reach, kArenasOfRelay},
-                          {to.session->name(), to.ready->reach, kArenasOfRelay});
+  return choose_data_path(wish, {from.session->name(), from.ready->reach, kArenasOfForwarder},
+                          {to.session->name(), to.ready->reach, kArenasOfForwarder});
 }
 
 }  // namespace
@@ -46,30 +46,18 @@ Result<void> tell_chain(AgentSession& agent, bool passes_on) {
   return tell_if_known(agent, tree::JoinChain{passes_on}, "several targets");
 }
 
-std::vector<TargetSide*> landing_elsewhere(const CopyRequest& request, CopySides& sides) {
-  std::vector<TargetSide*> others;
-  const auto& targets = sides.targets();
-  const auto first = land(request, sides.source(), *targets.front());
-  for (const auto& target : targets) {
-    const auto own = land(request, sides.source(), *target);
-    const bool same = first && own ? first->landings == own->landings && first->in_place == own->in_place &&
-                                         first->beneath_parent == own->beneath_parent
-                                   : first.ok() == own.ok();
-    if (!same) others.push_back(target.get());
-  }
-  return others;
-}
-
-Result<ChainOrders> chain_orders(const CopyRequest& request, CopySides& sides, CopyBegins& first) {
+std::variant<ChainOrders, NoLink> chain_orders(const CopyRequest& request, CopySides& sides,
+                                               CopyBegins& first) {
   const auto& targets = sides.targets();
   const std::size_t links = targets.size() - 1;
   DataPathWish wish = wish_of(request, sides);
   wish.chunk_bytes = first.source.chunk_bytes;
   std::vector<DataPath> paths;
   for (std::size_t i = 0; i < links; ++i) {
+    keep_family(request, targets[i + 1]->ready->reach);
     wish.targets = static_cast<unsigned>(links - i);
     auto path = path_between(wish, *targets[i], *targets[i + 1]);
-    if (!path) return std::move(path).error();
+    if (!path) return NoLink{targets[i + 1].get(), std::move(path).error()};
     wish.chunk_bytes = path->chunk_bytes;
     paths.push_back(std::move(*path));
   }
@@ -77,7 +65,6 @@ Result<ChainOrders> chain_orders(const CopyRequest& request, CopySides& sides, C
   ChainOrders orders;
   for (std::size_t i = 0; i < links; ++i) {
     TargetSide& to = *targets[i + 1];
-    keep_family(request, to.ready->reach);
     paths[i].chunk_bytes = wish.chunk_bytes;
     tree::Begin begin = begin_for(paths[i], to.ready->reach);
     tree::PassOn to_next{.streams = request.wish, .begin = begin};

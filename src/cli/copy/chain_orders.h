@@ -1,6 +1,9 @@
 // Writes the orders that join several targets to a chain: each passes on to the next what it gets.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "cli/copy/copy_orders.h"
@@ -18,17 +21,17 @@ std::uint32_t chain_chunk_bytes(std::size_t targets, std::uint32_t wanted);
 // Tells the agent that the copy has several targets. Error (unreachable): its version knows no chains.
 io::Result<void> tell_chain(AgentSession& agent, bool passes_on);
 
-// Returns the targets for which SRC lands elsewhere than for the first one: there DST is a directory and not
-// here, or the other way round. They cannot be in one chain with it.
-std::vector<TargetSide*> landing_elsewhere(const CopyRequest& request, CopySides& sides);
-
 struct ChainOrders {
   std::vector<tree::Begin> begins;    // for each target but the first
   std::vector<tree::PassOn> to_next;  // for each target but the last
 };
+// Says why a target cannot have this place in the chain: there is no data path to it from the one before.
+struct NoLink {
+  TargetSide* target;
+  io::Error why;
+};
 // first: between the source and the first target; its chunks become as small as the smallest that fit a link.
-// Error: there is no data path between two of them.
-io::Result<ChainOrders> chain_orders(const CopyRequest& request, CopySides& sides,
-                                     const RoundTrip& round_trip, CopyBegins& first);
+std::variant<ChainOrders, NoLink> chain_orders(const CopyRequest& request, CopySides& sides,
+                                               CopyBegins& first);
 
 }  // namespace rdcp::cli

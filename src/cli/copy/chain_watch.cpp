@@ -18,25 +18,34 @@ void ChainWatch::raise(std::size_t host, int status) {
   outcomes_[host].status = std::max(outcomes_[host].status, status);
 }
 
+void ChainWatch::raise_all(int status) {
+  for (std::size_t host = 0; host < outcomes_.size(); ++host) raise(host, status);
+}
+
 std::optional<std::size_t> ChainWatch::place_of(std::size_t host) const {
   const auto at = std::ranges::find(order_, host);
   if (at == order_.end()) return std::nullopt;
   return static_cast<std::size_t>(at - order_.begin());
 }
 
-void ChainWatch::note_break(std::size_t link, const std::string& cause, Clock::time_point now) {
+void ChainWatch::note_break(std::set<std::size_t>& links, std::size_t link, const std::string& cause,
+                            Clock::time_point now) {
   if (!broken_since_) broken_since_ = now;
-  if (broken_.empty()) cause_ = cause;
-  broken_.insert(link);
+  if (cause_.empty()) cause_ = cause;
+  links.insert(link);
 }
 
-void ChainWatch::break_before(std::size_t host, const std::string& cause, Clock::time_point now) {
-  if (const auto place = place_of(host)) note_break(*place, cause, now);
+void ChainWatch::lose_way_to(std::size_t host, const std::string& cause, Clock::time_point now) {
+  if (const auto place = place_of(host)) note_break(lost_ways_, *place, cause, now);
 }
 
-void ChainWatch::break_behind(std::size_t host, const std::string& cause, Clock::time_point now) {
+void ChainWatch::lose_way_behind(std::size_t host, const std::string& cause, Clock::time_point now) {
   const auto place = place_of(host);
-  if (place && *place + 1 < order_.size()) note_break(*place + 1, cause, now);
+  if (place && *place + 1 < order_.size()) note_break(lost_ways_, *place + 1, cause, now);
+}
+
+void ChainWatch::starve(std::size_t host, const std::string& cause, Clock::time_point now) {
+  if (const auto place = place_of(host)) note_break(starved_, *place, cause, now);
 }
 
 void ChainWatch::break_at(std::size_t host, Clock::time_point now) {
@@ -61,8 +70,8 @@ void ChainWatch::finish(std::size_t host) {
   if (outcome.state == State::again) outcome.state = State::done;
 }
 
-// Returns the place of the host that explains most of these broken links: the one that is on both sides of
-// two, or the one behind the first.
+// Returns the place of the host that explains most of these: the one that is on both sides of two, or the one
+// behind the first.
 std::size_t ChainWatch::suspect_of(const std::set<std::size_t>& links) {
   const auto on_both_sides =
       std::ranges::find_if(links, [&](std::size_t link) { return links.contains(link + 1); });
@@ -72,7 +81,10 @@ std::size_t ChainWatch::suspect_of(const std::set<std::size_t>& links) {
 std::vector<HostOutcome> ChainWatch::outcomes() const {
   std::vector<HostOutcome> outcomes = outcomes_;
   if (lost_one_) return outcomes;
-  for (std::set<std::size_t> links = broken_; !links.empty();) {
+  std::set<std::size_t> links = lost_ways_;
+  // Where no sender has told, the break is before the first host that gets nothing.
+  if (links.empty() && !starved_.empty()) links.insert(*starved_.begin());
+  while (!links.empty()) {
     const std::size_t place = suspect_of(links);
     links.erase(place);
     links.erase(place + 1);

@@ -14,8 +14,8 @@ namespace rdcp::cli {
 
 // Says what became of a target.
 struct HostOutcome {
-  // again: nothing is wrong with it as far as is known, but the chain that it was in is broken. suspect: the
-  // chain has broken at it.
+  // again: nothing is wrong with it as far as is known, but the chain that it was in is broken, or it was in
+  // none. suspect: the chain has broken at it.
   enum class State : unsigned char { again, suspect, failed, done } state = State::again;
   int status = 0;     // exit status of its part; 0 if it has all
   std::string cause;  // one line, where it failed or is suspect
@@ -37,14 +37,17 @@ class ChainWatch {
   void fail(std::size_t host, int status, const std::string& cause);
   // Something could not be copied to the host.
   void raise(std::size_t host, int status);
-  // Nothing passes over the link that leads to this host.
-  void break_before(std::size_t host, const std::string& cause, Clock::time_point now);
-  // The same for the link that leads from it to the next one.
-  void break_behind(std::size_t host, const std::string& cause, Clock::time_point now);
+  // The same for every host, because the source could not read it.
+  void raise_all(int status);
+  // Whoever sends to this host can send no more: the source, or the host before it.
+  void lose_way_to(std::size_t host, const std::string& cause, Clock::time_point now);
+  void lose_way_behind(std::size_t host, const std::string& cause, Clock::time_point now);
+  // The host gets nothing any more. It may be far behind the break, since each host ends its streams to the
+  // next one when its own are lost.
+  void starve(std::size_t host, const std::string& cause, Clock::time_point now);
   // A host that is in the chain has been lost.
   void break_at(std::size_t host, Clock::time_point now);
-
-  // The same for one that is silent: another chain may have it.
+  // The same for one that is silent, or cannot be in this chain: it gets its copy alone.
   void doubt(std::size_t host, const std::string& cause, Clock::time_point now);
 
   bool is_broken() const { return broken_since_.has_value(); }
@@ -55,20 +58,24 @@ class ChainWatch {
 
   // The run has come to its end at this host, unless that has failed.
   void finish(std::size_t host);
-  // Returns what became of each host. Where the chain is broken: a host that was lost is to blame; otherwise
-  // the host on both sides of which it is, or the one behind the broken link.
+  // Returns what became of each host. Where the chain is broken a host that was lost is to blame. Otherwise
+  // those are suspect that explain all ways that were lost: the host on both sides of which they are, or the
+  // one behind.
   std::vector<HostOutcome> outcomes() const;
 
  private:
   static std::size_t suspect_of(const std::set<std::size_t>& links);
-  void note_break(std::size_t link, const std::string& cause, Clock::time_point now);
+  void note_break(std::set<std::size_t>& links, std::size_t link, const std::string& cause,
+                  Clock::time_point now);
   std::optional<std::size_t> place_of(std::size_t host) const;
 
   std::vector<HostOutcome> outcomes_;
   std::vector<std::size_t> order_;
-  std::set<std::size_t> broken_;  // links, by the place of the host that they lead to
-  std::string cause_;             // of the first
-  bool lost_one_ = false;         // a host, while it was in the chain
+  // Links, by the place of the host that they lead to.
+  std::set<std::size_t> lost_ways_;
+  std::set<std::size_t> starved_;
+  std::string cause_;      // of the first
+  bool lost_one_ = false;  // a host, while it was in the chain
   std::optional<Clock::time_point> broken_since_;
 };
 

@@ -16,22 +16,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kAbortGrace{1500};
 constexpr int kHandshakesMax = 32;  // of ssh at a time
-// A host of a chain that is silent for so long is left out of it, and tried again later.
-constexpr std::chrono::milliseconds kChainSilence{8000};
 // How long the better way is tried alone.
 constexpr std::chrono::milliseconds kHeadStart{250};
-
-LoopSettings loop_settings(const CopyRequest& request, int signal_fd) {
-  LoopSettings settings{.signal_fd = signal_fd, .silence = "its agent has given no sign of life"};
-  if (request.parties.start_targets.size() > 1) settings.limits.after_hello = kChainSilence;
-  return settings;
-}
+constexpr const char* kSilence = "its agent has given no sign of life";
 
 }  // namespace
 
 Coordinator::Coordinator(CopyRequest request, int signal_fd)
     : request_(std::move(request)),
-      loop_(loop_settings(request_, signal_fd), *this),
+      loop_({.signal_fd = signal_fd, .silence = kSilence}, *this),
       console_(request_.view, loop_),
       chain_(request_.parties.start_targets.size(), sides_, console_, [this] { end_run(); }) {}
 
@@ -48,7 +41,7 @@ int Coordinator::run() {
     loop_.await_goodbyes(kAbortGrace);
   }
   console_.clear_progress();
-  if (sides_.all_done() && !console_.interrupted()) sum_up();
+  if (sides_.all_done() && !chain_.is_broken() && !console_.interrupted()) sum_up();
   end_agents();
   return console_.status();
 }
@@ -87,6 +80,7 @@ bool Coordinator::start_target(std::size_t host) {
 // Where there are several targets, each is to know it. Returns false if none is left.
 bool Coordinator::introduce_targets() {
   if (!chain_.several()) return true;
+  if (!loop_.await_logins()) return false;
   const auto greeted = [](const auto& target) { return target->session->hello().has_value(); };
   if (!turn_until([&] { return std::ranges::all_of(sides_.targets(), greeted); })) return false;
   if (auto introduced = chain_.introduce(request_.wish.key); !introduced)
@@ -190,7 +184,8 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
 }
 
 bool Coordinator::begin() {
-  if (chain_.several()) chain_.leave_others(request_);
+  if (chain_.several()) chain_.keep_alike(request_);
+  if (over_) return false;
   TargetSide& target = *sides_.targets().front();
   keep_family(request_, sides_.source().ready->reach);
   keep_family(request_, target.ready->reach);
@@ -205,9 +200,7 @@ bool Coordinator::begin() {
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
   }
-  if (chain_.several()) {
-    if (auto joined = chain_.join(request_, **begins); !joined) return fail(joined.error()), false;
-  }
+  if (chain_.several()) chain_.join(request_, **begins);
   path_ = std::move((*begins)->path);
   begun_ = Clock::now();
   sides_.expect_losses();
@@ -296,7 +289,8 @@ void Coordinator::end_agents() {
 bool Coordinator::turn_until(const std::function<bool()>& done) {
   while (!done()) {
     if (!loop_.turn(Progress::kInterval) || !bridges_hold()) return false;
-    if (chain_.is_over()) return false;
+    chain_.look_for_silent();
+    if (over_ || chain_.is_over()) return false;
     if (begun_) console_.show_progress(sides_.source().progress);
   }
   return true;
@@ -315,7 +309,7 @@ void Coordinator::hear_problem(AgentSession& session, const tree::Problem& probl
 }
 
 void Coordinator::fall_silent(AgentSession& session, const io::Error& error) {
-  if (!chain_.fall_silent(session, error)) fail(error);
+  if (!chain_.lose(session, error)) fail(error);
 }
 
 // The end of an agent is in order once the agent is done. The agent may have reported problems with files

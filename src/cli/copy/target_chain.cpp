@@ -1,6 +1,9 @@
 #include "cli/copy/target_chain.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "cli/text/exit_status.h"
 
@@ -10,10 +13,19 @@ using io::ErrorKind;
 using io::Result;
 using Clock = ChainWatch::Clock;
 
+namespace {
+
+// A host that gives no sign of life for so long is not waited for by the others. It may only be busy.
+constexpr std::chrono::seconds kSilenceOfOne{8};
+// The same for a hello, after the last one that came.
+constexpr std::chrono::seconds kHelloAfterOthers{10};
+
+}  // namespace
+
 void TargetChain::listen_to(TargetSide& target) {
   if (!several()) return;
   target.session->on<tree::NextLost>([this, host = target.host](const tree::NextLost& lost) {
-    watch_.break_behind(host, lost.why, Clock::now());
+    watch_.lose_way_behind(host, lost.why, Clock::now());
   });
 }
 
@@ -32,23 +44,67 @@ Result<void> TargetChain::introduce(const net::SessionKey& first) {
   return {};
 }
 
-void TargetChain::leave_others(const CopyRequest& request) {
-  for (TargetSide* other : landing_elsewhere(request, sides_)) sides_.drop(*other);
+void TargetChain::keep_alike(const CopyRequest& request) {
+  std::optional<tree::DestinationMapping> first;
+  std::vector<TargetSide*> others;
+  std::vector<std::pair<TargetSide*, io::Error>> nowhere;
+  for (const auto& target : sides_.targets()) {
+    auto landing = land(request, sides_.source(), *target);
+    if (!landing) {
+      nowhere.emplace_back(target.get(), std::move(landing).error());
+    } else if (!first) {
+      first = std::move(*landing);
+    } else if (landing->landings != first->landings || landing->in_place != first->in_place ||
+               landing->beneath_parent != first->beneath_parent) {
+      others.push_back(target.get());
+    }
+  }
+  for (const auto& [target, error] : nowhere)
+    give_up(*target, io::about(target->session->name() + ":" + error.subject, error));
+  for (TargetSide* other : others) sides_.drop(*other);
 }
 
-Result<void> TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
-  auto orders = chain_orders(request, sides_, begins);
-  if (!orders) return std::move(orders).error();
+void TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
+  auto laid_out = chain_orders(request, sides_, begins);
+  while (const NoLink* none = std::get_if<NoLink>(&laid_out)) {
+    watch_.doubt(none->target->host, none->why.message(), Clock::now());
+    sides_.drop(*none->target);
+    laid_out = chain_orders(request, sides_, begins);
+  }
+  const ChainOrders& orders = std::get<ChainOrders>(laid_out);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < sides_.targets().size(); ++i) {
     TargetSide& target = *sides_.targets()[i];
     order.push_back(target.host);
-    if (i < orders->to_next.size()) target.session->tell(orders->to_next[i]);
-    if (i > 0) target.session->tell(orders->begins[i - 1]);
+    if (i < orders.to_next.size()) target.session->tell(orders.to_next[i]);
+    if (i > 0) target.session->tell(orders.begins[i - 1]);
   }
   watch_.set_order(std::move(order));
   begun_ = true;
-  return {};
+}
+
+// Returns the targets that the others should not wait for any longer.
+std::vector<TargetSide*> TargetChain::silent() const {
+  std::vector<TargetSide*> silent;
+  for (const auto& target : sides_.targets()) {
+    const AgentSession& session = *target->session;
+    const bool greeted = session.hello().has_value();
+    if (begun_ ? session.silence() > kSilenceOfOne : !greeted && Clock::now() > late_)
+      silent.push_back(target.get());
+  }
+  return silent;
+}
+
+void TargetChain::look_for_silent() {
+  if (!several()) return;
+  const auto greeted = std::ranges::count_if(
+      sides_.targets(), [](const auto& target) { return target->session->hello().has_value(); });
+  if (std::exchange(greeted_, greeted) != greeted) late_ = Clock::now() + kHelloAfterOthers;
+  if (greeted == 0) return;
+  for (TargetSide* target : silent()) {
+    watch_.doubt(target->host, target->session->name() + ": no sign of life", Clock::now());
+    drop(*target);
+  }
 }
 
 TargetSide* TargetChain::one_of_several(const AgentSession& session) {
@@ -61,11 +117,17 @@ bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
   if (sides_.was_dropped(session)) return true;
   TargetSide* const target = sides_.target_of(session);
   if (begun_ && problem.ends_run && problem.kind == ErrorKind::connection) {
-    const TargetSide& behind = target != nullptr ? *target : *sides_.targets().front();
-    watch_.break_before(behind.host, problem.text, Clock::now());
+    if (target != nullptr) {
+      watch_.starve(target->host, problem.text, Clock::now());
+    } else {
+      watch_.lose_way_to(sides_.targets().front()->host, problem.text, Clock::now());
+    }
     return true;
   }
-  if (target == nullptr) return false;
+  if (target == nullptr) {
+    watch_.raise_all(exit_status(problem.kind));
+    return false;
+  }
   console_.report(session, problem);
   if (problem.ends_run) {
     watch_.fail(target->host, exit_status(problem.kind), problem.text);
@@ -81,16 +143,6 @@ bool TargetChain::lose(AgentSession& session, const io::Error& error) {
   TargetSide* const target = one_of_several(session);
   if (target != nullptr) give_up(*target, error);
   return target != nullptr;
-}
-
-// It may only be busy, so that another chain may have it.
-bool TargetChain::fall_silent(AgentSession& session, const io::Error& error) {
-  if (!begun_) return lose(session, error);
-  TargetSide* const target = one_of_several(session);
-  if (target == nullptr) return sides_.was_dropped(session);
-  watch_.doubt(target->host, error.message(), Clock::now());
-  drop(*target);
-  return true;
 }
 
 void TargetChain::leave_out(std::size_t host, const io::Error& error) {

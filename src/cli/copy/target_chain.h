@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "cli/copy/chain_orders.h"
@@ -27,18 +28,22 @@ class TargetChain {
   // Gives each target, all of which have said hello, a key of its own, and tells it that there are others.
   // first: the first one's key, which the source has. Error: no key can be made.
   io::Result<void> introduce(const net::SessionKey& first);
-  // Leaves out, for another run, those for which SRC lands elsewhere than for the first one.
-  void leave_others(const CopyRequest& request);
-  // Tells the targets behind the first one how they are joined. Error: two of them cannot be.
-  io::Result<void> join(const CopyRequest& request, CopyBegins& begins);
+  // Leaves out those for which SRC cannot land, and, for another run, those for which it lands elsewhere than
+  // for the first one: there DST is a directory and not here, or the other way round.
+  void keep_alike(const CopyRequest& request);
+  // Tells the targets behind the first one how they are joined. One that cannot be reached by the one before
+  // is left out, and gets its copy alone.
+  void join(const CopyRequest& request, CopyBegins& begins);
+  // To be called now and then: leaves out, for another run, targets that have given no sign of life for some
+  // seconds since the chain has begun, and those that say no hello long after others have.
+  void look_for_silent();
 
   // These take what happens to a target. They return false if the session is not one of several targets'.
   bool hear(AgentSession& session, const tree::Problem& problem);
   bool lose(AgentSession& session, const io::Error& error);
-  bool fall_silent(AgentSession& session, const io::Error& error);
-  // The target of this number could not be started.
+  // Takes note that the target of this number could not be started.
   void leave_out(std::size_t host, const io::Error& error);
-  // All agents are done, the source with everything.
+  // Takes note that all agents are done, the source with everything.
   void finish();
 
   // True once the chain is broken, and nothing more is waited for.
@@ -49,6 +54,7 @@ class TargetChain {
 
  private:
   TargetSide* one_of_several(const AgentSession& session);
+  std::vector<TargetSide*> silent() const;
   void give_up(TargetSide& target, const io::Error& error);
   void drop(TargetSide& target);
 
@@ -57,6 +63,8 @@ class TargetChain {
   CopyConsole& console_;
   const std::function<void()> end_;
   bool begun_ = false;
+  std::ptrdiff_t greeted_ = 0;          // how many have said hello
+  ChainWatch::Clock::time_point late_;  // once one has: when a hello comes too late
 };
 
 }  // namespace rdcp::cli

@@ -8,6 +8,7 @@
 #include "cli/copy/coordinator.h"
 #include "cli/runs/retries.h"
 #include "cli/text/exit_status.h"
+#include "cli/text/json_report.h"
 #include "cli/text/output.h"
 
 namespace rdcp::cli {
@@ -74,9 +75,13 @@ class Fleet {
     for (std::size_t i = 0; i < hosts.size(); ++i) take(hosts[i], ended[i]);
     if (hosts.size() == 1) outcomes_[hosts.front()].status = status_;
     if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted()) return false;
-    write_to_stderr(fmt::format("{}: goes on with {} of {} hosts\n", request_.view.program, waiting_.size(),
-                                names_.size()));
+    tell(fmt::format("goes on with {} of {} hosts", waiting_.size(), names_.size()));
     return true;
+  }
+
+  void tell(const std::string& words) const {
+    write_to_stderr(fmt::format("{}: {}\n", request_.view.program, words));
+    if (request_.view.json != nullptr) (void)write_to_stdout(request_.view.json->warning(words));
   }
 
   void take(std::size_t host, const HostOutcome& ended) {
@@ -87,9 +92,7 @@ class Fleet {
       case State::again:
         return waiting_.push_back(host);
       case State::suspect:
-        write_to_stderr(fmt::format(
-            "{}: warning: {}: gets its copy alone later, because the chain has broken there: {}\n",
-            request_.view.program, names_[host], ended.cause));
+        tell(fmt::format("warning: {}: gets its copy alone later: {}", names_[host], ended.cause));
         return suspects_.push_back(host);
       case State::failed:
       case State::done:

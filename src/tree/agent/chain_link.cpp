@@ -11,8 +11,9 @@ io::Result<void> ChainLink::pass_on(const PassOn& order, const CopySettings& set
   order_ = order;
   setup_ = std::make_unique<StreamSetup>(place_);
   if (auto opened = setup_->open(order.streams); !opened) return std::move(opened).error();
-  forwarder_ = std::make_unique<Forwarder>(settings, order.streams,
-                                           [this](const Problem& why) { lost_(NextLost{why.text}); });
+  forwarder_ = std::make_unique<Forwarder>(settings, order.streams, [this](const Problem& why) {
+    if (!stopped_) lost_(NextLost{why.text});
+  });
   return {};
 }
 
@@ -30,7 +31,7 @@ void ChainLink::run(const std::string& congestion) {
   const auto streams = setup_->make(begin, true, congestion);
   if (!streams) {
     forwarder_->stop();
-    lost_(NextLost{io::Words(streams.error().message())});
+    if (!stopped_) lost_(NextLost{io::Words(streams.error().message())});
     return;
   }
   forwarder_->copy(*streams, {.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes});
@@ -47,6 +48,7 @@ void ChainLink::finish(bool all_came) {
 }
 
 void ChainLink::stop() {
+  stopped_ = true;
   if (setup_ != nullptr) setup_->stop();
   if (forwarder_ != nullptr) forwarder_->stop();
 }

@@ -1,6 +1,7 @@
 // A target's place in a chain of targets.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace rdcp::tree {
 
-// Life: join(), pass_on(), start(), finish(); stop() any time. One thread, but stop() any.
+// Life: join(), pass_on(), start(), finish(). Any thread may call stop() at any time, the others are for one.
 class ChainLink {
  public:
   // place: outlives this. lost: is told, by any thread, that nothing can be passed on any more; that does not
@@ -38,6 +39,7 @@ class ChainLink {
   // To be called once nothing comes any more. all_came: waits until the next target has all; else that one
   // must not take what it got for all.
   void finish(bool all_came);
+  // Ends it; nobody is told that nothing is passed on any more.
   void stop();
   // After finish(): what went wrong on the way to the connections.
   std::vector<io::Words> notes() const;
@@ -52,6 +54,7 @@ class ChainLink {
   std::unique_ptr<StreamSetup> setup_;
   std::unique_ptr<Forwarder> forwarder_;
   io::Thread thread_;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace rdcp::tree

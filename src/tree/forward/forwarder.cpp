@@ -27,14 +27,12 @@ void Forwarder::pass_on(PassedChunk& chunk) {
 void Forwarder::copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
   session_.set_terms({.shape = shape});
   Plan& plan = session_.plan();
-  session_.totals().expect_streams(streams.size());
   StreamSupervisor supervisor(
       session_.streams(),
       [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(session_, i).run(make_stream); },
       [&plan] { return plan.stopped(); }, [this](const io::Error& error) { session_.fail(error); });
   supervisor.run(streams, nullptr, std::chrono::milliseconds(0));
-  plan.stop();
-  session_.totals().set_complete(session_.streams().any_ended());
+  plan.stop();  // what still comes is answered by nobody
 }
 
 }  // namespace rdcp::tree

@@ -29,9 +29,6 @@ class Forwarder final : public NextTargets {
   // Nothing comes any more, so the streams end when all is answered. Any thread may call this.
   void close() { session_.plan().walk_finished(); }
 
-  // After copy(): what was sent, and over which streams.
-  Done result() const { return session_.totals().done(); }
-
  private:
   static SourceJob job_of(const CopySettings& settings, const StreamWish& wish);
 

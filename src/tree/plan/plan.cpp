@@ -271,7 +271,7 @@ void Plan::give_back(Task task, std::size_t stream, const void* worker) {
 
 void Plan::settle_lost(std::size_t stream) {
   std::lock_guard lock(mutex_);
-  retransmits_.confirm(stream);
+  if (!stopped()) retransmits_.confirm(stream);
   settle_one();
 }
 

@@ -223,5 +223,79 @@ TEST_F(CoordinatorTest, AnAgentThatCannotBeStartedEndsTheOther) {
   EXPECT_THAT(told, ElementsAre("start rdcp: no"));
 }
 
+// A coordinator of three targets, up to the begin of their chain.
+struct ChainOfThreeTest : CoordinatorTest {
+  ChainOfThreeTest() {
+    request.parties.start_targets.clear();
+    for (FakeAgent* agent : targets) {
+      request.parties.start_targets.push_back(
+          [agent] { return AgentSession::Started(std::move(agent->session)); });
+    }
+  }
+  void get_ready() {
+    start();
+    source.say(tree::Hello());
+    for (FakeAgent* agent : targets) agent->say(tree::Hello());
+    hear<tree::JoinChain>(source);
+    source_key = hear<tree::SourceJob>(source).streams.key;
+    tree::SourceReady source_ready;
+    source_ready.sources = {{tree::PathKind::directory, 1, 2}};
+    source.say(source_ready);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      EXPECT_TRUE(hear<tree::JoinChain>(*targets[i]).passes_on);
+      keys.push_back(hear<tree::TargetJob>(*targets[i]).streams.key);
+      tree::TargetReady ready;
+      ready.kind = tree::PathKind::directory;
+      ready.reach.hosts = {"192.0.2." + std::to_string(i + 1)};
+      ready.reach.port = static_cast<std::uint16_t>(7000 + i);
+      targets[i]->say(ready);
+    }
+    hear<tree::Knock>(source);
+    source.say(tree::Knocked{.answered = {0}, .none_because = {}});
+  }
+  void finish(int wanted) {
+    for (FakeAgent* agent : targets) agent->channel.reset();
+    source.channel.reset();
+    thread.join();
+    EXPECT_EQ(status, wanted);
+  }
+
+  FakeAgent second{"second"};
+  FakeAgent third{"third"};
+  std::vector<FakeAgent*> targets{&target, &second, &third};
+  net::SessionKey source_key{};
+  std::vector<net::SessionKey> keys;
+};
+
+TEST_F(ChainOfThreeTest, EachLinkHasAKeyOfItsOwnThatOnlyItsEndsLearn) {
+  get_ready();
+  EXPECT_EQ(keys[0], source_key);
+  EXPECT_NE(keys[0], keys[1]);
+  EXPECT_NE(keys[1], keys[2]);
+  EXPECT_NE(keys[0], keys[2]);
+  for (std::size_t i = 0; i + 1 < targets.size(); ++i) {
+    const auto order = hear<tree::PassOn>(*targets[i]);
+    EXPECT_EQ(order.streams.key, keys[i + 1]);
+    EXPECT_THAT(order.begin.hosts, ElementsAre("192.0.2." + std::to_string(i + 2)));
+    EXPECT_EQ(order.begin.port, 7001 + i);
+    EXPECT_TRUE(order.begin.landings.empty());
+  }
+  for (FakeAgent* agent : targets) EXPECT_FALSE(hear<tree::Begin>(*agent).connects);
+  hear<tree::Begin>(source);
+  source.say(done(true));
+  for (FakeAgent* agent : targets) agent->say(done(true));
+  for (FakeAgent* agent : targets) EXPECT_EQ(hear<tree::Finish>(*agent).status, kExitOk);
+  finish(kExitOk);
+}
+
+TEST_F(ChainOfThreeTest, ATargetThatHasNotAllIsNotDone) {
+  get_ready();
+  for (FakeAgent* agent : targets) hear<tree::Begin>(*agent);
+  source.say(done(true));
+  for (FakeAgent* agent : targets) agent->say(done(agent != &second));
+  EXPECT_EQ(hear<tree::Finish>(source).status, kExitConnection);
+  finish(kExitConnection);
+}
+
 }  // namespace
 }  // namespace rdcp::cli
