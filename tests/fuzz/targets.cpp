@@ -16,6 +16,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"filter", fuzz_filter},
     FuzzTarget{"frame", fuzz_frame},
     FuzzTarget{"handshake", fuzz_handshake},
+    FuzzTarget{"hosts", fuzz_hosts},
     FuzzTarget{"journal", fuzz_journal},
     FuzzTarget{"location", fuzz_location},
     FuzzTarget{"marker", fuzz_marker},

@@ -21,6 +21,7 @@ void fuzz_messages(Bytes input);
 void fuzz_names(Bytes input);
 void fuzz_paths(Bytes input);
 void fuzz_patterns(Bytes input);
+void fuzz_hosts(Bytes input);
 void fuzz_probe(Bytes input);
 void fuzz_rails(Bytes input);
 void fuzz_record(Bytes input);

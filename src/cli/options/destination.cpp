@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cli/options/command_line.h"
+#include "cli/options/shared_options.h"
 #include "cli/places/host_list.h"
 
 namespace rdcp::cli {

@@ -1,5 +1,6 @@
 #include "cli/pipes/pipeline_options.h"
 
+#include "cli/agents/agent_run.h"
 #include "cli/options/command_line.h"
 #include "cli/options/help_text.h"
 #include "cli/options/shared_options.h"

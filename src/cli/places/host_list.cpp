@@ -10,7 +10,8 @@
 namespace rdcp::cli {
 namespace {
 
-constexpr std::size_t kDigitsMax = 9;  // of one number
+constexpr std::size_t kDigitsMax = 9;        // of one number
+constexpr std::size_t kNameBytesMax = 1024;  // of a user, '@' and a host; DNS allows 255 for the host
 
 // A fault, in words about the list.
 using Fault = std::optional<std::string>;
@@ -55,8 +56,13 @@ Fault multiply(std::vector<std::string>& names, const std::vector<std::string>& 
 Fault expand_word(std::string_view word, std::vector<std::string>& hosts) {
   if (word.empty()) return "a name in it is empty";
   std::vector<std::string> names{""};
-  while (!word.empty() && word.front() != '@') {
+  const bool is_group = word.starts_with('@');
+  if (is_group) names = {std::string(word)};
+  while (!word.empty() && !is_group) {
     const std::size_t open = word.find_first_of("[]");
+    if (word.substr(0, open).find_first_of(":/") != word.npos)
+      return "a name in it holds ':' or '/' (give an IPv6 address a name in ssh_config)";
+    if (names.back().size() + word.substr(0, open).size() > kNameBytesMax) return "a name in it is too long";
     for (std::string& name : names) name += word.substr(0, open);
     if (open == word.npos) break;
     const std::size_t close = word.find(']', open);
@@ -71,7 +77,6 @@ Fault expand_word(std::string_view word, std::vector<std::string>& hosts) {
     if (Fault fault = multiply(names, ends)) return fault;
     word.remove_prefix(close + 1);
   }
-  if (!word.empty() && word.front() == '@') names = {std::string(word)};
   hosts.insert(hosts.end(), names.begin(), names.end());
   return hosts.size() > kHostsMax ? Fault(fmt::format("these are more than {} hosts", kHostsMax))
                                   : std::nullopt;

@@ -27,8 +27,9 @@ bool is_host_list(std::string_view host);
 // 09, 10), may have a step ("[0-8/4]"), and a name may have several, the last of which turns fastest. A host
 // that comes twice is kept once, where it came first. "@GROUP" is kept as it is.
 //
-// Errors (usage), with the list as their subject: an empty name, a bracket without its other one, what is no
-// range, a range that runs backwards, more than kHostsMax hosts.
+// Errors (usage), with the list as their subject: an empty name, one with ':' or '/', a bracket without its
+// other one, what is no range, a range that runs backwards, a name of more than 1,024 bytes, more than
+// kHostsMax hosts.
 io::Result<std::vector<std::string>> expand_hosts(std::string_view list);
 
 }  // namespace rdcp::cli

@@ -35,6 +35,7 @@ TEST(HostListTest, ExpandsWhatPdshSlurmAndClusterShellWrite) {
   EXPECT_THAT(expanded("n[98-101]"), ElementsAre("n98", "n99", "n100", "n101"));
   EXPECT_THAT(expanded("n[0-8/4]"), ElementsAre("n0", "n4", "n8"));
   EXPECT_THAT(expanded("me@n[1-2],you@m"), ElementsAre("me@n1", "me@n2", "you@m"));
+  EXPECT_THAT(expanded("u[1-2]@n"), ElementsAre("u1@n", "u2@n"));
   EXPECT_THAT(expanded("@gpus,n1"), ElementsAre("@gpus", "n1"));
 }
 
@@ -55,6 +56,8 @@ TEST(HostListTest, RefusesWhatIsNoList) {
   EXPECT_THAT(fault("n[1-9/0]"), HasSubstr("no range"));
   EXPECT_THAT(fault("n[1[2]]"), HasSubstr("no range"));
   EXPECT_THAT(fault("n[9-1]"), HasSubstr("backwards"));
+  for (const char* place : {"n1:/x", "n[1-2]:x", "a,b/c"})
+    EXPECT_THAT(fault(place), HasSubstr("':' or '/'")) << place;
   EXPECT_THAT(fault("n[1-99999999999999999999]"), HasSubstr("no range"));
 }
 
@@ -64,6 +67,7 @@ TEST(HostListTest, IsBounded) {
   EXPECT_THAT(fault("n[0-999999999]"), HasSubstr("more than 16384"));
   EXPECT_THAT(fault("n[0-999][0-999]"), HasSubstr("more than 16384"));
   EXPECT_THAT(fault("n[0-9999],m[0-9999]"), HasSubstr("more than 16384"));
+  EXPECT_THAT(fault(std::string(1025, 'n') + "[1-9999]"), HasSubstr("too long"));
 }
 
 TEST(HostListTest, TellsAListFromAHost) {
