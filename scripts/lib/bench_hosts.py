@@ -56,10 +56,6 @@ def clear(hosts: list[Host]):
         (host.own / "copy").unlink(missing_ok=True)
 
 
-def sent_bytes(fleet: Fleet) -> int:
-    return int(Path(f"/sys/class/net/{fleet.bridge}/statistics/tx_bytes").read_text())
-
-
 def make_source(folder: Path, row: Row) -> tuple[Path, int]:
     source = folder / "source"
     if row.mib:
@@ -88,9 +84,9 @@ def measure_row(options, row: Row):
         for _ in range(options.runs):
             samples["one"].append(timed([*rdcp, one]))
             clear(fleet.hosts)
-            before = sent_bytes(fleet)
+            before = fleet.sent_bytes()
             samples["all"].append(timed([*rdcp, all_of_them]))
-            sent.append((sent_bytes(fleet) - before) / size)
+            sent.append((fleet.sent_bytes() - before) / size)
             clear(fleet.hosts)
             if row.sshds:
                 samples["scp"].append(scp_at_once(fleet, source))

@@ -11,43 +11,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshd import _make_key
+from sshd import SSH_CONFIG, SSHD_CONFIG, account_is_locked, make_key
 
 FIRST_NETWORK, LAST_NETWORK = 80, 250  # 10.231.N.0; each fleet on this machine has one
 NEAR = 254
 SSH_PORT = 2222
-
-SSHD = """\
-Port {port}
-HostKey {keys}/host_key
-AuthorizedKeysFile {keys}/authorized_keys
-PidFile none
-StrictModes no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PermitRootLogin yes
-MaxStartups 200
-MaxSessions 100
-Subsystem sftp internal-sftp
-SetEnv SHLVL=1
-LogLevel VERBOSE
-"""
-
-SSH = """\
-Host h*
-  Port {port}
-  User root
-  IdentityFile {keys}/client_key
-  IdentitiesOnly yes
-  IdentityAgent none
-  UserKnownHostsFile {keys}/known_hosts
-  GlobalKnownHostsFile /dev/null
-  HostKeyAlias rdcp
-  StrictHostKeyChecking yes
-  ControlMaster no
-  LogLevel ERROR
-"""
-
 
 def run(*words: str):
     subprocess.run(words, check=True)
@@ -121,7 +89,6 @@ class Fleet:
 
     def __enter__(self) -> "Fleet":
         self.data.mkdir()
-        self.stack = contextlib.ExitStack()
         with contextlib.ExitStack() as stack:
             self._add_bridge()
             stack.callback(subprocess.run, ["ip", "link", "delete", self.bridge], check=False)
@@ -179,12 +146,14 @@ class Fleet:
     def _start_sshds(self, stack: contextlib.ExitStack):
         keys = self.folder / "keys"
         keys.mkdir()
-        host_key = _make_key(keys / "host_key")
-        (keys / "authorized_keys").write_text(_make_key(keys / "client_key"))
+        host_key = make_key(keys / "host_key")
+        (keys / "authorized_keys").write_text(make_key(keys / "client_key"))
         (keys / "known_hosts").write_text(f"rdcp {host_key}")
-        (keys / "sshd_config").write_text(SSHD.format(port=SSH_PORT, keys=keys))
-        names = "".join(f"Host {host.name}\n  HostName {host.address}\n" for host in self.hosts)
-        self.config.write_text(names + SSH.format(port=SSH_PORT, keys=keys))
+        words = {"port": SSH_PORT, "folder": keys, "user": "root"}
+        use_pam = "yes" if account_is_locked("root") else "no"
+        (keys / "sshd_config").write_text(SSHD_CONFIG.format(**words, listen="", use_pam=use_pam))
+        self.config.write_text("".join(SSH_CONFIG.format(**words, aliases=host.name, address=host.address)
+                                       for host in self.hosts))
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin")
         started = self.hosts[:self.sshds]
@@ -196,6 +165,10 @@ class Fleet:
             stack.callback(process.kill)
         for host in started:
             _wait_for_sshd(host.address)
+
+    def sent_bytes(self) -> int:
+        """What has left this host for the others so far."""
+        return int(Path(f"/sys/class/net/{self.bridge}/statistics/tx_bytes").read_text())
 
     def ssh_text(self) -> str:
         """For rdcp's -e."""

@@ -68,12 +68,12 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _make_key(path: Path) -> str:
+def make_key(path: Path) -> str:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "rdcp throw-away key", "-f", path], check=True)
     return path.with_suffix(".pub").read_text()
 
 
-def _account_is_locked(user: str) -> bool:
+def account_is_locked(user: str) -> bool:
     """Without PAM, sshd refuses accounts whose password field starts with '!'; only root can see that."""
     with contextlib.suppress(OSError):
         for line in Path("/etc/shadow").read_text().splitlines():
@@ -108,8 +108,8 @@ class LocalSshd:
     def __enter__(self) -> "LocalSshd":
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd's empty chroot; no init script has made it here
-        self._host_key = _make_key(self.folder / "host_key")
-        (self.folder / "authorized_keys").write_text(_make_key(self.folder / "client_key"))
+        self._host_key = make_key(self.folder / "host_key")
+        (self.folder / "authorized_keys").write_text(make_key(self.folder / "client_key"))
         wanted_port = self.port
         for _ in range(10):  # a port that was free a moment ago may be taken by now
             self.port = wanted_port or _free_port(self.address)
@@ -133,7 +133,7 @@ class LocalSshd:
         words = {"port": self.port, "address": self.address, "folder": self.folder, "user": user,
                  "aliases": HOST_ALIASES,
                  "listen": "".join(f"ListenAddress {each}\n" for each in (self.address, self.also) if each),
-                 "use_pam": "yes" if _account_is_locked(user) else "no"}
+                 "use_pam": "yes" if account_is_locked(user) else "no"}
         (self.folder / "sshd_config").write_text(SSHD_CONFIG.format(**words))
         self.config.write_text(SSH_CONFIG.format(**words) + (VM_SSH_CONFIG if "RDCP_VM_HOSTS" in os.environ else ""))
         (self.folder / "known_hosts").write_text(f"rdcp {self._host_key}")

@@ -46,10 +46,13 @@ void PrintTo(const Program& program, std::ostream* out) {
   *out << program.name;
 }
 
-ParseOutcome parse_rdcp(std::vector<const char*> words) {
+ParseOutcome parse_words(std::vector<const char*> words) {
   words.insert(words.begin(), "rdcp");
-  words.insert(words.end(), {"host:a", "b"});
   return parse_options(static_cast<int>(words.size()), words.data());
+}
+ParseOutcome parse_rdcp(std::vector<const char*> words) {
+  words.insert(words.end(), {"host:a", "b"});
+  return parse_words(std::move(words));
 }
 ParseOutcome parse_rdsend(std::vector<const char*> words) {
   words.insert(words.begin(), "rdsend");
@@ -252,6 +255,13 @@ std::string bash_offers(const std::string& words) {
   return result.output;
 }
 
+void expect_completed(const char* option) {
+  for (const char* shell : {"bash", "zsh"})
+    EXPECT_TRUE(has_word(text_of(completion_file(kPrograms[0], shell)), option)) << shell << option;
+  const std::string in_fish = std::string(" -l ") + (option + 2) + " ";
+  EXPECT_NE(text_of(completion_file(kPrograms[0], "fish")).find(in_fish), std::string::npos) << option;
+}
+
 // Options of the second rank, which the help has no line for.
 TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
   const std::vector<std::vector<const char*>> options{{"--mkpath"},
@@ -265,15 +275,13 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
                                                       {"--relative"},
                                                       {"--ipv4"},
                                                       {"--ipv6"},
-                                                      {"--failed-hosts", "failed"},
                                                       {"--max-runtime", "60"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
-    for (const char* shell : {"bash", "zsh"})
-      EXPECT_TRUE(has_word(text_of(completion_file(kPrograms[0], shell)), words[0])) << shell << words[0];
-    const std::string in_fish = std::string(" -l ") + (words[0] + 2) + " ";
-    EXPECT_NE(text_of(completion_file(kPrograms[0], "fish")).find(in_fish), std::string::npos) << words[0];
+    expect_completed(words[0]);
   }
+  EXPECT_FALSE(parse_words({"--failed-hosts", "failed", "a", "h[1-2]:b"}).exit_status);
+  expect_completed("--failed-hosts");
 }
 
 class BashCompletion : public ::testing::Test {

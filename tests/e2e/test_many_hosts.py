@@ -79,13 +79,13 @@ class FleetTest(CopyTest):
 class ManyHosts(FleetTest):
     def test_a_tree_reaches_every_host_and_leaves_the_source_once(self):
         tree = self.tree()
-        before = sent_bytes(self.fleet)
+        before = self.fleet.sent_bytes()
         done = self.copy("-r", f"{tree}/", self.to, "--no-encrypt")
         self.assertEqual(done.err, "")
         self.assert_have(tree, 1, 2, 3, 4)
         self.assert_no_agents()
         payload = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file())
-        self.assertLess(sent_bytes(self.fleet) - before, 1.5 * payload + MIB)
+        self.assertLess(self.fleet.sent_bytes() - before, 1.5 * payload + MIB)
 
     def test_sealed_verified_and_packed(self):
         tree = self.tree()
@@ -116,11 +116,15 @@ class ManyHosts(FleetTest):
 
     def test_a_check_says_which_host_differs_and_in_what(self):
         tree = self.tree()
-        self.copy("-r", f"{tree}/", self.to)
+        manifest = self.disk / "manifest"
+        self.copy("--manifest", manifest, "-r", f"{tree}/", self.to)
         self.copy("--check", f"{tree}/", self.to)
+        self.copy("--check", "--manifest", manifest, self.to)
         (self.fleet[3].own / "copy" / "large").write_bytes(b"x")
         done = self.fails(EXIT_FILES, "--check", f"{tree}/", self.to)
         self.assertEqual(done.out.decode().splitlines(), [f"h3: size      large: {3 * MIB + 77}, 1"])
+        listed = self.fails(EXIT_FILES, "--check", "--manifest", manifest, self.to)
+        self.assertEqual(listed.out, done.out)
 
     def test_hosts_where_dst_is_a_directory_get_theirs_in_a_chain_of_their_own(self):
         tree = self.tree()
@@ -145,6 +149,9 @@ class ManyHosts(FleetTest):
                           ("h[1-99999]:x", "more than")):
             self.fails(EXIT_USAGE, "-r", f"{tree}/", word, says=(why,))
         self.fails(EXIT_USAGE, tree, "here", "--hosts", names, says=(":PATH",))
+        self.fails(EXIT_USAGE, tree, "h1:x", "--failed-hosts", failed, says=("several hosts",))
+        self.fails(EXIT_USAGE, "--doctor", "h1", "--hosts", names, says=("copies and --check",))
+        self.fails(EXIT_USAGE, "--check", tree, "h[1-2]:x", "--failed-hosts", failed, says=("for copies",))
         self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
 
     def test_what_the_source_cannot_read_is_missing_at_every_host(self):
@@ -269,11 +276,6 @@ class HostsThatFail(FleetTest):
         done = self.copy("-v", "-r", f"{tree}/", self.to)
         self.assertIn("were there already", done.err)
         self.assert_have(tree, 1, 2, 3, 4)
-
-
-def sent_bytes(fleet: Fleet) -> int:
-    """What has left this host over the bridge so far."""
-    return int(Path(f"/sys/class/net/{fleet.bridge}/statistics/tx_bytes").read_text())
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   const bool with_list = options.check && (!options.manifest_file.empty() || !options.sums_file.empty());
   if (with_list) {
     if (words.size() != 1) return refuse("--check", "with a list takes one operand, the tree to be checked");
-    if (auto read = assign(options.destination, parse_location(words.front())); !read) return read;
+    if (auto taken = take_destination(words.front(), options); !taken) return taken;
     return check_streams(options);
   }
   if (options.check && words.size() > 2) return refuse("--check", "takes one SRC and one DST");
