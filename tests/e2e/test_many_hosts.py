@@ -9,13 +9,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, wait_for
+from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, wait_for
 from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
 from fleet import SSH_PORT, Fleet, why_no_fleet
 
 
+HOSTILE_HOP = BUILD / "rdcp_hostile_hop"
 JOURNAL_OF_SOME_CHUNKS = 700  # bytes
 LOOK_EVERY = 0.1  # seconds: each look goes through all processes, and other tests run meanwhile
 
@@ -188,6 +189,45 @@ class ManyHosts(FleetTest):
         self.assertEqual([host["host"] for host in last["hosts"]], ["h1", "h9"])
         self.assertEqual([host["status"] for host in last["hosts"]], [0, EXIT_HOST])
         self.assertEqual(last["status"], EXIT_FILES)
+
+
+class HostsThatLie(FleetTest):
+    """One host runs an rdcp that changes what it passes on, or what those behind it answer."""
+
+    def let_lie(self, number: int, how: str):
+        for host in self.fleet.hosts:
+            lies = host is self.fleet[number]
+            script = host.own / "rdcp"
+            script.write_text(f'#!/bin/sh\nRDCP_HOP={how} exec {HOSTILE_HOP if lies else RDCP} "$@"\n')
+            script.chmod(0o755)
+
+    def command(self, *words) -> list[str]:
+        return [str(RDCP), "-e", self.fleet.ssh_text(), "--rdcp-path", f"{self.fleet.data}/rdcp", *map(str, words)]
+
+    def test_a_host_that_changes_a_byte_is_found_out(self):
+        tree = self.tree()
+        self.let_lie(2, "alter")
+        failed = self.disk / "failed"
+        done = self.fails(EXIT_FILES, "-r", f"{tree}/", self.to, "--failed-hosts", failed,
+                          says=("what it has got is not what was sent; h2 passed it on", "--checksum"))
+        self.assertEqual(failed.read_text(), "h3\nh4\n")
+        self.assertIn("2 of 4 hosts have all", done.err)
+        self.assert_have(tree, 1, 2)
+        self.assertNotEqual(differences(snapshot(tree), snapshot(self.fleet[3].own / "copy"), ()), [])
+        self.let_lie(2, "")
+        self.copy("-r", "--checksum", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_a_host_that_answers_for_others_is_found_out(self):
+        tree = self.tree()
+        self.let_lie(2, "")
+        self.copy("--sync", f"{tree}/", self.to)
+        (self.fleet[4].own / "copy" / "sub" / "small-5").unlink()
+        self.let_lie(2, "withhold")
+        self.fails(EXIT_FILES, "--sync", f"{tree}/", self.to, says=("h4", "that it asked for have not come"))
+        self.let_lie(2, "")
+        self.copy("--sync", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
 
 
 class HostsThatFail(FleetTest):

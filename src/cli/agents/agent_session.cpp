@@ -136,10 +136,14 @@ Result<void> AgentSession::receive() {
   return {};
 }
 
-void AgentSession::drop_arrived() {
-  do {
-    gone_ = away() || !control_->receive();
-  } while (!gone_ && control_->buffered());
+void AgentSession::hear_last_words() {
+  gone_ = away();
+  while (!gone_) {
+    const auto message = control_->receive();
+    const bool last_word = message && *message && (*message)->type == MessageType::ledger;
+    gone_ = !message || (last_word && !take(**message));
+    if (!control_->buffered()) break;
+  }
 }
 
 io::Error AgentSession::refused(const tree::RawMessage& raw, const std::string& why) const {

@@ -93,7 +93,7 @@ class AgentSession {
   int fd() const { return away() ? rejoiner_.fd() : control_->fd(); }
   // Reads what has arrived, and calls the handlers. Error: the agent is gone, or what it says makes no sense.
   io::Result<void> receive();
-  void drop_arrived();  // reads what has arrived, and drops it
+  void hear_last_words();  // reads what has arrived after Abort, and drops it, but for a Ledger
   // Explains the error of receive(). If the agent is gone before its hello, its exit status and output tell
   // why; its process is waited for then, at most 3 s.
   io::Error explain(const io::Error& error);

@@ -160,7 +160,7 @@ void SessionLoop::await_goodbyes(milliseconds grace) {
     if (left.empty()) return;
     if (::poll(polled.data(), polled.size(), kLookEvery.count()) < 0) continue;
     for (std::size_t i = 0; i < left.size(); ++i) {
-      if (polled[i].revents != 0) left[i]->drop_arrived();
+      if (polled[i].revents != 0) left[i]->hear_last_words();
     }
   }
 }

@@ -46,6 +46,13 @@ Result<void> tell_chain(AgentSession& agent, bool passes_on) {
   return tell_if_known(agent, tree::JoinChain{passes_on}, "several targets");
 }
 
+bool keeps_ledger(const CopyRequest& request, const CopyBegins& first, const ChainOrders& others) {
+  const auto over_tcp = [](const tree::PassOn& order) { return order.begin.rails.empty(); };
+  const net::Sealing encrypt = request.wish.encrypt;
+  return encrypt == net::Sealing::always || (encrypt == net::Sealing::rather && first.path.rails.empty() &&
+                                             std::ranges::all_of(others.to_next, over_tcp));
+}
+
 std::variant<ChainOrders, NoLink> chain_orders(const CopyRequest& request, CopySides& sides,
                                                CopyBegins& first) {
   const auto& targets = sides.targets();

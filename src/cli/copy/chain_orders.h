@@ -30,6 +30,9 @@ struct NoLink {
   TargetSide* target;
   io::Error why;
 };
+// True if it has to be proven that nobody in the chain has changed what it passed on: the copy is encrypted.
+// Over RDMA it is if the user has asked for it.
+bool keeps_ledger(const CopyRequest& request, const CopyBegins& first, const ChainOrders& others);
 // first: between the source and the first target; its chunks become as small as the smallest that fit a link.
 std::variant<ChainOrders, NoLink> chain_orders(const CopyRequest& request, CopySides& sides,
                                                CopyBegins& first);

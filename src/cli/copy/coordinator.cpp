@@ -34,11 +34,15 @@ int Coordinator::run() {
     const auto complete = [](CopySide* side) { return bool{side->done->complete}; };
     if (!std::ranges::all_of(sides_.started(), complete) && console_.status() == 0)
       console_.raise(kExitConnection);
-    if (complete(&sides_.source())) chain_.finish();
+    if (complete(&sides_.source())) {
+      chain_.finish();
+      chain_.prove();
+    }
   } else {
     // Agents close their side at their end. One that does not in time is ended by force later.
     loop_.tell_all(tree::Abort());
     loop_.await_goodbyes(kAbortGrace);
+    if (chain_.is_broken() && !console_.interrupted()) chain_.prove();
   }
   console_.clear_progress();
   if (sides_.all_done() && !chain_.is_broken() && !console_.interrupted()) sum_up();

@@ -47,6 +47,7 @@ void CopySides::listen_to(CopySide& side) {
   side.session->on<tree::Progress>(
       [&side](tree::Progress& progress) { side.progress = std::move(progress); });
   side.session->on<tree::StreamLost>([this, &side](const tree::StreamLost& lost) { pass_on(side, lost); });
+  side.session->on<tree::Ledger>([&side](tree::Ledger& ledger) { side.ledger = std::move(ledger); });
   side.session->on<tree::Done>([&side](tree::Done& done) {
     side.done = std::move(done);
     side.session->allow_silence();

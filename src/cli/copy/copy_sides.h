@@ -7,6 +7,7 @@
 
 #include "cli/agents/agent_session.h"
 #include "cli/agents/round_trip.h"
+#include "tree/messages/chain.h"
 #include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
 #include "tree/messages/message.h"
@@ -19,6 +20,7 @@ struct CopySide {
   bool has_job = false;  // the job in its present form has been sent
   tree::Progress progress = {};
   std::optional<tree::Done> done = {};
+  std::optional<tree::Ledger> ledger = {};
 };
 
 struct SourceSide : CopySide {

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "cli/text/exit_status.h"
+#include "tree/streams/frame_ledger.h"
 
 namespace rdcp::cli {
 
@@ -72,6 +73,10 @@ void TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
     laid_out = chain_orders(request, sides_, begins);
   }
   const ChainOrders& orders = std::get<ChainOrders>(laid_out);
+  keeps_ledger_ = keeps_ledger(request, begins, orders);
+  if (keeps_ledger_) {
+    for (CopySide* side : sides_.started()) side->session->tell(tree::KeepLedger());
+  }
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < sides_.targets().size(); ++i) {
     TargetSide& target = *sides_.targets()[i];
@@ -103,6 +108,7 @@ void TargetChain::look_for_silent() {
   if (greeted == 0) return;
   for (TargetSide* target : silent()) {
     watch_.doubt(target->host, target->session->name() + ": no sign of life", Clock::now());
+    if (keeps_ledger_) warn_unproven(*target);
     drop(*target);
   }
 }
@@ -126,6 +132,7 @@ bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
   }
   if (target == nullptr) {
     watch_.raise_all(exit_status(problem.kind));
+    source_failed_ = true;
     return false;
   }
   console_.report(session, problem);
@@ -170,6 +177,40 @@ void TargetChain::finish() {
     } else {
       watch_.fail(target->host, kExitConnection, "it came to no end");
     }
+  }
+}
+
+void TargetChain::warn_unproven(const TargetSide& target) const {
+  console_.tell(
+      "warning: " + target.session->name() +
+      ": what it got before the chain broke could not be compared with what was sent; --check can\n");
+}
+
+// Each link is encrypted, so what came over it is the work of whoever sent it.
+void TargetChain::refute(TargetSide& target, const TargetSide* before, const std::string& what) {
+  const std::string blamed =
+      before != nullptr ? before->session->name() + " passed it on" : std::string("it came from the source");
+  leave_out(target.host, io::plain_error(ErrorKind::digest, "copy to", target.session->name(),
+                                         what + "; " + blamed +
+                                             "; do not use this copy, and make it anew with --checksum"));
+}
+
+void TargetChain::prove() {
+  if (!keeps_ledger_) return;
+  const std::optional<tree::Ledger>& sent = sides_.source().ledger;
+  const TargetSide* before = nullptr;
+  for (const auto& target : sides_.targets()) {
+    const std::optional<tree::Ledger>& got = target->ledger;
+    if (sent && got && !tree::agree(*sent, *got)) {
+      refute(*target, before, "what it has got is not what was sent");
+    } else if (is_broken() && !(sent && got)) {
+      warn_unproven(*target);
+    } else if (!is_broken() && !(sent && got)) {
+      refute(*target, before, "nobody has told what it has got");
+    } else if (!is_broken() && !source_failed_ && got->missing > 0) {
+      refute(*target, before, std::to_string(got->missing) + " entries that it asked for have not come");
+    }
+    before = target.get();
   }
 }
 

@@ -45,6 +45,9 @@ class TargetChain {
   void leave_out(std::size_t host, const io::Error& error);
   // Takes note that all agents are done, the source with everything.
   void finish();
+  // Compares what each target has got with what the source has sent, if the chain keeps ledgers: one that has
+  // got something else has failed. After the last word of each agent.
+  void prove();
 
   // True once the chain is broken, and nothing more is waited for.
   bool is_over() const { return watch_.is_over(ChainWatch::Clock::now()); }
@@ -57,12 +60,16 @@ class TargetChain {
   std::vector<TargetSide*> silent() const;
   void give_up(TargetSide& target, const io::Error& error);
   void drop(TargetSide& target);
+  void warn_unproven(const TargetSide& target) const;
+  void refute(TargetSide& target, const TargetSide* before, const std::string& what);
 
   ChainWatch watch_;
   CopySides& sides_;
   CopyConsole& console_;
   const std::function<void()> end_;
   bool begun_ = false;
+  bool keeps_ledger_ = false;
+  bool source_failed_ = false;          // to read some files
   std::ptrdiff_t greeted_ = 0;          // how many have said hello
   ChainWatch::Clock::time_point late_;  // once one has: when a hello comes too late
 };

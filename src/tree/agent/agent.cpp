@@ -167,6 +167,8 @@ bool Agent::handle_wish(const RawMessage& raw) {
                              [this](const JoinChain& chain) { return streams_.chain().join(chain), true; });
     case MessageType::pass_on:
       return with<PassOn>(raw, [this](const PassOn& order) { return take_order(order); });
+    case MessageType::keep_ledger:
+      return with<KeepLedger>(raw, [this](const KeepLedger&) { return keep_ledger(), true; });
     case MessageType::source_wishes:
       return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
     default:
@@ -199,6 +201,7 @@ bool Agent::handle(const RawMessage& raw) {
     case MessageType::source_wishes:
     case MessageType::join_chain:
     case MessageType::pass_on:
+    case MessageType::keep_ledger:
       return handle_wish(raw);
     case MessageType::find_paths:
       return with<FindPaths>(raw, [this](const FindPaths& asked) { return find(asked); });
@@ -265,6 +268,21 @@ bool Agent::take_order(const PassOn& order) {
   return true;
 }
 
+// The job is there already; it has not begun.
+void Agent::keep_ledger() {
+  if (source_) source_->keep_ledger();
+  if (target_) target_->keep_ledger();
+}
+
+// To be called once nothing is copied any more.
+void Agent::tell_ledger() {
+  if (std::exchange(ledger_told_, true)) return;
+  const std::optional<Ledger> ledger = source_   ? source_->ledger()
+                                       : target_ ? target_->ledger()
+                                                 : std::nullopt;
+  if (ledger) tell(*ledger);
+}
+
 // The agent ends with its segment.
 bool Agent::run_segment(const SegmentJob& job) {
   if (!config_.run_segment) return refuse("asks for a segment of a pipeline where none can be run");
@@ -295,6 +313,7 @@ bool Agent::end_job() {
     return false;
   }
   if (copy_thread_.joinable()) copy_thread_.join();
+  tell_ledger();
   source_.reset();
   target_.reset();
   return true;

@@ -239,6 +239,7 @@ void Agent::tell_result() {
     tell(measured);
     return;
   }
+  tell_ledger();
   Done done = source_ ? source_->result() : target_->result();
   const std::vector<io::Words> notes = streams_.notes();
   done.notes.insert(done.notes.end(), notes.begin(), notes.end());

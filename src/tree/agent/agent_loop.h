@@ -68,6 +68,8 @@ class Agent {
   bool take_wishes(const SourceWishes& wishes);
   bool take_alterations(const Alterations& wish);
   bool take_order(const PassOn& order);
+  void keep_ledger();
+  void tell_ledger();
   bool find(const FindPaths& asked);
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
@@ -112,6 +114,7 @@ class Agent {
   std::atomic<bool> copying_{false};
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;
+  bool ledger_told_ = false;
   bool segment_complete_ = true;
   AgentEnd end_;
   SteadyClock::time_point begun_;

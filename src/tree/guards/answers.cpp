@@ -37,6 +37,7 @@ constexpr std::array kAnswerRules = {
     AnswerRule{done, begin, Times::each, kCopies},
     AnswerRule{stream_lost, begin, Times::many, kCopies},
     AnswerRule{next_lost, pass_on, Times::each, on(Errand::target)},
+    AnswerRule{ledger, keep_ledger, Times::each, kCopies},
     AnswerRule{sums, begin, Times::many, on(Errand::source)},
     AnswerRule{changes, begin, Times::many, on(Errand::target)},
     AnswerRule{measure_ready, measure_job, Times::each, on(Errand::measure)},

@@ -47,6 +47,7 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::target_job, in(S::target_ready), By::no_stranger},
     OrderRule{MessageType::join_chain, in(S::idle, S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::pass_on, in(S::target_ready), By::no_stranger},
+    OrderRule{MessageType::keep_ledger, in(S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::begin, in(S::source_ready, S::measure_ready), By::no_stranger},
     OrderRule{MessageType::begin, in(S::target_ready), By::everybody},
     OrderRule{MessageType::knock, in(S::source_ready, S::target_ready), By::no_stranger},

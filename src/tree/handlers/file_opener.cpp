@@ -22,6 +22,7 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
   if (!context_.read_header(reader_, header, entry)) return AckStatus::refused;
   file->id = frame.file_id;
   file->path = entry.path;
+  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(entry.path);
   file->size = frame.offset;
   if (file->size > kUnknownSize) {
     context_.protocol_error("a file of impossible size");

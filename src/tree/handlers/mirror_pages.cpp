@@ -61,10 +61,17 @@ AckStatus MirrorPages::compare(const net::Frame& frame, std::span<const std::byt
     if (!more || !*more) break;
     const auto verdict = judge(question, changes);
     if (!verdict) context_.report(verdict.error());
+    if (verdict) note_wanted(question, *verdict);
     verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
   }
   context_.session.changes.add(frame.file_id, frame.offset, std::move(changes));
   return context_.done_unless_refusing();
+}
+
+void MirrorPages::note_wanted(const Question& question, Verdict verdict) {
+  const bool wanted = verdict == Verdict::different || verdict == Verdict::metadata;
+  if (context_.session.guards.ledger && wanted && !context_.settings().sync.dry_run)
+    context_.session.guards.ledger->entries.want(question.entry.path);
 }
 
 io::Result<Verdict> MirrorPages::judge(const Question& question, Changes& changes) {
@@ -94,7 +101,11 @@ AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte>
   Changes changes;
   if (!read->sums.empty()) {
     pruner_.compare(read->sums, verdicts);
+    for (std::size_t i = 0; context_.session.guards.ledger && i < read->sums.size(); ++i) {
+      if (verdicts.at(i) != 0) context_.session.guards.ledger->names.want(read->sums[i].path);
+    }
   } else {
+    if (context_.session.guards.ledger) context_.session.guards.ledger->names.take(read->names.path);
     pruner_.remove_others(read->names, changes.list);
   }
   context_.session.changes.add(frame.file_id, frame.offset, std::move(changes));

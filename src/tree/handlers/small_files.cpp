@@ -35,6 +35,7 @@ AckStatus SmallFiles::unpack(std::span<const std::byte> chunk) {
 }
 
 bool SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {
+  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(entry.path);
   if (put) {
     context_.session.guards.not_put.remove(entry.path);
   } else {

@@ -30,7 +30,7 @@ using AllMessages =
                SegmentJob, SegmentEnd, RelayedBytes, PathsNamed, Changes, CleanJob, Leftovers, Sums, ListJob,
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
                TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
-               ExplainedProblem, JoinChain, PassOn, NextLost>;
+               ExplainedProblem, JoinChain, PassOn, NextLost, KeepLedger, Ledger>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
+#include "net/crypto/set_hash.h"
 #include "tree/messages/job.h"
 #include "tree/messages/message_type.h"
 #include "tree/messages/stream_wish.h"
@@ -31,6 +33,23 @@ struct NextLost {
   static constexpr MessageType kType = MessageType::next_lost;
   io::Words why;
   auto fields() { return std::tie(why); }
+};
+
+// Has a source or a target sum up the frames that it sends or gets, and tell the sum at its end, so that what
+// each target has got can be compared with what the source has sent. Since version 12.
+struct KeepLedger {
+  static constexpr MessageType kType = MessageType::keep_ledger;
+  static constexpr std::uint32_t kFirstProtocol = 12;
+  auto fields() { return std::tie(); }
+};
+
+// The answer, before Done or after Abort. See tree/streams/frame_ledger.h.
+struct Ledger {
+  static constexpr MessageType kType = MessageType::ledger;
+  net::SetHash::Bytes sum{};
+  std::vector<net::Sha256> under_way;  // source: frames that were sent and not answered
+  std::uint64_t missing = 0;           // target: entries that it wanted, and that have not come
+  auto fields() { return std::tie(sum, under_way, missing); }
 };
 
 }  // namespace rdcp::tree

@@ -56,12 +56,14 @@ enum class MessageType : std::uint8_t {
   join_chain,
   pass_on,
   next_lost,
+  keep_ledger,
+  ledger,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::next_lost;
+  return MessageType::ledger;
 }
 
 }  // namespace rdcp::tree

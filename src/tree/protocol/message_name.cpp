@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 50> kNames = {
+constexpr std::array<std::string_view, 52> kNames = {
     "hello",
     "ping",
     "pong",
@@ -58,8 +58,10 @@ constexpr std::array<std::string_view, 50> kNames = {
     "join_chain",
     "pass_on",
     "next_lost",
+    "keep_ledger",
+    "ledger",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::next_lost));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::ledger));
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // guards.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tree/guards/removal_gate.h"
 #include "tree/messages/job.h"
 #include "tree/session/not_put.h"
+#include "tree/streams/target_ledger.h"
 
 namespace rdcp::tree {
 
@@ -28,11 +30,14 @@ struct TargetGuards {
   io::Result<void> begin_removals(int root, const Selection& selection, const std::string& own,
                                   const Begin& begin);
 
-  Terms terms = 0;            // the frames, flags and entries that the job agreed on
-  AdmittedNames admitted;     // the names that the source may use
-  RemovalGate removals;       // the names that may be removed
-  Spellings spellings;        // the names that were used, where upper and lower case are one
-  NotPut not_put;             // the names that must not be linked to
+  void keep_ledger() { ledger = std::make_unique<TargetLedger>(); }
+
+  Terms terms = 0;                       // the frames, flags and entries that the job agreed on
+  AdmittedNames admitted;                // the names that the source may use
+  RemovalGate removals;                  // the names that may be removed
+  Spellings spellings;                   // the names that were used, where upper and lower case are one
+  NotPut not_put;                        // the names that must not be linked to
+  std::unique_ptr<TargetLedger> ledger;  // proves what came; null if none is kept
   std::optional<Entry> only;  // takes the place of each entry that the source sends, except for its mtime
 };
 

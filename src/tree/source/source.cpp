@@ -71,4 +71,9 @@ Done Source::result() const {
   return done;
 }
 
+std::optional<Ledger> Source::ledger() const {
+  if (session_.ledger() == nullptr) return std::nullopt;
+  return session_.ledger()->tell();
+}
+
 }  // namespace rdcp::tree

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tree/messages/alterations.h"
+#include "tree/messages/chain.h"
 #include "tree/messages/job.h"
 #include "tree/messages/source_wishes.h"
 #include "tree/protocol/reporter.h"
@@ -44,6 +46,10 @@ class Source {
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams().set_tell(std::move(tell)); }
   // The loss of any stream ends the run. Before copy().
   void need_all_streams() { session_.streams().need_all(); }
+  // Has the frames that are sent summed up. Before copy().
+  void keep_ledger() { session_.keep_ledger(); }
+  // After copy(): the ledger, if it was kept.
+  std::optional<Ledger> ledger() const;
   // Notes that the target has lost a stream. Any thread, any time. Returns false if the number is impossible.
   bool hear_loss(std::size_t stream) { return session_.streams().give_up(stream); }
   // True while a stream to the target lives, or has ended well. Any thread, any time.

@@ -13,6 +13,7 @@
 #include "tree/source/rate_limiter.h"
 #include "tree/source/source_totals.h"
 #include "tree/source/sum_teller.h"
+#include "tree/streams/frame_ledger.h"
 #include "tree/streams/standard_streams.h"
 #include "tree/streams/stream_table.h"
 #include "tree/walk/names_walk.h"
@@ -64,6 +65,10 @@ class SourceSession {
   // Returns null if nobody wants digests told.
   SumTeller* sums() { return sums_.get(); }
   void tell_sums(SumTeller::Sink sink) { sums_ = std::make_unique<SumTeller>(std::move(sink)); }
+  // Returns null if no ledger is kept.
+  SentFrames* ledger() { return ledger_.get(); }
+  const SentFrames* ledger() const { return ledger_.get(); }
+  void keep_ledger() { ledger_ = std::make_unique<SentFrames>(); }
   // Returns the walk of --delete; used only for names that it has given to the plan.
   const NamesWalk& names_walk() const { return *names_walk_; }
   void set_names_walk(std::unique_ptr<NamesWalk> walk) { names_walk_ = std::move(walk); }
@@ -82,6 +87,7 @@ class SourceSession {
   const bool removes_;
   SendTerms terms_;
   std::unique_ptr<SumTeller> sums_;
+  std::unique_ptr<SentFrames> ledger_;
   std::unique_ptr<NamesWalk> names_walk_;
   Plan plan_;
   StreamTable streams_;

@@ -140,6 +140,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       filled.frame.slot = *credit;
+      const auto in_ledger = note_sending(filled, slot);
       const auto sent = co_await stream_->send(filled.frame, filled.payload(slot));
       if (!sent) {
         lose_stream(sent.error());
@@ -153,7 +154,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
         break;
       }
       status = *answer;
-      note_answer(filled, *answer);
+      note_answer(filled, in_ledger, *answer);
     }
     if (!status) break;
     auto next = settle_work(work.task, {filled, slot, *status, verdicts});
@@ -172,9 +173,24 @@ std::uint64_t& SourceWorker::idle_time() {
   return session_.plan().totals().complete ? not_counted_ns_ : context_->times.idle_ns;
 }
 
-void SourceWorker::note_answer(const FilledSlot& filled, AckStatus status) {
+// Returns what stands for the frame in the ledger, or nothing if it is in none: what is about streams is no
+// affair of the targets behind the first one.
+std::optional<net::Sha256> SourceWorker::note_sending(const FilledSlot& filled,
+                                                      std::span<const std::byte> slot) {
+  if (session_.ledger() == nullptr || filled.frame.kind == FrameKind::lost) return std::nullopt;
+  const net::Sha256 identity = identity_of(filled.frame, filled.payload(slot));
+  session_.ledger()->send(identity);
+  return identity;
+}
+
+void SourceWorker::note_answer(const FilledSlot& filled, const std::optional<net::Sha256>& sent,
+                               AckStatus status) {
   carried_ = carried_ || net::has_payload(filled.frame.kind);
-  if (status == AckStatus::bad_digest) session_.totals().count_resent();
+  const bool damaged = status == AckStatus::bad_digest;
+  if (damaged) session_.totals().count_resent();
+  if (!sent) return;
+  if (damaged) return session_.ledger()->take_back(*sent);
+  session_.ledger()->settle(*sent);
 }
 
 std::optional<Task> SourceWorker::settle_work(Task& task, const SlotAnswer& answer) {

@@ -31,7 +31,8 @@ class SourceWorker {
   void tell_totals();
   io::Task slot_loop(std::span<std::byte> slot);
   std::uint64_t& idle_time();
-  void note_answer(const FilledSlot& filled, net::AckStatus status);
+  std::optional<net::Sha256> note_sending(const FilledSlot& filled, std::span<const std::byte> slot);
+  void note_answer(const FilledSlot& filled, const std::optional<net::Sha256>& sent, net::AckStatus status);
   // Settles the task, and returns the task that follows in the same slot, if there is one.
   std::optional<Task> settle_work(Task& task, const SlotAnswer& answer);
   void lose_stream(const io::Error& error);

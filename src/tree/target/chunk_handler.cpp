@@ -31,6 +31,8 @@ ChunkHandler::Slot::Slot(ChunkHandler& handler) : own(handler.handlers_) {
 io::Step<ChunkAnswer> ChunkHandler::handle(const net::Frame& frame, std::span<const std::byte> payload,
                                            Slot& slot) {
   slot.own.verdicts = {};
+  if (TargetLedger* ledger = context_.session.guards.ledger.get())
+    ledger->frames.add(identity_of(frame, payload));
   if (slot.passed) return handle_and_pass_on(frame, payload, slot);
   return handle_here(frame, payload, slot.own);
 }
@@ -88,6 +90,8 @@ io::Step<ChunkAnswer> ChunkHandler::handle_and_pass_on(const net::Frame& frame,
   }
   while (!passed.is_answered()) co_await context_.turns->wait();
   const std::optional<ChunkAnswer>& behind = passed.answer();
+  // A source that heard an answer would take the chunk for one that all targets have.
+  while (!behind && session.guards.ledger && context_.may_wait()) co_await context_.turns->wait();
   co_return behind ? merged(frame, own, *behind, session.job.wishes.strict) : own;
 }
 

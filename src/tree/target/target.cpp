@@ -250,4 +250,9 @@ bool Target::flush() {
   return false;
 }
 
+std::optional<Ledger> Target::ledger() const {
+  if (session_.guards.ledger == nullptr) return std::nullopt;
+  return session_.guards.ledger->tell();
+}
+
 }  // namespace rdcp::tree

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/messages/chain.h"
 #include "tree/messages/job.h"
 #include "tree/protocol/reporter.h"
 #include "tree/resume/run_marker.h"
@@ -38,6 +39,10 @@ class Target {
     chain_ = {.member = true, .next = next};
     session_.streams.need_all();
   }
+  // Before copy(): has the frames that come summed up.
+  void keep_ledger() { session_.guards.keep_ledger(); }
+  // After copy(): the ledger, if it was kept.
+  std::optional<Ledger> ledger() const;
   // Before copy(): where the numbers of streams that are lost here go.
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams.set_tell(std::move(tell)); }
   // The source has lost a stream. Any thread may call this at any time. Returns false if no stream can have

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/fake_agent.h"
+#include "tree/messages/chain.h"
 #include "tree/messages/changes.h"
 #include "tree/messages/clean_job.h"
 #include "tree/messages/finding.h"
@@ -160,13 +161,22 @@ TEST_F(AgentSessionTest, AnAgentThatTakesNoMessageIsGivenUp) {
   EXPECT_EQ(session.send_failure()->message(), "write to host1: Connection timed out");
 }
 
-TEST_F(AgentSessionTest, WhatIsDroppedReachesNoHandler) {
+TEST_F(AgentSessionTest, OfTheLastWordsOnlyTheLedgerReachesItsHandler) {
   session.on<tree::Problem>([](const tree::Problem&) { FAIL(); });
+  std::uint64_t missing = 0;
+  session.on<tree::Ledger>([&](const tree::Ledger& ledger) { missing = ledger.missing; });
   agent.say(tree::Problem{io::ErrorKind::file, true, "x"});
-  session.drop_arrived();
+  session.hear_last_words();
   EXPECT_FALSE(session.gone());
+  session.tell(tree::TargetJob());
+  session.tell(tree::KeepLedger());
+  tree::Ledger ledger;
+  ledger.missing = 7;
+  agent.say(ledger);
+  session.hear_last_words();
+  EXPECT_EQ(missing, 7u);
   agent.channel.reset();
-  session.drop_arrived();
+  session.hear_last_words();
   EXPECT_TRUE(session.gone());
 }
 

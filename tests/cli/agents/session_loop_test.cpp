@@ -129,7 +129,7 @@ TEST_F(SessionLoopTest, TheEndOfTheLoopEndsTheTurn) {
   }
   EXPECT_FALSE(loop->turn(kNever));
   EXPECT_THAT(user.events, ElementsAre("host1 has a problem: x"));
-  for (const std::size_t unread : {1, 2}) agents[unread].session->drop_arrived();
+  for (const std::size_t unread : {1, 2}) agents[unread].session->hear_last_words();
   EXPECT_FALSE(loop->turn_until([] { return false; }, kNever)) << "without a wait";
 }
 

@@ -6,11 +6,13 @@
 #include "cli/text/exit_status.h"
 #include "io/thread.h"
 #include "tests/cli/fake_agent.h"
+#include "tree/streams/frame_ledger.h"
 
 namespace rdcp::cli {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr std::chrono::seconds kLong{60};
 
@@ -33,7 +35,11 @@ struct CoordinatorTest : testing::Test {
   }
   ~CoordinatorTest() override { thread.join(); }
   void start() {
-    auto started = io::Thread::start("the coordinator", [this] { status = Coordinator(request, -1).run(); });
+    auto started = io::Thread::start("the coordinator", [this] {
+      Coordinator coordinator(request, -1);
+      status = coordinator.run();
+      outcomes = coordinator.chain().outcomes();
+    });
     ASSERT_TRUE(started);
     thread = std::move(*started);
   }
@@ -53,6 +59,7 @@ struct CoordinatorTest : testing::Test {
   FakeAgent target{"to"};
   std::vector<std::string> told;
   int status = -1;
+  std::vector<HostOutcome> outcomes;
   io::Thread thread;
 };
 
@@ -253,6 +260,31 @@ struct ChainOfThreeTest : CoordinatorTest {
     hear<tree::Knock>(source);
     source.say(tree::Knocked{.answered = {0}, .none_because = {}});
   }
+  // As far as the copy itself. The source has sent one frame, besides one that was never answered.
+  void begin() {
+    get_ready();
+    for (FakeAgent* agent : targets) hear<tree::KeepLedger>(*agent);
+    hear<tree::KeepLedger>(source);
+    for (FakeAgent* agent : targets) hear<tree::Begin>(*agent);
+    hear<tree::Begin>(source);
+    sent.send(net::Sha256{});
+    sent.settle(net::Sha256{});
+  }
+  static tree::Ledger got(int frames, std::uint64_t missing = 0) {
+    tree::ReceivedFrames received;
+    for (int i = 0; i < frames; ++i) received.add(net::Sha256{});
+    tree::Ledger ledger = received.tell();
+    ledger.missing = missing;
+    return ledger;
+  }
+  void all_are_done(const std::vector<std::optional<tree::Ledger>>& ledgers) {
+    source.say(sent.tell());
+    source.say(done(true));
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (ledgers[i]) targets[i]->say(*ledgers[i]);
+      targets[i]->say(done(true));
+    }
+  }
   void finish(int wanted) {
     for (FakeAgent* agent : targets) agent->channel.reset();
     source.channel.reset();
@@ -265,9 +297,11 @@ struct ChainOfThreeTest : CoordinatorTest {
   std::vector<FakeAgent*> targets{&target, &second, &third};
   net::SessionKey source_key{};
   std::vector<net::SessionKey> keys;
+  tree::SentFrames sent;
 };
 
 TEST_F(ChainOfThreeTest, EachLinkHasAKeyOfItsOwnThatOnlyItsEndsLearn) {
+  request.wish.encrypt = net::Sealing::never;  // so no ledgers are kept
   get_ready();
   EXPECT_EQ(keys[0], source_key);
   EXPECT_NE(keys[0], keys[1]);
@@ -288,11 +322,62 @@ TEST_F(ChainOfThreeTest, EachLinkHasAKeyOfItsOwnThatOnlyItsEndsLearn) {
   finish(kExitOk);
 }
 
+TEST_F(ChainOfThreeTest, WhoHasGotWhatWasSentIsDone) {
+  begin();
+  all_are_done({got(1), got(1), got(1)});
+  EXPECT_EQ(hear<tree::Finish>(source).status, kExitOk);
+  finish(kExitOk);
+}
+
+TEST_F(ChainOfThreeTest, WhoHasGotSomethingElseHasFailed) {
+  begin();
+  all_are_done({got(1), got(2), got(1)});
+  EXPECT_EQ(hear<tree::Finish>(source).status, kExitDigest);
+  finish(kExitDigest);
+  EXPECT_THAT(told, ElementsAre(HasSubstr("second: what it has got is not what was sent; to passed it on")));
+  EXPECT_EQ(outcomes[0].status + outcomes[2].status, 0);
+  EXPECT_EQ(outcomes[1].state, HostOutcome::State::failed);
+}
+
+TEST_F(ChainOfThreeTest, WhoLacksWhatItAskedForHasFailed) {
+  begin();
+  all_are_done({got(1), got(1), got(1, 2)});
+  hear<tree::Finish>(source);
+  finish(kExitDigest);
+  EXPECT_EQ(outcomes[2].state, HostOutcome::State::failed);
+}
+
+TEST_F(ChainOfThreeTest, WhoSaysNothingOfWhatItHasGotHasFailed) {
+  begin();
+  all_are_done({got(1), std::nullopt, got(1)});
+  hear<tree::Finish>(source);
+  finish(kExitDigest);
+  EXPECT_EQ(outcomes[1].state, HostOutcome::State::failed);
+}
+
+// What was changed before the chain broke is found out, too.
+TEST_F(ChainOfThreeTest, ABrokenChainIsProvenByTheLastWordsOfItsAgents) {
+  begin();
+  third.say(tree::Problem{io::ErrorKind::connection, true, "the streams are gone"});
+  hear<tree::Abort>(source);
+  source.say(sent.tell());
+  target.say(got(1));
+  second.say(got(0));
+  third.say(got(1));
+  finish(kExitDigest);
+  EXPECT_EQ(outcomes[0].state, HostOutcome::State::again);
+  EXPECT_EQ(outcomes[1].state, HostOutcome::State::failed);
+  EXPECT_EQ(outcomes[2].state, HostOutcome::State::suspect);
+}
+
 TEST_F(ChainOfThreeTest, ATargetThatHasNotAllIsNotDone) {
-  get_ready();
-  for (FakeAgent* agent : targets) hear<tree::Begin>(*agent);
+  begin();
+  source.say(sent.tell());
   source.say(done(true));
-  for (FakeAgent* agent : targets) agent->say(done(agent != &second));
+  for (FakeAgent* agent : targets) {
+    agent->say(got(1));
+    agent->say(done(agent != &second));
+  }
   EXPECT_EQ(hear<tree::Finish>(source).status, kExitConnection);
   finish(kExitConnection);
 }

@@ -20,6 +20,7 @@ struct ChainCase {
   std::string marker = {};
   std::uint16_t streams = 2;
   std::uint32_t depth = 4;
+  bool ledger = true;                     // without it a target goes on when those behind it are lost
   std::vector<net::MemoryTap> taps = {};  // of the streams to each target; may be shorter than the chain
 };
 
@@ -34,8 +35,10 @@ struct ChainedTarget {
 struct ChainResult {
   Done source;
   std::vector<Done> targets;
-  std::vector<std::string> told;    // problems of each target
-  std::vector<std::string> losses;  // what each relay said of its loss
+  std::vector<std::string> told;       // problems of each target
+  std::vector<std::string> losses;     // what each relay said of its loss
+  std::vector<bool> proven;            // each target has got what the source sent
+  std::vector<std::uint64_t> missing;  // what it wanted, and did not get
 };
 
 class Chain {
@@ -46,8 +49,12 @@ class Chain {
     for (const std::string& destination : case_.destinations) add_target(destination);
   }
 
-  // Has a target pass on no more; any thread may call this during run().
+  // Any thread may call these during run(). The first has a target pass on no more.
   void cut_behind(std::size_t target) { targets_[target]->forwarder->stop(); }
+  void stop() {
+    source_->stop();
+    for (const auto& one : targets_) one->target->stop();
+  }
 
   ChainResult run() {
     SourceJob job;
@@ -56,7 +63,9 @@ class Chain {
     job.recursive = true;
     job.selection = case_.selection;
     Source source(job, heard_.reporter);
+    source_ = &source;
     source.need_all_streams();
+    if (case_.ledger) source.keep_ledger();
     facts_ = source.open();
     EXPECT_TRUE(source.start_walk());
     std::vector<StreamMaker> from = join(0);
@@ -80,13 +89,18 @@ class Chain {
     }
     source.copy(from, shape_);
     for (std::thread& thread : threads) thread.join();
-    ChainResult result{.source = source.result(), .targets = {}, .told = {}, .losses = {}};
+    ChainResult result;
+    result.source = source.result();
     for (const auto& one : targets_) {
       result.targets.push_back(one->target->result());
       result.told.push_back(one->heard.text());
       std::string lost;
       for (const Problem& why : one->lost) lost += why.text + "\n";
       result.losses.push_back(lost);
+      if (!case_.ledger) continue;
+      const Ledger got = *one->target->ledger();
+      result.proven.push_back(agree(*source.ledger(), got));
+      result.missing.push_back(got.missing);
     }
     return result;
   }
@@ -101,6 +115,7 @@ class Chain {
     job.tree = true;
     auto one = std::make_unique<ChainedTarget>();
     one->target = std::make_unique<Target>(job, one->heard.reporter);
+    if (case_.ledger) one->target->keep_ledger();
     if (targets_.size() + 1 < case_.destinations.size()) {
       one->forwarder = std::make_unique<Forwarder>(
           job.settings, StreamWish(), [lost = &one->lost](const Problem& why) { lost->push_back(why); });
@@ -138,6 +153,7 @@ class Chain {
 
   ChainCase case_;
   Heard& heard_;
+  Source* source_ = nullptr;  // during run()
   net::StreamShape shape_;
   std::vector<std::unique_ptr<ChainedTarget>> targets_;
   std::vector<std::vector<StreamMaker>> ends_;

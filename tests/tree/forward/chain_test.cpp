@@ -4,7 +4,9 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <set>
+#include <thread>
 
 #include "tests/tree/forward/chain_fixture.h"
 
@@ -12,6 +14,8 @@ namespace rdcp::tree {
 namespace {
 
 namespace fs = std::filesystem;
+using net::FrameKind;
+using testing::Each;
 
 struct ChainTest : testing::Test {
   ScratchDirectory scratch;
@@ -79,7 +83,43 @@ TEST_F(ChainTest, EveryTargetGetsTheWholeTree) {
     for (const std::string& told : result.told) EXPECT_EQ(told, "");
     EXPECT_EQ(heard.text(), "");
     expect_all_equal(chain);
+    EXPECT_THAT(result.proven, Each(true));
+    EXPECT_THAT(result.missing, Each(0u));
   }
+}
+
+// One hop changes a chunk of each kind, with a digest that fits, so that nobody behind it finds fault.
+TEST_F(ChainTest, AHopThatChangesWhatItPassesOnIsFoundOut) {
+  make_tree();
+  for (const FrameKind kind : {FrameKind::data, FrameKind::archive, FrameKind::commit}) {
+    ChainCase chain = chain_of(3);
+    for (std::string& destination : chain.destinations) destination += std::to_string(int(kind));
+    std::atomic<int> met{0};
+    chain.taps.resize(2);
+    chain.taps[1] = [&](net::Frame& frame, std::span<std::byte> payload) {
+      if (frame.kind != kind || met++ != 0) return true;
+      payload.back() ^= std::byte{1};
+      frame.digest = io::digest_of(payload);
+      return true;
+    };
+    const ChainResult result = Chain(chain, heard).run();
+    EXPECT_GT(met, 0);
+    EXPECT_THAT(result.proven, testing::ElementsAre(true, false, false)) << int(kind);
+    EXPECT_EQ(listing(chain.destinations[0]), listing(scratch / "from"));
+  }
+}
+
+TEST_F(ChainTest, AHopThatSendsTheBytesOfOneFileToAnotherIsFoundOut) {
+  make_tree();
+  ChainCase chain = chain_of(2);
+  std::atomic<int> met{0};
+  chain.taps.resize(2);
+  chain.taps[1] = [&](net::Frame& frame, std::span<std::byte>) {
+    if (frame.kind == FrameKind::data && met++ == 0) frame.offset ^= 4096;
+    return true;
+  };
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_THAT(result.proven, testing::ElementsAre(true, false));
 }
 
 TEST_F(ChainTest, WithVerifyEachTargetReadsBackWhatItPassesOn) {
@@ -177,6 +217,8 @@ TEST_F(ChainTest, AMirrorBringsTargetsInDifferentStatesToTheSame) {
     EXPECT_TRUE(result.source.complete);
     for (const std::string& told : result.told) EXPECT_EQ(told, "");
     expect_all_equal(chain);
+    EXPECT_THAT(result.proven, Each(true));
+    EXPECT_THAT(result.missing, Each(0u));
     write_file(scratch / "host2/to/deep/er/large3", test_bytes(312'291, 5));
   }
   const ChainResult result = Chain(chain, heard).run();
@@ -197,6 +239,7 @@ TEST_F(ChainTest, NobodyBehindABreakTakesWhatItHasForAll) {
     return true;
   };
   chain.marker = ".rdcp-00000000000000000000000000000000.run";
+  chain.ledger = false;
   Chain cut(chain, heard);
   running = &cut;
   const ChainResult result = cut.run();
@@ -212,6 +255,37 @@ TEST_F(ChainTest, NobodyBehindABreakTakesWhatItHasForAll) {
     // The same command is to find that it was cut short.
     const std::string host = fs::path(chain.destinations[behind]).parent_path();
     EXPECT_TRUE(fs::exists(host + "/" + chain.marker));
+  }
+}
+
+// Each has got a part of what was sent: those behind the break less than those before it.
+TEST_F(ChainTest, WhatABrokenChainHasBroughtIsProvenToo) {
+  make_tree();
+  for (const int at : {1, 5, 12, 20}) {
+    ChainCase chain = chain_of(4);
+    for (std::string& destination : chain.destinations) destination += std::to_string(at);
+    std::atomic<int> frames{0};
+    Chain* running = nullptr;
+    std::thread end;
+    std::promise<void> over;
+    chain.taps.resize(3);
+    chain.taps[2] = [&](net::Frame&, std::span<std::byte>) {
+      if (++frames != at) return true;
+      running->cut_behind(1);
+      // The source hears no more answers, until a coordinator that has heard of the break ends everything.
+      end = std::thread([&] {
+        over.get_future().wait_for(std::chrono::milliseconds(50));
+        running->stop();
+      });
+      return true;
+    };
+    Chain cut(chain, heard);
+    running = &cut;
+    const ChainResult result = cut.run();
+    over.set_value();
+    end.join();
+    EXPECT_FALSE(result.source.complete);
+    EXPECT_THAT(result.proven, Each(true)) << at;
   }
 }
 

@@ -35,6 +35,8 @@ const std::vector<Talk> kTalks = {
     {{target_job}, {target_ready}, {}},
     {{target_job, knock, begin}, {target_ready, knocked, done}, {stream_lost, changes}},
     {{join_chain, target_job, pass_on, begin}, {target_ready, next_lost, done}, {stream_lost, changes}},
+    {{join_chain, target_job, keep_ledger, begin}, {target_ready, ledger, done}, {stream_lost, changes}},
+    {{source_job, keep_ledger, begin}, {source_ready, ledger, done}, {stream_lost, sums}},
     {{join_chain, source_job, pass_on}, {source_ready}, {}},
     {{examine}, {findings}, {}},
     {{measure_job}, {measure_ready}, {}},

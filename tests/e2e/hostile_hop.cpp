@@ -1,0 +1,44 @@
+// Linked before the libraries, so that these take the place of the functions by which a target passes on
+// chunks and answers. rdcp_hostile_hop is an rdcp that does as RDCP_HOP says in its environment:
+//
+//   alter     changes one byte of one chunk of a file, with a digest that fits
+//   withhold  answers for the targets behind it as if they had what it has itself
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+#include "io/digest.h"
+#include "tree/streams/passed_chunk.h"
+#include "tree/target/merged_answer.h"
+
+namespace rdcp::tree {
+namespace {
+
+bool is_to(std::string_view what) {
+  const char* word = std::getenv("RDCP_HOP");
+  return word != nullptr && word == what;
+}
+
+std::atomic<bool> altered{false};
+
+}  // namespace
+
+void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payload, bool) {
+  frame_ = frame;
+  copy_.assign(payload.begin(), payload.end());
+  if (is_to("alter") && frame.kind == net::FrameKind::data && !altered.exchange(true)) {
+    copy_.back() ^= std::byte{1};
+    frame_.digest = io::digest_of(copy_);
+  }
+  payload_ = copy_;
+  const std::lock_guard lock(desk_.mutex_);
+  answered_ = false;
+  answer_.reset();
+  ++desk_.under_way_;
+}
+
+ChunkAnswer merged(const net::Frame&, const ChunkAnswer& own, const ChunkAnswer& behind, bool) {
+  return is_to("withhold") ? own : behind;
+}
+
+}  // namespace rdcp::tree
