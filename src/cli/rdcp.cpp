@@ -15,6 +15,7 @@
 #include "cli/inspect/clean.h"
 #include "cli/inspect/complete.h"
 #include "cli/inspect/doctor.h"
+#include "cli/launch/launcher.h"
 #include "cli/options/destination.h"
 #include "cli/options/options.h"
 #include "cli/options/selection.h"
@@ -162,6 +163,10 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
   if (const auto begun = begin_log(parsed.options, umask); !begun) {
     return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, begun.error()),
                                     rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
+  }
+  if (const auto ready = rdcp::cli::check_launcher(parsed.options.shell); !ready) {
+    return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, ready.error()),
+                                    rdcp::cli::error_line(ready.error()), rdcp::cli::kExitUsage);
   }
   if (parsed.options.complete) return rdcp::cli::run_complete(parsed.options, signal_fd);
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);

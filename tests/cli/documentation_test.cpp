@@ -76,8 +76,8 @@ const Program kPrograms[] = {
      73,
      parse_rdcp,
      {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--log-file",
-      "--hosts", "--failed-hosts", "--max-runtime", "--relative", "--remove-source-files", "--ipv4", "--ipv6",
-      "--print-config"}},
+      "--hosts", "--failed-hosts", "--launcher", "--jobid", "--max-runtime", "--relative",
+      "--remove-source-files", "--ipv4", "--ipv6", "--print-config"}},
     {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
     {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
     {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
@@ -275,6 +275,7 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
                                                       {"--relative"},
                                                       {"--ipv4"},
                                                       {"--ipv6"},
+                                                      {"--launcher", "kubectl -n train"},
                                                       {"--max-runtime", "60"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];

@@ -24,6 +24,7 @@ NOT_RUN = {
     "./scripts/demo": "needs apt, and builds for minutes; scripts/bare-debian runs it in a bare Debian",
     "./scripts/test": "would run this test; scripts/bare-debian runs it in a bare Debian",
     "(cd build && cpack -G DEB) && apt install": "changes this machine; test_package.py installs it in a bare Debian",
+    "rdcp -r --launcher": "needs Slurm or pods; test_launchers.py has these",
 }
 CLONE_NEWNET = 0x40000000
 # A stand-in for a program that no Debian has without a kernel module: a pool is a file.

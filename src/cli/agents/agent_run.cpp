@@ -47,7 +47,9 @@ Result<Channel> make_channel() {
 
 Result<AgentRun::Ends> AgentRun::start_remote(const RemoteShell& shell, const Location& location,
                                               const std::string& prefix) {
-  const std::string by_default = location.host + (runs_ssh(shell) ? ": ssh: " : ": ");
+  // srun's lines and those of --rsh's programs name them, or whoever has written them.
+  const bool named = runs_ssh(shell) || shell.launcher == Launcher::kubectl;
+  const std::string by_default = location.host + (named ? fmt::format(": {}: ", program_name(shell)) : ": ");
   origin_ = {.shell = shell, .location = location, .prefix = prefix.empty() ? by_default : prefix};
   return launch_remote();
 }
@@ -94,7 +96,9 @@ BridgeCommand AgentRun::further_session(const std::string& to, RemoteShell shell
   if (runs_ssh(shell)) shell.ssh_options.insert(shell.ssh_options.begin(), "BatchMode=yes");
   WayIn way = way_in_to_it();
   way.agent_options.push_back(fmt::format("{}={}", kBridge, to));
-  return {.words = agent_command(shell, origin_->location, way), .prefix = origin_->prefix};
+  return {.words = agent_command(shell, origin_->location, way),
+          .prefix = origin_->prefix,
+          .group = group_of(shell)};
 }
 
 Result<AgentRun::Ends> AgentRun::launch_remote() {
@@ -155,7 +159,7 @@ Result<AgentRun::Ends> AgentRun::launch(const std::vector<std::string>& command,
     if (!lines) return lines.error();
     lines_ = std::move(*lines);
   }
-  auto process = launch_agent(command, lines_ ? lines_->fd() : -1);
+  auto process = launch_agent(command, lines_ ? lines_->fd() : -1, group_of(origin_->shell));
   if (!process) return process.error();
   if (lines_) lines_->let_go();
   pid_ = process->pid;

@@ -29,7 +29,7 @@ _rdcp_complete_remote() {
     [[ ${COMP_WORDS[at - 1]} == @ ]] && host=${COMP_WORDS[at - 2]}@$host
     for ((i = 1; i < at; ++i)); do
         case ${COMP_WORDS[i]} in
-            -P | -i | -F | -o | -e | --port | --identity | --ssh-config | --ssh-option | --rsh | --rdcp-path)
+            -P | -i | -F | -o | -e | --port | --identity | --ssh-config | --ssh-option | --rsh | --rdcp-path | --launcher)
                 value=${COMP_WORDS[i + 1]}
                 [[ ${COMP_WORDS[i + 2]} == "=" ]] && value+="=${COMP_WORDS[i + 3]}"
                 options+=("${COMP_WORDS[i]}" "$value")
@@ -75,6 +75,7 @@ _rdcp() {
             _rdcp_complete_files && return ;;
         --exclude | --include | -f | --filter) return ;;
         --max-size | --min-size) _rdcp_complete_words "1K 1M 100M 1G" && return ;;
+        --launcher) _rdcp_complete_words "ssh srun kubectl" && return ;;
         -e | --rsh) _rdcp_complete_words "$(compgen -c -- "$cur")" && return ;;
         -P | --port) _rdcp_complete_words "22" && return ;;
         -o | --ssh-option)
@@ -116,7 +117,7 @@ _rdcp() {
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --print-config --json -h --help --version
-            -e --rsh -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy --hosts --failed-hosts
+            -e --rsh --launcher -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy --hosts --failed-hosts
             --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --max-runtime --log-file -3 -4 --ipv4 -6 --ipv6 --via --bwlimit --cache --congestion --ring --no-landlock"
     else
         _rdcp_complete_location

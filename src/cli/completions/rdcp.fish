@@ -16,7 +16,7 @@ function __rdcp_remote_paths
     set -l options
     set -l words (commandline -opc)
     for i in (seq 2 (math (count $words) - 1))
-        contains -- $words[$i] -P -i -F -o -e --port --identity --ssh-config --ssh-option --rsh --rdcp-path
+        contains -- $words[$i] -P -i -F -o -e --port --identity --ssh-config --ssh-option --rsh --rdcp-path --launcher
         and set -a options $words[$i] $words[(math $i + 1)]
     end
     for path in (command $words[1] $options --complete $word 2>/dev/null)
@@ -102,6 +102,7 @@ complete -c rdcp -l no-deploy -d 'put no rdcp on a host that has none'
 complete -c rdcp -l streams -x -a '1 2 4 8 16 32 64' -d 'parallel connections'
 complete -c rdcp -l chunk-size -x -a '64K 256K 512K 1M 2M 4M 8M 16M' -d 'size of a chunk'
 complete -c rdcp -l encrypt -d 'encrypt what goes over the network'
+complete -c rdcp -l launcher -x -a 'ssh srun kubectl' -d 'what starts rdcp on a host'
 complete -c rdcp -l hosts -r -d 'copy to the hosts that a file lists, or slurm'
 complete -c rdcp -l failed-hosts -r -d 'write the hosts that do not have all into a file'
 complete -c rdcp -l no-encrypt -d 'encrypt nothing'

@@ -271,10 +271,14 @@ bool Coordinator::bridges_hold() {
     return true;
   }
   if (std::ranges::none_of(bridges_, failed)) return true;
-  fail(io::plain_error(
-      ErrorKind::connection, "send data through", "ssh",
-      "a further session of it has ended; it has said why above. Where sshd_config there has MaxSessions 1 "
-      "or ssh_config here a ControlPath, such sessions can ask for no password: use a key or ssh-agent"));
+  std::string why = "a further session of it has ended; it has said why above";
+  if (request_.carrier == "ssh") {
+    why +=
+        ". Where sshd_config there has MaxSessions 1 or ssh_config here a ControlPath, such sessions can ask "
+        "for no "
+        "password: use a key or ssh-agent";
+  }
+  fail(io::plain_error(ErrorKind::connection, "send data through", request_.carrier, why));
   return false;
 }
 

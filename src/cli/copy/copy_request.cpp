@@ -113,6 +113,7 @@ CopyRequest request_without_places(const Options& options) {
   request.wish.transport = options.transport;
   const bool only_ssh = options.via == kViaSsh;
   request.ssh_data = only_ssh ? Options::SshData::always : options.ssh_data;
+  request.carrier = program_name(options.shell);
   if (only_ssh) request.wish.transport = tree::Transport::tcp;
   request.wish.via = only_ssh ? std::string() : options.via;
   request.wish.port = options.data_port;

@@ -88,6 +88,7 @@ struct CopyRequest {
   unsigned streams = 0;                // 0: automatic
   bool one_way = false;                // the port is for the side that the parties have listen, and no other
   Options::SshData ssh_data = Options::SshData::if_needed;  // whether the data goes through ssh
+  std::string carrier = "ssh";                              // what stands in for ssh, by its name
 
   // If set, it is called with the digest of each entry that has arrived.
   std::function<void(const tree::SumLine&)> hear_sum = {};

@@ -94,7 +94,8 @@ Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide
   meeting.source_connects = request.parties.source_connects == Connect::connect;
   meeting.through_ssh = true;
   if (request.ssh_data == Options::SshData::always) return meeting;
-  meeting.slower = "the data goes through ssh, which is slower, because neither of " + between +
+  meeting.slower = "the data goes through " + request.carrier + ", which is slower, because neither of " +
+                   between +
                    " can reach the other by TCP; to make it fast, open a port in a firewall and name it with "
                    "--data-port\n";
   for (const std::string& cause : causes) meeting.notes.emplace_back("not reached: " + cause);

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "cli/launch/launcher.h"
 #include "cli/launch/shell_quote.h"
 
 namespace rdcp::cli {
@@ -36,7 +37,8 @@ std::string quote_rdcp_path(std::string_view rdcp_path) {
 }
 
 bool looks_around(const RemoteShell& shell) {
-  return runs_ssh(shell) && shell.rdcp_path.empty();
+  const bool a_shell_reads_it = runs_ssh(shell) || shell.launcher != Launcher::rsh;
+  return a_shell_reads_it && shell.rdcp_path.empty();
 }
 
 std::vector<std::string> configuration_command(const RemoteShell& shell, const Location& location) {
@@ -49,6 +51,12 @@ std::vector<std::string> configuration_command(const RemoteShell& shell, const L
 std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way) {
   assert(location.kind == Location::Kind::remote && !shell.rsh.empty());
   const std::string program = shell.rdcp_path.empty() ? "rdcp" : quote_rdcp_path(shell.rdcp_path);
+  std::string line = program + " --agent";
+  for (const std::string& option : way.agent_options) line += " " + option;
+  if (looks_around(shell)) line = way_in(way);
+  if (shell.launcher != Launcher::rsh)
+    return launcher_command(shell, location.host, looks_around(shell) ? line : "exec " + line);
+
   std::vector<std::string> command{shell.rsh.front()};
   if (runs_ssh(shell)) {
     // These override an ssh_config that suits logins but not us. They come first, because for ssh the first
@@ -60,10 +68,7 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   if (runs_ssh(shell)) {
     append_ssh_options(shell, location, command);
     // "--" comes before the host, because otherwise ssh would read options after the host again.
-    std::string agent = program + " --agent";
-    for (const std::string& option : way.agent_options) agent += " " + option;
-    command.insert(command.end(),
-                   {"--", location.ssh_destination(), looks_around(shell) ? way_in(way) : agent});
+    command.insert(command.end(), {"--", location.ssh_destination(), line});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
     command.insert(command.end(), way.agent_options.begin(), way.agent_options.end());

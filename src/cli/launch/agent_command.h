@@ -17,7 +17,8 @@ std::string quote_rdcp_path(std::string_view rdcp_path);
 
 // Returns the command that starts an agent at `location`, which must be remote: with ssh
 // `ssh OPTIONS... -- [USER@]HOST WAY_IN`, or "PATH --agent" instead of the way in where --rdcp-path is given;
-// with another program `CMD... [USER@]HOST rdcp --agent`. way.agent_options follow.
+// with another program `CMD... [USER@]HOST rdcp --agent`, and with srun and kubectl as launcher_command()
+// does. way.agent_options follow.
 std::vector<std::string> agent_command(const RemoteShell& shell, const Location& location, const WayIn& way);
 
 // Returns the command that prints the configuration which ssh would have for this location, which must be

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/launch/launch.h"
-
 namespace rdcp::cli {
 namespace {
 
@@ -37,7 +35,7 @@ io::Result<void> Bridge::launch(const BridgeCommand& command, int connection) {
   } else {
     nowhere.reset(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   }
-  const auto pid = launch_on(command.words, connection, lines_ ? lines_->fd() : nowhere.get());
+  const auto pid = launch_on(command.words, connection, lines_ ? lines_->fd() : nowhere.get(), command.group);
   if (!pid) return pid.error();
   if (lines_) lines_->let_go();
   pid_ = *pid;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/launch/launch.h"
 #include "cli/launch/line_pipe.h"
 #include "io/fd.h"
 #include "io/result.h"
@@ -28,6 +29,7 @@ enum class Login : unsigned char { shared, own };
 struct BridgeCommand {
   std::vector<std::string> words;
   std::optional<std::string> prefix;
+  Group group = Group::ours;  // of processes
 };
 
 // The process of such a session. Its standard input and output are one connection here; there `rdcp --agent

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "cli/launch/launcher.h"
 #include "io/retry.h"
 
 namespace rdcp::cli {
@@ -47,14 +48,14 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// The child stays in the terminal's foreground process group, since from a background one ssh could not read
-// a password from /dev/tty. So Ctrl-C reaches it, too; it ignores SIGINT, because the coordinator ends the
-// agents in order: they remove their temporary files first. The same holds for the end of the terminal and
-// SIGQUIT: an agent that sees ssh end waits for us to come back, and one that sees us end does not. Nor does
-// Ctrl-Z stop it, because the message that the coordinator is stopped must still reach the agent. ssh leaves
-// an ignored signal ignored (clientloop.c, as rsh did), and so does what it starts in turn (ProxyCommand);
-// while it asks for a password it has handlers of its own, and SIGTERM, which end_agent() sends, makes it put
-// the terminal's echo back.
+// A child of Group::ours stays in the terminal's foreground process group, since from a background one ssh
+// could not read a password from /dev/tty. So Ctrl-C reaches it, too; it ignores SIGINT, because the
+// coordinator ends the agents in order: they remove their temporary files first. The same holds for the end
+// of the terminal and SIGQUIT: an agent that sees ssh end waits for us to come back, and one that sees us end
+// does not. Nor does Ctrl-Z stop it, because the message that the coordinator is stopped must still reach the
+// agent. ssh leaves an ignored signal ignored (clientloop.c, as rsh did), and so does what it starts in turn
+// (ProxyCommand); while it asks for a password it has handlers of its own, and SIGTERM, which end_agent()
+// sends, makes it put the terminal's echo back.
 void set_child_signals() {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction action {};
@@ -68,19 +69,27 @@ void set_child_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// The descriptors and the group of a process that is started.
+struct Place {
+  int input;
+  int output;
+  int error;  // -1: ours
+  Group group;
+};
+
 // Runs in the child between vfork(2) and exec, in our memory and with signal handlers and descriptors of its
 // own, so it makes only async-signal-safe calls and keeps nothing; posix_spawn(3) has no attribute for a
 // signal that is to be ignored, and ignoring it here for a moment would lose the user's Ctrl-C. Never
 // returns; writes the errno of what went wrong to `report`, which closes by itself when the program starts.
-[[noreturn]] void become(char* const* argv, int standard_input, int standard_output, int standard_error,
-                         int report) {
+[[noreturn]] void become(char* const* argv, const Place& place, int report) {
   // The descriptors are moved above 2 first: if we were started with stdin closed, a pipe's end may be
   // descriptor 0 or 1 itself.
-  const int input = ::fcntl(standard_input, F_DUPFD_CLOEXEC, 3);
-  const int output = ::fcntl(standard_output, F_DUPFD_CLOEXEC, 3);
+  const int input = ::fcntl(place.input, F_DUPFD_CLOEXEC, 3);
+  const int output = ::fcntl(place.output, F_DUPFD_CLOEXEC, 3);
   const int errors = ::fcntl(report, F_DUPFD_CLOEXEC, 3);
-  const int told = standard_error < 0 ? 2 : ::fcntl(standard_error, F_DUPFD_CLOEXEC, 3);
-  if (input >= 0 && output >= 0 && errors >= 0 && told >= 0 && ::dup2(input, 0) >= 0 &&
+  const int told = place.error < 0 ? 2 : ::fcntl(place.error, F_DUPFD_CLOEXEC, 3);
+  const bool grouped = place.group == Group::ours || ::setpgid(0, 0) == 0;
+  if (grouped && input >= 0 && output >= 0 && errors >= 0 && told >= 0 && ::dup2(input, 0) >= 0 &&
       ::dup2(output, 1) >= 0 && (told == 2 || ::dup2(told, 2) >= 0)) {
     set_child_signals();
     ::execvp(argv[0], argv);
@@ -123,6 +132,7 @@ std::string explain_status(const RemoteShell& shell, int status) {
   if (status == 127) return path + " was not found there; install rdcp there or name it with --rdcp-path";
   if (status == 121) return "rdcp could not be put there; it has said why above";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
+  if (const std::string why = launcher_failure(shell); status == 1 && !why.empty()) return why;
   if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why above";
   if (status == 0) return path + " ended without an answer; is it rdcp?";
   if (status == 2) return path + " does not know --agent; it is not rdcp, or too old";
@@ -131,8 +141,7 @@ std::string explain_status(const RemoteShell& shell, int status) {
 }
 
 // Starts a program with these descriptors, which stay the caller's.
-io::Result<pid_t> spawn(const std::vector<std::string>& command, int standard_input, int standard_output,
-                        int standard_error) {
+io::Result<pid_t> spawn(const std::vector<std::string>& command, const Place& place) {
   auto report = make_pipe();
   if (!report) return report.error();
   std::vector<char*> argv;
@@ -144,7 +153,7 @@ io::Result<pid_t> spawn(const std::vector<std::string>& command, int standard_in
   {
     const SignalsBlocked blocked;
     pid = ::vfork();  // a copy of our page tables, and of pages written meanwhile, takes milliseconds
-    if (pid == 0) become(argv.data(), standard_input, standard_output, standard_error, report->write.get());
+    if (pid == 0) become(argv.data(), place, report->write.get());
   }
   if (pid < 0) return io::errno_error("start", command[0], errno, io::ErrorKind::unreachable);
 
@@ -158,18 +167,24 @@ io::Result<pid_t> spawn(const std::vector<std::string>& command, int standard_in
 
 }  // namespace
 
-io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error) {
+Group group_of(const RemoteShell& shell) {
+  return shell.launcher == Launcher::srun ? Group::own : Group::ours;
+}
+
+io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error,
+                                      Group group) {
   auto input = make_pipe();
   if (!input) return input.error();
   auto output = make_pipe();
   if (!output) return output.error();
-  const auto pid = spawn(command, input->read.get(), output->write.get(), standard_error);
+  const auto pid = spawn(command, {input->read.get(), output->write.get(), standard_error, group});
   if (!pid) return pid.error();
   return AgentProcess{.pid = *pid, .to = std::move(input->write), .from = std::move(output->read)};
 }
 
-io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error) {
-  return spawn(command, connection, connection, standard_error);
+io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error,
+                            Group group) {
+  return spawn(command, {connection, connection, standard_error, group});
 }
 
 std::optional<int> wait_agent(pid_t pid, milliseconds timeout) {

@@ -22,14 +22,24 @@ struct AgentProcess {
   io::Fd from;  // its stdout
 };
 
-// Starts command[0], looked up in PATH, in our session and process group, with pipes for stdin and stdout.
-// Its stderr is ours, or standard_error, which stays the caller's, if that is not -1. Error (unreachable): it
-// could not be executed here.
-io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error = -1);
+// The process group of what is started: ours, which may read from the terminal and gets its signals, or one
+// of its own.
+enum class Group : unsigned char { ours, own };
+
+// Returns the group for this program: srun takes signals that it was started to ignore, such as Ctrl-C, all
+// the same (sigwait(3)), and asks for no password.
+Group group_of(const RemoteShell& shell);
+
+// Starts command[0], looked up in PATH, in our session, with pipes for stdin and stdout. Its stderr is ours,
+// or standard_error, which stays the caller's, if that is not -1. Error (unreachable): it could not be
+// executed here.
+io::Result<AgentProcess> launch_agent(const std::vector<std::string>& command, int standard_error = -1,
+                                      Group group = Group::ours);
 
 // Does the same with one connection, which stays the caller's, for both its stdin and its stdout. Returns the
 // process.
-io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error);
+io::Result<pid_t> launch_on(const std::vector<std::string>& command, int connection, int standard_error,
+                            Group group = Group::ours);
 
 // Waits at most `timeout` for the process to end. Returns its exit status, 128 + N if signal N ended it, or
 // nothing if it still runs. Once a status was returned, the pid may belong to another process.

@@ -117,6 +117,12 @@ Result<void> check_links_and_removal(Options& options) {
   return {};
 }
 
+Result<void> take_launcher(Options& options) {
+  if (options.launcher.empty()) return {};
+  if (!options.rsh_given) return set_launcher(options.launcher, options.shell);
+  return refuse("--launcher", "cannot be used with --rsh: each says what reaches a host");
+}
+
 // Refuses options that contradict each other, because whichever one won, someone would have meant the other.
 Result<void> check_together(Options& options) {
   if (auto checked = check_tell_options(options); !checked) return checked;
@@ -139,6 +145,7 @@ Result<void> check_together(Options& options) {
     return refuse("--retries", "cannot be used with --manifest or --sums, which list what one run has sent");
   }
   if (auto checked = check_way_options(options); !checked) return checked;
+  if (auto taken = take_launcher(options); !taken) return taken;
   return check_host_options(options);
 }
 
@@ -230,13 +237,17 @@ Result<void> take_way_through_here(Options& options) {
   return check_way_options(options);
 }
 
-Result<void> check_ports(const Options& options) {
-  const auto has_port = [](const Location& location) { return location.port != 0; };
-  const bool any = std::ranges::any_of(options.sources, has_port) || has_port(options.destination) ||
-                   has_port(options.clean_directory) ||
-                   (options.doctor_host && has_port(*options.doctor_host));
-  if (!any || runs_ssh(options.shell)) return {};
-  return refuse("scp://HOST:PORT", "is a port of ssh; write options of another command into --rsh");
+Result<void> check_places(const Options& options) {
+  std::vector<Location> places = options.sources;
+  for (const Location& target : targets_of(options)) places.push_back(target);
+  places.push_back(options.clean_directory);
+  for (const auto& host : {options.doctor_host, options.complete, options.print_config}) {
+    if (host) places.push_back(*host);
+  }
+  for (const Location& place : places) {
+    if (auto checked = check_reachable(options.shell, place); !checked) return checked;
+  }
+  return {};
 }
 
 // True if the option is given. -i is scp's in a copy and rsync's in a mirror, so which of them it is must be
@@ -260,7 +271,7 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   if (!words) return words.error();
   if (auto taken = take_operands(*words, options); !taken) return taken;
   if (auto taken = take_way_through_here(options); !taken) return taken;
-  if (auto checked = check_ports(options); !checked) return checked;
+  if (auto checked = check_places(options); !checked) return checked;
   if (auto checked = check_hosts(options); !checked) return checked;
   return check_target_options(options);
 }
@@ -290,6 +301,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_tell_options(line, parsed.options);
   add_progress_option(line, parsed.options);
   add_host_options(line, parsed.options, mirror ? "--identity" : "-i,--identity");
+  line.value("--launcher", keep(parsed.options.launcher));
   line.value("--hosts", keep(parsed.options.host_words.from));
   line.value("--failed-hosts", keep(parsed.options.failed_hosts));
   line.flag("-3", [&] { parsed.options.through_here = true; });

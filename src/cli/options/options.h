@@ -96,6 +96,8 @@ struct Options {
   bool progress = false;  // even if stderr is not a terminal
 
   RemoteShell shell;
+  bool rsh_given = false;  // --rsh
+  std::string launcher;    // --launcher; empty: not given
 
   net::Sealing encrypt = net::Sealing::rather;  // never, always, or rather: over TCP to another host
   net::Compression compress = net::kCompressOff;

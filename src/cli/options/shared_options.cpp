@@ -128,8 +128,10 @@ void add_host_options(CommandLine& line, Options& options, const char* identity_
       return Result<void>();
     };
   };
-  line.value("-e,--rsh",
-             [&](const string& word) { return assign(options.shell.rsh, split_words("--rsh", word)); });
+  line.value("-e,--rsh", [&](const string& word) {
+    options.rsh_given = true;
+    return assign(options.shell.rsh, split_words("--rsh", word));
+  });
   line.values(identity_names, append(options.shell.identity_files));
   line.value("-F,--ssh-config", keep(options.shell.ssh_config));
   line.values("-o,--ssh-option", append(options.shell.ssh_options));
@@ -145,7 +147,7 @@ Result<void> check_host_options(Options& options) {
                        !options.shell.ssh_config.empty() || !options.shell.ssh_options.empty();
   if (for_ssh && !runs_ssh(options.shell)) {
     return refuse("-P, -i, -F, -o, -4, -6",
-                  "these are options of ssh; write options of another command into --rsh");
+                  "these are options of ssh; write options of another command into --rsh or --launcher");
   }
   return {};
 }

@@ -88,9 +88,9 @@ std::string HostSetting::word() const {
 }
 
 const std::vector<std::string_view>& host_setting_keys() {
-  static const std::vector<std::string_view> keys{"rdcp-path", "transport", "via",
-                                                  "data-port", "encrypt",   "streams",
-                                                  "bwlimit",   "compress",  "congestion"};
+  static const std::vector<std::string_view> keys{"rdcp-path", "launcher",  "transport", "via",
+                                                  "data-port", "encrypt",   "streams",   "bwlimit",
+                                                  "compress",  "congestion"};
   return keys;
 }
 

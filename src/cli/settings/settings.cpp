@@ -153,12 +153,12 @@ std::vector<Location*> hosts_of(Options& options) {
   return hosts;
 }
 
-// Returns what holds for all of the hosts together, each key once.
+// Returns what holds for all of the hosts together, each key once. rsh_given: --rsh says what reaches them.
 Result<std::vector<HostSetting>> common_settings(const Configs& configs, const std::vector<Location*>& hosts,
-                                                 const Given& given) {
+                                                 const Given& given, bool rsh_given) {
   std::vector<HostSetting> common;
   for (const std::string_view key : host_setting_keys()) {
-    if (key == "rdcp-path") continue;
+    if (key == "rdcp-path" || (key == "launcher" && rsh_given)) continue;
     std::optional<HostSetting> first;
     for (const Location* host : hosts) {
       const auto found = find(configs, key, host->host);
@@ -212,6 +212,7 @@ std::string print_line(std::string_view key, std::string_view value, std::string
 
 std::string_view default_of(std::string_view key) {
   if (key.starts_with("no-")) return "no";
+  if (key == "launcher") return "ssh";
   return key == "compress" || key == "bwlimit" ? "off" : "auto";
 }
 
@@ -296,7 +297,7 @@ Parsed parse_with_settings(int argc, const char* const* argv) {
   if (bare.exit_status) return bare;
   const auto configs = hosts.empty() ? Result<Configs>(Configs()) : read_configs();
   if (!configs) return refused(argc, argv, configs.error());
-  auto settings = common_settings(*configs, hosts, given);
+  auto settings = common_settings(*configs, hosts, given, bare.options.rsh_given);
   if (!settings) return refused(argc, argv, settings.error());
 
   const SettledWords words(argc, argv, words_of(*files, *settings));

@@ -210,6 +210,16 @@ TEST_F(ExplainLaunchFailure, AnotherCommands255IsNoSshStatus) {
   expect(255, "", "it ended with status 255");
 }
 
+TEST_F(ExplainLaunchFailure, ALaunchersOwnStatusIsToldFromTheCommands) {
+  ASSERT_TRUE(set_launcher("srun", shell_));
+  expect(1, "", "srun could not start a step there; it has said why above");
+  expect(127, "", "rdcp was not found there");
+  expect(255, "", "it ended with status 255");
+  ASSERT_TRUE(set_launcher("kubectl", shell_));
+  expect(1, "", "kubectl could not start a command there");
+  expect(137, "", "signal 9");
+}
+
 TEST_F(ExplainLaunchFailure, ProfileNoiseIsQuotedAndExplained) {
   expect(std::nullopt, "Welcome to hostb\nmore\n", "\"Welcome to hostb\" came from there");
   expect(std::nullopt, "Welcome to hostb\nmore\n", "must print nothing");

@@ -158,6 +158,20 @@ TEST(Options, RshIsSplitIntoWords) {
   expect_usage_error({"-e", " ", "a", "b"}, "does not name a command");
 }
 
+TEST(Options, TheLauncherStandsInForRsh) {
+  const RemoteShell shell = good({"--launcher", "kubectl -n a"}).shell;
+  EXPECT_EQ(shell.rsh, (std::vector<std::string>{"kubectl", "-n", "a"}));
+  EXPECT_EQ(shell.launcher, Launcher::kubectl);
+  EXPECT_EQ(good({}).shell.launcher, Launcher::rsh);
+  expect_usage_error({"--launcher", "srun", "-e", "ssh", "a", "h:b"}, "cannot be used with --rsh");
+  expect_usage_error({"--launcher", "qsub", "a", "h:b"}, "must be one of ssh, srun, kubectl");
+  expect_usage_error({"--launcher", "srun", "me@h:a", "b"}, "leave out USER@");
+  expect_usage_error({"--launcher", "srun", "a", "h1,me@h2:b"}, "leave out USER@");
+  expect_usage_error({"--launcher", "srun", "--doctor", "me@h"}, "leave out USER@");
+  expect_usage_error({"--launcher", "srun", "scp://h:22/a", "b"}, "is a port of ssh");
+  expect_usage_error({"--launcher", "srun", "-P", "22", "a", "h:b"}, "these are options of ssh");
+}
+
 TEST(Options, SshOptionsAreRefusedForAnotherCommand) {
   expect_usage_error({"-e", "rsh", "scp://h:22/a", "b"}, "is a port of ssh");
   expect_usage_error({"-e", "rsh", "--doctor", "scp://h:22"}, "is a port of ssh");
