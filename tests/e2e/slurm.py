@@ -14,6 +14,14 @@ from fleet import NEAR, Fleet
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scontrol", "sinfo")
 WHERE = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 SLURMD_PORT = 6818  # each in a network of its own
+GPUS, MEGABYTES = 2, 1000  # that each node says it has
+# Its program has all CPUs, all memory and all GPUs of all nodes.
+JOB = """#!/bin/sh
+srun sh -c 'echo runs; exec sleep infinity' > {folder}/programs &
+until [ "$(wc -l < {folder}/programs)" = $((2 * {nodes})) ]; do sleep 0.1; done
+env -0 > {folder}/environment.part && mv {folder}/environment.part {folder}/environment
+wait
+"""
 CONFIG = """ClusterName=rdcp{network}
 SlurmctldHost={here}({near})
 SlurmctldPort={port}
@@ -33,7 +41,8 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
 ReturnToService=2
 KillWait=2
 {more}
@@ -85,14 +94,19 @@ class Slurm:
 
     @contextlib.contextmanager
     def job(self):
-        """An allocation of all nodes. Gives the environment that a batch script would have, as far as it matters here."""
+        """A job of all nodes, with all that they have, in which a program runs that uses it. Gives the environment of its
+        batch script."""
         self._wait_until(self._all_idle, "a job before has not ended")
-        said = subprocess.run(["salloc", f"--nodes={self.fleet.count}", "--no-shell"], env=self.env, capture_output=True,
-                              text=True, timeout=60, stdin=subprocess.DEVNULL, check=True).stderr
-        number = next(line.split()[-1] for line in said.splitlines() if "Granted job allocation" in line)
+        script, dump = self.folder / "job", self.folder / "environment"
+        dump.unlink(missing_ok=True)
+        script.write_text(JOB.format(folder=self.folder, nodes=self.fleet.count))
+        asked = (f"--nodes={self.fleet.count}", "--ntasks-per-node=2", "--cpus-per-task=1", f"--gpus-per-node={GPUS}",
+                 f"--mem={MEGABYTES}", "--exclusive")
+        number = self.run("sbatch", "--parsable", f"--output={self.folder}/job.log", *asked, script).strip()
         try:
-            nodes = self.run("squeue", "--noheader", f"--jobs={number}", "--format=%N").strip()
-            yield {**self.env, "SLURM_JOB_ID": number, "SLURM_JOB_NODELIST": nodes}
+            self._wait_until(dump.exists, "the job does not begin")
+            words = (word.partition("=") for word in dump.read_text().split("\0"))
+            yield {**self.env, **{name: value for name, _, value in words if name.startswith("SLURM")}}
         finally:
             self.run("scancel", number)
 
@@ -135,8 +149,13 @@ class Slurm:
         for host in self.fleet.hosts:
             (self.folder / f"spool-{host.name}").mkdir()
         here = socket.gethostname().partition(".")[0]
-        nodes = "".join(f"NodeName={host.name} NodeHostname={here} NodeAddr={host.address} CPUs=2\n"
+        nodes = "".join(f"NodeName={host.name} NodeHostname={here} NodeAddr={host.address} CPUs=2 RealMemory={MEGABYTES} Gres=gpu:{GPUS}\n"
                         for host in self.fleet.hosts)
+        gpus = "".join(f"NodeName={host.name} Name=gpu Count={GPUS} File={self.folder}/gpu[1-{GPUS}]\n"
+                       for host in self.fleet.hosts)
+        (self.folder / "gres.conf").write_text(gpus)
+        for i in range(GPUS):
+            (self.folder / f"gpu{i + 1}").touch()
         self.config.write_text(CONFIG.format(
             network=self.fleet.network, here=here, near=f"10.231.{self.fleet.network}.{NEAR}", port=port, folder=self.folder,
             slurmd_port=SLURMD_PORT, more=self.more + "\n" + nodes))

@@ -92,8 +92,10 @@ class InAJobOfSlurm(LauncherTest):
         self.to = f":{self.fleet.data}/copy"
 
     def steps(self) -> list[str]:
+        """What srun has started for rdcp: the job's first step is its program, others are Slurm's own."""
         words = ("squeue", "--steps", "--noheader", f"--jobs={self.env['SLURM_JOB_ID']}", "--format=%i")
-        return [step for step in self.slurm.run(*words).split() if not step.endswith(".extern")]
+        numbers = [step.rpartition(".")[2] for step in self.slurm.run(*words).split()]
+        return [number for number in numbers if number.isdigit() and number != "0"]
 
     def test_a_tree_reaches_all_nodes_of_the_job(self):
         tree = self.tree()
@@ -106,6 +108,14 @@ class InAJobOfSlurm(LauncherTest):
         again = self.copy("--hosts", "slurm", "--sync", "-i", f"{tree}/", self.to)
         self.assertEqual(again.out, b"")
         self.assertTrue(wait_for(lambda: not self.steps(), 20, LOOK_EVERY), self.steps())
+
+    def test_from_within_a_step(self):
+        tree = self.tree()
+        step = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--nodelist=h2")
+        done = subprocess.run([*step, *self.command("--hosts", "slurm", "-r", f"{tree}/", self.to)], env=self.env, timeout=60,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual((done.returncode, done.stderr), (EXIT_OK, ""))
+        self.assert_have(tree, 1, 2, 3)
 
     def test_one_node_both_ways_check_and_doctor(self):
         tree = self.tree()

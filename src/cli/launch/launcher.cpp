@@ -16,13 +16,12 @@ namespace {
 // would be this host's, which srun hands on with its environment.
 constexpr const char* kBegin = "unset SSH_CONNECTION; cd 2>/dev/null || cd /; ";
 
-// A step of one task that shares the job's node with all others (--overlap is Slurm 20.11's), whatever the
-// job's own options and environment say. Without --unbuffered slurmstepd keeps what comes until its line ends
-// (srun(1)), and our messages have no lines. --gres=none: GPUs that others use must not keep the step
-// waiting.
+// A step of one task that shares the job's node with all others (--overlap), whatever the job's own options
+// and environment say. Without --unbuffered slurmstepd keeps what comes until its line ends (srun(1)), and
+// our messages have no lines. GPUs are shared, too: --gres=none would contradict a job's SLURM_GPUS_PER_NODE.
 constexpr auto kStepOptions = {"--overlap",    "--nodes=1",   "--ntasks=1",   "--ntasks-per-node=1",
                                "--chdir=/",    "--input=all", "--output=all", "--error=all",
-                               "--unbuffered", "--gres=none", "--mpi=none",   "--quiet"};
+                               "--unbuffered", "--mpi=none",  "--quiet"};
 
 bool is_program(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0;
