@@ -124,7 +124,8 @@ class Slurm:
             time.sleep(0.1)
 
     def _start(self, stack: contextlib.ExitStack, out, inside: list[str], program: str, *words):
-        command = [*inside, shutil.which(program, path=WHERE), *map(str, words)]
+        """A daemon that ends with this process, whatever ends it."""
+        command = ["setpriv", "--pdeathsig=KILL", "--", *inside, shutil.which(program, path=WHERE), *map(str, words)]
         process = subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         stack.callback(process.wait)
         stack.callback(process.kill)

@@ -72,7 +72,7 @@ class InSlurm(ExampleTest):
 
     def run_batch(self, *words) -> str:
         """Runs the batch script in a job of three nodes. Returns what it prints."""
-        env = {**self.slurm.env, "PATH": f"{BUILD}:{os.environ['PATH']}", "USER": "root", "HOME": str(self.place)}
+        env = {**self.slurm.env, "PATH": f"{BUILD}:{os.environ['PATH']}", "HOME": str(self.place)}
         out = self.place / "out"
         done = subprocess.run(["sbatch", "--wait", "--nodes=3", f"--output={out}", *map(str, words)], env=env, timeout=120,
                               capture_output=True, text=True, check=False)
@@ -234,7 +234,8 @@ class Manifests(unittest.TestCase):
                     self.assertIn(mount["name"], volumes, container)
         account, role, binding, job = documents("push.yaml")
         self.assertEqual(binding["roleRef"]["name"], role["metadata"]["name"])
-        self.assertEqual(binding["subjects"][0]["name"], account["metadata"]["name"])
+        self.assertEqual(binding["subjects"],
+                         [{"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": "default"}])
         self.assertEqual(job["spec"]["template"]["spec"]["serviceAccountName"], account["metadata"]["name"])
         self.assertEqual({(tuple(rule["resources"]), tuple(rule["verbs"])) for rule in role["rules"]},
                          {(("pods",), ("get",)), (("pods/exec",), ("get", "create"))})
