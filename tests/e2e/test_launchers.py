@@ -203,6 +203,18 @@ class InAJobOfSlurm(LauncherTest):
         self.assert_have(tree, 1, 3)
         self.assert_no_agents()
 
+    def test_a_node_that_gives_no_sign_of_life_gets_another_step_and_slurm_ends_the_first(self):
+        tree, running = self.slow_copy(f"h[1-3]:{self.fleet.data}/copy")
+        stopped = self.fleet[2].agents()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        done = running.finish(120)
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertIn("h2: gets its copy alone later", done.err)
+        self.assert_have(tree, 1, 2, 3)
+        self.assert_no_agents()
+        self.assertTrue(wait_for(lambda: not self.steps(), 20, LOOK_EVERY), self.steps())
+
     def test_where_srun_cannot_be_used(self):
         tree = self.tree()
         outside = {name: value for name, value in self.env.items() if not name.startswith("SLURM_JOB")}
