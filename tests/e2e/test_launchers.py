@@ -67,6 +67,14 @@ class LauncherTest(CopyTest):
         for host in self.fleet.hosts:
             self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
 
+    def close_network(self):
+        """Neither reaches a host this one at port 7000 nor the other way round; the hosts reach each other."""
+        here = f"10.231.{self.fleet.network}.{NEAR}"
+        for host in self.fleet.hosts:
+            refused = "tcp dport 7000 reject with tcp reset"
+            set_firewall(host.inside, SSH_PORT, (f"ip saddr {here} {refused}",), (f"ip daddr {here} {refused}",))
+            self.addCleanup(set_firewall, host.inside, SSH_PORT)
+
     def slow_copy(self, to: str):
         """A copy that takes some seconds; begun, and with bytes at the last host."""
         tree = self.tree(24 * MIB)
@@ -148,12 +156,17 @@ class InAJobOfSlurm(LauncherTest):
         self.assert_same_file(file, home / file.name)
 
     def test_the_address_of_an_ssh_login_here_is_no_address_there(self):
-        """srun hands on SSH_CONNECTION, of which an agent would take the address of the login node for its own."""
-        file = make_file(self.disk / "file", MIB)
+        """srun hands on SSH_CONNECTION, of which an agent would take the address of the login node for its own. Here no
+        address can be reached, and -v names those that were tried."""
+        tree = self.tree()
+        self.close_network()
         env = {**self.env, "SSH_CONNECTION": "192.0.2.1 1000 192.0.2.2 22"}
-        done = self.copy("-v", file, f"h1:{self.fleet.data}/", env=env)
-        self.assertNotIn("192.0.2", done.err)
-        self.assertIn(self.fleet[1].address, done.err)
+        done = self.copy("-v", "--data-port", "7000", "-r", f"h1:{tree}/", self.target / "copy", env=env)
+        self.assertIn("the data goes through srun, which is slower", done.err)
+        self.assertIn(f"not reached: h1: {self.fleet[1].address}:7000", done.err)
+        self.assertIn("not reached: this host: 192.0.2.2:7000", done.err)  # here it is one
+        self.assertEqual(done.err.count("192.0.2.2"), 1)
+        self.assert_same_tree(tree, self.target / "copy")
 
     def test_options_behind_the_name_are_sruns(self):
         tree = self.tree()
@@ -274,12 +287,8 @@ class Pods(LauncherTest):
 
     def test_from_outside_of_the_cluster_the_data_goes_through_kubectl(self):
         tree = self.tree()
-        here = f"10.231.{self.fleet.network}.{NEAR}"
-        for host in self.fleet.hosts:
-            refused = "meta l4proto tcp reject with tcp reset"
-            set_firewall(host.inside, SSH_PORT, (f"ip saddr {here} {refused}",), (f"ip daddr {here} {refused}",))
-            self.addCleanup(set_firewall, host.inside, SSH_PORT)
-        done = self.copy("-r", f"{tree}/", self.to)
+        self.close_network()
+        done = self.copy("--data-port", "7000", "-r", f"{tree}/", self.to)
         self.assertIn("the data goes through kubectl, which is slower", done.err)
         self.assert_have(tree, 1, 2, 3)
 

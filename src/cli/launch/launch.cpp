@@ -136,7 +136,7 @@ std::string explain_status(const RemoteShell& shell, int status) {
   if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why above";
   if (status == 0) return path + " ended without an answer; is it rdcp?";
   if (status == 2) return path + " does not know --agent; it is not rdcp, or too old";
-  if (status > 128 && status < 255) return "signal " + std::to_string(status - 128) + " ended it";
+  if (status > 128 && status <= 128 + SIGRTMAX) return "signal " + std::to_string(status - 128) + " ended it";
   return "it ended with status " + std::to_string(status);
 }
 

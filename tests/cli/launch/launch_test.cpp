@@ -238,6 +238,7 @@ TEST_F(ExplainLaunchFailure, OtherEndsAreTold) {
   expect(0, "", "without an answer");
   expect(143, "", "signal 15");
   expect(9, "", "status 9");
+  expect(233, "", "status 233");
   expect(std::nullopt, "", "does not answer");
 }
 
