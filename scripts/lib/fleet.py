@@ -54,6 +54,16 @@ class Host:
                     found.append(pid)
         return found
 
+    def received_bytes(self) -> int:
+        """What its link has brought it so far; sent_bytes: what has left it."""
+        return self._bytes("tx")  # of the bridge's end
+
+    def sent_bytes(self) -> int:
+        return self._bytes("rx")
+
+    def _bytes(self, way: str) -> int:
+        return int(Path(f"/sys/class/net/{self.link}/statistics/{way}_bytes").read_text())
+
     def cut(self):
         """Its network is gone, all of it."""
         run("ip", "link", "set", self.link, "down")

@@ -309,6 +309,31 @@ class HostsThatFail(FleetTest):
         self.assertNotIn("goes on", done.err)  # it went on passing on
         self.assert_have(tree, 1, 3, 4)
 
+    def test_standard_input_that_a_chain_has_lost_is_nowhere(self):
+        """It cannot be read again, so what is left of it is no copy."""
+        file, failed = make_file(self.disk / "file", 24 * MIB), self.disk / "failed"
+        for host in self.fleet.hosts[:2]:
+            (host.own / "copy").write_text("old")
+        before = self.fleet[4].received_bytes()
+        feeder = subprocess.Popen(["cat", file], stdout=subprocess.PIPE)
+        self.addCleanup(feeder.wait)
+        running = self.start("--bwlimit", "8M", "-", self.to, "--failed-hosts", failed, "--retries", "3", stdin=feeder.stdout)
+        feeder.stdout.close()
+        self.assertTrue(wait_for(lambda: self.fleet[4].received_bytes() - before > 4 * MIB, 30, LOOK_EVERY))
+        for pid in self.fleet[2].agents():
+            os.kill(pid, signal.SIGKILL)
+        done = running.finish(60)
+        self.assertNotIn(done.status, (EXIT_OK, EXIT_USAGE), done)
+        self.assertIn("0 of 4 hosts have all", done.err)
+        self.assertIn("cannot be read again", done.err)
+        self.assertNotIn("goes on", done.err)
+        self.assertEqual(failed.read_text(), "h1\nh2\nh3\nh4\n")
+        self.assert_no_agents()
+        for host in self.fleet.hosts:
+            self.assert_no_litter(host.own, cut_short=True)
+        self.assertEqual([[path.read_bytes() for path in host.own.iterdir()] for host in self.fleet.hosts],
+                         [[b"old"], [b"old"], [], []])
+
     def test_the_source_is_killed_and_the_same_command_goes_on(self):
         tree, running = self.slow_copy()
         running.kill()

@@ -50,6 +50,14 @@ int Coordinator::run() {
   return console_.status();
 }
 
+bool Coordinator::input_is_spent() const {
+  if (!begun()) return false;
+  const auto read_once = [](const tree::PathFacts& facts) {
+    return facts.kind == tree::PathKind::byte_stream;
+  };
+  return request_.standard_input || std::ranges::any_of(sides_.source().ready->sources, read_once);
+}
+
 // An agent on this host comes first: it is a copy of this process, which has no other threads yet.
 bool Coordinator::start_agents() {
   return request_.parties.target_is_far ? start_source() && start_targets()

@@ -48,6 +48,7 @@ class CopySides {
 
   // To be called once set_source() has been.
   SourceSide& source() { return source_; }
+  const SourceSide& source() const { return source_; }
   const std::vector<std::unique_ptr<TargetSide>>& targets() const { return targets_; }
   // Returns the sides whose agents have been started.
   std::vector<CopySide*> started();

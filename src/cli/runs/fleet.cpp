@@ -34,13 +34,15 @@ class Fleet {
     give_up_waiting();
     for (const std::size_t host : std::exchange(suspects_, {})) {
       waiting_.push_back(host);
-      if (!interrupted()) run_chain(std::exchange(waiting_, {}));
+      if (!interrupted() && !input_is_spent_) run_chain(std::exchange(waiting_, {}));
       give_up_waiting();
     }
   }
 
   // True if some could not be reached, or were lost, so that another try may help.
-  bool lost_some() const { return !interrupted() && std::ranges::any_of(outcomes_, is_lost); }
+  bool lost_some() const {
+    return !interrupted() && !input_is_spent_ && std::ranges::any_of(outcomes_, is_lost);
+  }
   // Has those wait for the next run().
   void try_lost_again() {
     for (std::size_t host = 0; host < outcomes_.size(); ++host) {
@@ -71,10 +73,11 @@ class Fleet {
     }
     Coordinator coordinator(part, signal_fd_);
     status_ = coordinator.run();
+    input_is_spent_ = input_is_spent_ || coordinator.input_is_spent();
     const std::vector<HostOutcome> ended = coordinator.chain().outcomes();
     for (std::size_t i = 0; i < hosts.size(); ++i) take(hosts[i], ended[i]);
     if (hosts.size() == 1) outcomes_[hosts.front()].status = status_;
-    if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted()) return false;
+    if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted() || input_is_spent_) return false;
     tell(fmt::format("goes on with {} of {} hosts", waiting_.size(), names_.size()));
     return true;
   }
@@ -92,7 +95,8 @@ class Fleet {
       case State::again:
         return waiting_.push_back(host);
       case State::suspect:
-        tell(fmt::format("warning: {}: gets its copy alone later: {}", names_[host], ended.cause));
+        if (!input_is_spent_)
+          tell(fmt::format("warning: {}: gets its copy alone later: {}", names_[host], ended.cause));
         return suspects_.push_back(host);
       case State::failed:
       case State::done:
@@ -105,6 +109,8 @@ class Fleet {
       HostOutcome& outcome = outcomes_[host];
       outcome.state = State::failed;
       outcome.status = std::max({outcome.status, status_, kExitFiles});
+      if (outcome.cause.empty() && input_is_spent_)
+        outcome.cause = "the chain has broken before this host had all, and the source cannot be read again";
       if (outcome.cause.empty())
         outcome.cause = "the copy has ended before this host had all; the cause is above";
     }
@@ -114,9 +120,10 @@ class Fleet {
   const std::vector<std::string>& names_;
   const int signal_fd_;
   std::vector<HostOutcome>& outcomes_;
-  Hosts waiting_;         // in the order of the next chain
-  Hosts suspects_;        // at which a chain has broken
-  int status_ = kExitOk;  // of the last chain
+  Hosts waiting_;                // in the order of the next chain
+  Hosts suspects_;               // at which a chain has broken
+  int status_ = kExitOk;         // of the last chain
+  bool input_is_spent_ = false;  // no other chain can have it
 };
 
 }  // namespace
