@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, wait_for
+from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, preloaded, wait_for
 from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
@@ -308,6 +308,18 @@ class HostsThatFail(FleetTest):
         done = self.fails(EXIT_FILES, "-r", f"{tree}/", self.to, says=("h2", "No space left", "3 of 4 hosts have all"))
         self.assertNotIn("goes on", done.err)  # it went on passing on
         self.assert_have(tree, 1, 3, 4)
+
+    def test_one_that_gets_altered_bytes(self):
+        """What does not open ends its part, and the others go on without it."""
+        tree, once, agent = self.tree(), self.disk / "once", self.disk / "agent"
+        settings = preloaded("corrupt", RDCP_CORRUPT_TIMES=1, RDCP_CORRUPT_LOG=self.disk / "flips")
+        words = " ".join(f"{setting}='{value}'" for setting, value in settings.items())
+        agent.write_text(f'#!/bin/sh\ncase $SSH_CONNECTION in *" {self.fleet[2].address} "*) mkdir {once} && export {words};;'
+                         f'esac\nexec {RDCP} "$@"\n')
+        agent.chmod(0o755)
+        running = self.start("--rdcp-path", agent, "-r", f"{tree}/", self.to)
+        self.finish(running, EXIT_FILES, "h3: ", "arrived altered", "goes on with 3 of 4 hosts", "3 of 4 hosts have all")
+        self.assert_have(tree, 1, 2, 4)
 
     def test_standard_input_that_a_chain_has_lost_is_nowhere(self):
         """It cannot be read again, so what is left of it is no copy."""

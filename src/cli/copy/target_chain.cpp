@@ -117,6 +117,12 @@ TargetSide* TargetChain::one_of_several(const AgentSession& session) {
   return several() ? sides_.target_of(session) : nullptr;
 }
 
+// A target with a full disk, or without a reader, refuses what comes and passes it on. After other problems
+// that end its run its agent does nothing more, so that nobody gets anything through it.
+bool TargetChain::still_passes_on(const tree::Problem& problem) const {
+  return begun_ && (problem.kind == ErrorKind::file || problem.kind == ErrorKind::reader_gone);
+}
+
 // A problem that ends one target's part does not end that of the others.
 bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
   if (!several()) return false;
@@ -138,6 +144,10 @@ bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
   console_.report(session, problem);
   if (problem.ends_run) {
     watch_.fail(target->host, exit_status(problem.kind), problem.text);
+    if (!still_passes_on(problem)) {
+      watch_.break_at(target->host, Clock::now());
+      drop(*target);
+    }
   } else {
     watch_.raise(target->host, exit_status(problem.kind));
   }

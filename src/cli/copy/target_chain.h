@@ -58,6 +58,7 @@ class TargetChain {
  private:
   TargetSide* one_of_several(const AgentSession& session);
   std::vector<TargetSide*> silent() const;
+  bool still_passes_on(const tree::Problem& problem) const;
   void give_up(TargetSide& target, const io::Error& error);
   void drop(TargetSide& target);
   void warn_unproven(const TargetSide& target) const;
