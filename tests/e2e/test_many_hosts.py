@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, preloaded, wait_for
+from harness import BUILD, EXIT_DIGEST, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, preloaded, wait_for
 from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
@@ -309,17 +309,35 @@ class HostsThatFail(FleetTest):
         self.assertNotIn("goes on", done.err)  # it went on passing on
         self.assert_have(tree, 1, 3, 4)
 
-    def test_one_that_gets_altered_bytes(self):
-        """What does not open ends its part, and the others go on without it."""
-        tree, once, agent = self.tree(), self.disk / "once", self.disk / "agent"
-        settings = preloaded("corrupt", RDCP_CORRUPT_TIMES=1, RDCP_CORRUPT_LOG=self.disk / "flips")
+    def damaging_agent(self, condition: str, times: int) -> Path:
+        """An rdcp that damages what it sends on where this holds in the shell."""
+        agent, settings = self.disk / "agent", preloaded("corrupt", RDCP_CORRUPT_TIMES=times, RDCP_CORRUPT_LOG=self.disk / "flips")
         words = " ".join(f"{setting}='{value}'" for setting, value in settings.items())
-        agent.write_text(f'#!/bin/sh\ncase $SSH_CONNECTION in *" {self.fleet[2].address} "*) mkdir {once} && export {words};;'
-                         f'esac\nexec {RDCP} "$@"\n')
+        agent.write_text(f'#!/bin/sh\nif {condition}; then export {words}; fi\nexec {RDCP} "$@"\n')
         agent.chmod(0o755)
-        running = self.start("--rdcp-path", agent, "-r", f"{tree}/", self.to)
-        self.finish(running, EXIT_FILES, "h3: ", "arrived altered", "goes on with 3 of 4 hosts", "3 of 4 hosts have all")
-        self.assert_have(tree, 1, 2, 4)
+        return agent
+
+    def test_one_that_sends_altered_bytes_costs_nobody_the_copy(self):
+        """What does not open ends a host's part; it gets its copy alone, and the others go on."""
+        tree = self.tree()
+        is_second = f'[ "${{SSH_CONNECTION#* {self.fleet[2].address} }}" != "$SSH_CONNECTION" ]'
+        for times in (1, -1):
+            with self.subTest(times):
+                to = f"{self.to}{abs(times + 1)}"
+                running = self.start("--rdcp-path", self.damaging_agent(is_second, times), "-r", f"{tree}/", to)
+                self.finish(running, EXIT_OK, "h3: gets its copy alone later", "arrived altered", "goes on with 3 of 4")
+                self.assert_have(tree, 1, 2, 3, 4, name=Path(to).name)
+
+    def test_one_that_gets_altered_bytes_wherever_they_come_from(self):
+        tree = self.tree()
+        (self.fleet[1].own / "copy").mkdir()
+        old = make_file(self.fleet[1].own / "copy" / "large", 10)
+        before, failed = old.read_bytes(), self.disk / "failed"
+        settings = preloaded("corrupt", RDCP_CORRUPT_TIMES=-1, RDCP_CORRUPT_LOG=self.disk / "flips")
+        running = self.start("-r", f"{tree}/", self.to, "--failed-hosts", failed, env={**os.environ, **settings})
+        self.finish(running, EXIT_DIGEST, "arrived altered", "0 of 4 hosts have all")
+        self.assertEqual(failed.read_text(), "h1\nh2\nh3\nh4\n")
+        self.assertEqual(old.read_bytes(), before)
 
     def test_standard_input_that_a_chain_has_lost_is_nowhere(self):
         """It cannot be read again, so what is left of it is no copy."""

@@ -141,6 +141,12 @@ bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
     source_failed_ = true;
     return false;
   }
+  // The host before it may be to blame, so it is asked again without that one.
+  if (begun_ && problem.ends_run && problem.kind == ErrorKind::digest) {
+    watch_.doubt(target->host, problem.text, Clock::now());
+    drop(*target);
+    return true;
+  }
   console_.report(session, problem);
   if (problem.ends_run) {
     watch_.fail(target->host, exit_status(problem.kind), problem.text);
