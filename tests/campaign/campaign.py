@@ -46,10 +46,13 @@ def main() -> int:
     builds = [BUILD, *([options.other_build.resolve()] if options.other_build else [])]
     folder = Path(tempfile.mkdtemp(prefix="rdcp-campaign-", dir=options.folder.resolve()))
     try:
-        verdicts = run_all(points, options, folder, builds)
+        shared = folder / "counts"
+        shared.mkdir()
+        families = tuple(options.families.split(",")) if options.families else ()
+        verdicts = run_all(points, options, folder, work, (shared, builds, families))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return report(verdicts, options)
+    return report(verdicts, lambda verdict: to_repeat(verdict, options))
 
 
 def read_options():
@@ -68,17 +71,16 @@ def read_options():
     return parser.parse_args()
 
 
-def run_all(points: list, options, folder: Path, builds: list) -> list[Verdict]:
-    shared = folder / "counts"
-    shared.mkdir()
+def run_all(points: list, options, folder: Path, work_with, arguments: tuple) -> list[Verdict]:
+    """work_with: what each of options.jobs processes does: (tasks, results, a folder to make, *arguments)."""
     tasks, results = multiprocessing.Queue(), multiprocessing.Queue()
     for point in points:
         tasks.put(point)
     jobs = max(1, min(options.jobs, len(points)))
-    families = tuple(options.families.split(",")) if options.families else ()
     for _ in range(jobs):
         tasks.put(None)
-    workers = [multiprocessing.Process(target=work, args=(tasks, results, folder / f"job-{i}", shared, builds, families))
+    workers = [multiprocessing.Process(target=work_with, daemon=True,
+                                       args=(tasks, results, folder / f"job-{i}", *arguments))
                for i in range(jobs)]
     for worker in workers:
         worker.start()
@@ -107,15 +109,21 @@ def work(tasks, results, folder: Path, shared: Path, builds: list, families: tup
 
 
 def work_on(tasks, results, place: Workplace, families: tuple):
+    def run(seed: int, nth: int | None) -> Verdict:
+        point = Point(place, seed, nth, families)
+        verdict = point.run()
+        verdict.excuse = point.excuse()
+        return verdict
+    run_each(tasks, results, run)
+
+
+def run_each(tasks, results, run):
+    """run: makes the point of a seed and a number, or none."""
     while (task := tasks.get()) is not None:
-        seed, nth = task
         try:
-            point = Point(place, seed, nth, families)
-            verdict = point.run()
-            verdict.excuse = point.excuse()
-            results.put(verdict)
+            results.put(run(*task))
         except Exception:  # of the campaign itself; the other points go on
-            results.put(Verdict(seed, "", kind="broken", outcome="exception", complaints=[traceback.format_exc()]))
+            results.put(Verdict(task[0], "", kind="broken", outcome="exception", complaints=[traceback.format_exc()]))
 
 
 def show(verdict: Verdict):
@@ -127,7 +135,15 @@ def show(verdict: Verdict):
         print("    it said: " + verdict.notes.strip()[:2500].replace("\n", "\n      "), flush=True)
 
 
-def report(verdicts: list[Verdict], options) -> int:
+def to_repeat(verdict: Verdict, options) -> str:
+    words = f" --other-build {options.other_build}" if options.other_build else ""
+    words += f" --families {options.families}" if options.families else ""
+    words += f" --folder {options.folder}" if options.folder != MEMORY else ""
+    return f"campaign.py --only {verdict.seed}:{verdict.nth}{words}"
+
+
+def report(verdicts: list[Verdict], repeat) -> int:
+    """repeat: gives the program and its words that make the point of a verdict again."""
     table = {}
     for verdict in verdicts:
         table.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
@@ -140,11 +156,8 @@ def report(verdicts: list[Verdict], options) -> int:
     excused = sum(bool(verdict.excuse) for verdict in verdicts)
     print(f"{len(verdicts)} points, {reached} in which the fault came, {len(failed)} failed"
           + (f", {excused} failed in which the other build fails alone" if excused else ""))
-    other = f" --other-build {options.other_build}" if options.other_build else ""
-    other += f" --families {options.families}" if options.families else ""
-    other += f" --folder {options.folder}" if options.folder != MEMORY else ""
     for verdict in failed:
-        print(f"  RDCP_BUILD_DIR={BUILD} {sys.executable} {HERE / 'campaign.py'} --only {verdict.seed}:{verdict.nth}{other}")
+        print(f"  RDCP_BUILD_DIR={BUILD} {sys.executable} {HERE}/{repeat(verdict)}")
     return 1 if failed else 0
 
 

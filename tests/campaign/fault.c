@@ -35,7 +35,7 @@
 
 enum { kRoles = 4, kCalls = 96, kNameBytes = 24 };
 enum Role { kNear, kSource, kTarget, kLocalAgent, kNobody };
-enum Action { kNothing, kError, kShort, kSignal, kCut, kStall, kFlip };
+enum Action { kNothing, kError, kShort, kSignal, kCut, kStall, kFlip, kSlow };
 
 /* Known by their places: page.py reads the names from the page. */
 static const char kNames[kCalls][kNameBytes] = {
@@ -58,14 +58,15 @@ static const char kNames[kCalls][kNameBytes] = {
     "getrandom",     "fremovexattr", "pwritev2",        "sync_file_range",
     "stat",          "epoll_ctl",    "getsockopt",      "chmod",
     "llistxattr",    "getxattr",     "setxattr",        "removexattr",
-    "timerfd",
+    "timerfd",       "payload",
 };
+static const size_t kPayloadMin = 16384; /* frames and handshakes are smaller */
 
 struct Page {
   struct {
     char call[kNameBytes];
     int32_t role, action;
-    int64_t nth, times;
+    int64_t nth, times; /* nth 0: the next calls from when the order stands there, so many of all processes */
     int32_t error, haste; /* so many times faster does the clock go that limits are measured by */
   } order;
   atomic_uint fired, fired_pid, crash_signal, crash_role; /* at 56 */
@@ -127,6 +128,15 @@ __attribute__((constructor)) static void begin(void) {
   role = as;
 }
 
+/* True as often as was ordered, in all processes together; always where that is less than 0. */
+static _Bool take_one(void) {
+  int64_t left = page->order.times;
+  while (left > 0 && !__atomic_compare_exchange_n(&page->order.times, &left, left - 1, 0, __ATOMIC_RELAXED,
+                                                  __ATOMIC_RELAXED)) {
+  }
+  return left != 0;
+}
+
 /* True once for each call that is to be harmed. */
 static _Bool is_its_turn(const char* call, uint64_t number_of_all, uint64_t number) {
   if (page->order.role != role || page->order.action == kNothing) return 0;
@@ -137,6 +147,7 @@ static _Bool is_its_turn(const char* call, uint64_t number_of_all, uint64_t numb
     return 0;
   }
   const uint64_t first = (uint64_t)page->order.nth;
+  if (first == 0) return take_one();
   return at >= first && (page->order.times < 0 || at < first + (uint64_t)page->order.times);
 }
 
@@ -184,6 +195,10 @@ static _Bool fails(const char* call, int fd, const char* name) {
       break;
     case kFlip:
       flip_next = 1;
+      break;
+    case kSlow:
+      page->fired = 1;
+      nanosleep(&(struct timespec){0, page->order.error * 1000000L}, NULL);
       break;
     default:
       break;
@@ -245,9 +260,6 @@ FAILING(int, accept4, "accept4", fd, NULL,
         (fd, from, size, flags))
 FAILING(int, setsockopt, "setsockopt", fd, NULL,
         (int fd, int level, int name, const void* value, socklen_t size), (fd, level, name, value, size))
-FAILING(int, getsockopt, "getsockopt", fd, NULL,
-        (int fd, int level, int name, void* restrict value, socklen_t* restrict size),
-        (fd, level, name, value, size))
 FAILING(pid_t, fork, "fork", -1, NULL, (void), ())
 /* The child of a real one would count in its parent's memory, and could stop it. */
 pid_t vfork(void) {
@@ -278,8 +290,8 @@ ssize_t write(int fd, const void* from, size_t count) {
 }
 
 /* What a payload or a frame is sent by. A byte is flipped for the time of the call only. */
-static unsigned char* victim_in(const struct msghdr* message) {
-  size_t most = 0;
+static unsigned char* victim_in(const struct msghdr* message, size_t least) {
+  size_t most = least;
   unsigned char* found = NULL;
   for (size_t i = 0; i < message->msg_iovlen; ++i) {
     if (message->msg_iov[i].iov_len <= most) continue;
@@ -291,7 +303,8 @@ static unsigned char* victim_in(const struct msghdr* message) {
 
 ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   if (fails("sendmsg", fd, NULL)) return -1;
-  unsigned char* victim = flip_next ? victim_in(message) : NULL;
+  if (role != kNobody && victim_in(message, kPayloadMin) != NULL && fails("payload", fd, NULL)) return -1;
+  unsigned char* victim = flip_next ? victim_in(message, 0) : NULL;
   flip_next = 0;
   if (victim != NULL) *victim ^= 4;
   ssize_t sent = NEXT(sendmsg)(fd, message, flags);

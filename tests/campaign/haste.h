@@ -3,14 +3,14 @@
 #pragma once
 
 #include <liburing.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
-/* Where peers have to wait for their limits, the clock is quick: all that is read from the monotonic clock is
- * multiplied, and what is waited for is divided. */
 static int haste(void) {
   return role != kNobody && page->order.haste > 1 ? page->order.haste : 1;
 }
@@ -43,6 +43,16 @@ int timerfd_settime(int fd, int flags, const struct itimerspec* to, struct itime
   const struct itimerspec real = {from_nanoseconds(nanoseconds(&to->it_interval) / haste()),
                                   from_nanoseconds(nanoseconds(&to->it_value) / haste())};
   return NEXT(timerfd_settime)(fd, flags, &real, old);
+}
+
+/* How long a peer has been silent is measured by the kernel. */
+int getsockopt(int fd, int level, int name, void* restrict value, socklen_t* restrict size) {
+  if (fails("getsockopt", fd, NULL)) return -1;
+  const int status = NEXT(getsockopt)(fd, level, name, value, size);
+  if (status == 0 && level == IPPROTO_TCP && name == TCP_INFO && *size >= sizeof(struct tcp_info)) {
+    ((struct tcp_info*)value)->tcpi_last_ack_recv *= (unsigned)haste();
+  }
+  return status;
 }
 
 int poll(struct pollfd* on, nfds_t count, int timeout) {

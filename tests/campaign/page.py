@@ -7,7 +7,7 @@ from pathlib import Path
 
 CALLS, NAME_BYTES = 96, 24
 ROLES = ("near", "source", "target", "local agent")
-ACTIONS = ("nothing", "error", "short", "signal", "cut", "stall", "flip")
+ACTIONS = ("nothing", "error", "short", "signal", "cut", "stall", "flip", "slow")
 ORDER = struct.Struct(f"{NAME_BYTES}siiqqii")
 OUTCOME = struct.Struct("4I")
 NAMES_AT = ORDER.size + OUTCOME.size
@@ -25,8 +25,13 @@ class Page:
             self.memory = mmap.mmap(file.fileno(), SIZE)
 
     def order(self, role: str, call: str, action: str, nth: int, times: int, error: int, haste: int = 1):
-        """Wipes what was counted. haste: so many times faster than the world's is the clock of all processes."""
+        """Wipes what was counted. nth: at which call; 0: at the next ones, once the order is there. haste:
+        so many times faster than the world's is the clock of all processes."""
         self.memory[:] = bytes(SIZE)
+        self.order_now(role, call, action, nth, times, error, haste)
+
+    def order_now(self, role: str, call: str, action: str, nth: int, times: int, error: int, haste: int = 1):
+        """The same while processes run, which go on counting."""
         self.memory[:ORDER.size] = ORDER.pack(call.encode(), ROLES.index(role), ACTIONS.index(action), nth, times, error, haste)
 
     def no_order(self):
