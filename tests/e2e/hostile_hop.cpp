@@ -1,11 +1,14 @@
 // Linked before the libraries, so that these take the place of the functions by which a target passes on
 // chunks and answers. rdcp_hostile_hop is an rdcp that does as RDCP_HOP says in its environment:
 //
-//   alter     changes one byte of one chunk of a file, with a digest that fits
+//   data      changes one byte of one chunk of a large file, with a digest that fits
+//   archive   changes one byte of a small file that consists of many d's, likewise
 //   withhold  answers for the targets behind it as if they had what it has itself
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "io/digest.h"
 #include "tree/streams/passed_chunk.h"
@@ -21,13 +24,21 @@ bool is_to(std::string_view what) {
 
 std::atomic<bool> altered{false};
 
+// Returns the byte to change, or null.
+std::byte* victim(const net::Frame& frame, std::vector<std::byte>& payload) {
+  if (is_to("data") && frame.kind == net::FrameKind::data) return &payload.back();
+  if (!is_to("archive") || frame.kind != net::FrameKind::archive) return nullptr;
+  const auto found = std::ranges::search_n(payload, 100, std::byte{'d'});
+  return found.empty() ? nullptr : &found.front();
+}
+
 }  // namespace
 
 void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payload, bool) {
   frame_ = frame;
   copy_.assign(payload.begin(), payload.end());
-  if (is_to("alter") && frame.kind == net::FrameKind::data && !altered.exchange(true)) {
-    copy_.back() ^= std::byte{1};
+  if (std::byte* const byte = victim(frame, copy_); byte != nullptr && !altered.exchange(true)) {
+    *byte ^= std::byte{1};
     frame_.digest = io::digest_of(copy_);
   }
   payload_ = copy_;

@@ -206,17 +206,20 @@ class HostsThatLie(FleetTest):
 
     def test_a_host_that_changes_a_byte_is_found_out(self):
         tree = self.tree()
-        self.let_lie(2, "alter")
         failed = self.disk / "failed"
-        done = self.fails(EXIT_FILES, "-r", f"{tree}/", self.to, "--failed-hosts", failed,
-                          says=("what it has got is not what was sent; h2 passed it on", "--checksum"))
-        self.assertEqual(failed.read_text(), "h3\nh4\n")
-        self.assertIn("2 of 4 hosts have all", done.err)
-        self.assert_have(tree, 1, 2)
-        self.assertNotEqual(differences(snapshot(tree), snapshot(self.fleet[3].own / "copy"), ()), [])
-        self.let_lie(2, "")
-        self.copy("-r", "--checksum", f"{tree}/", self.to)
-        self.assert_have(tree, 1, 2, 3, 4)
+        for kind in ("data", "archive"):
+            with self.subTest(kind):
+                to = f"{self.to}-{kind}"
+                self.let_lie(2, kind)
+                done = self.fails(EXIT_FILES, "-r", f"{tree}/", to, "--failed-hosts", failed,
+                                  says=("what it has got is not what was sent; h2 passed it on", "--checksum"))
+                self.assertEqual(failed.read_text(), "h3\nh4\n")
+                self.assertIn("2 of 4 hosts have all", done.err)
+                self.assert_have(tree, 1, 2, name=f"copy-{kind}")
+                self.assertNotEqual(differences(snapshot(tree), snapshot(self.fleet[3].own / f"copy-{kind}"), ()), [])
+                self.let_lie(2, "")
+                self.copy("-r", "--checksum", f"{tree}/", to)
+                self.assert_have(tree, 1, 2, 3, 4, name=f"copy-{kind}")
 
     def test_a_host_that_answers_for_others_is_found_out(self):
         tree = self.tree()

@@ -283,8 +283,7 @@ bool Coordinator::bridges_hold() {
   if (request_.carrier == "ssh") {
     why +=
         ". Where sshd_config there has MaxSessions 1 or ssh_config here a ControlPath, such sessions can ask "
-        "for no "
-        "password: use a key or ssh-agent";
+        "for no password: use a key or ssh-agent";
   }
   fail(io::plain_error(ErrorKind::connection, "send data through", request_.carrier, why));
   return false;

@@ -141,10 +141,10 @@ bool TargetChain::hear(AgentSession& session, const tree::Problem& problem) {
     source_failed_ = true;
     return false;
   }
-  // The host before it may be to blame, so it is asked again without that one.
+  // The host before it may be to blame, so it is asked again without that one. What it has got so far is
+  // told at its end.
   if (begun_ && problem.ends_run && problem.kind == ErrorKind::digest) {
     watch_.doubt(target->host, problem.text, Clock::now());
-    drop(*target);
     return true;
   }
   console_.report(session, problem);
