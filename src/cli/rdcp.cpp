@@ -119,8 +119,7 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
     if (json) say(json->warning(options.bwlimit_warning));
   }
   int status = rdcp::cli::kExitUsage;
-  auto loaded = rdcp::cli::load_hosts(options);
-  if (loaded) loaded = rdcp::cli::load_selection(options);
+  const auto loaded = rdcp::cli::load_selection(options);
   if (!loaded) {
     rdcp::cli::write_to_stderr(rdcp::cli::error_line(loaded.error()));
     if (const int signal = rdcp::cli::end_is_asked_for()) status = rdcp::cli::kExitSignalBase + signal;
@@ -147,7 +146,7 @@ rdcp::io::Result<void> begin_log(const rdcp::cli::Options& options, mode_t umask
 
 int rdcp::cli::rdcp_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  rdcp::cli::Parsed parsed = rdcp::cli::parse_with_settings(argc, argv);
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_with_settings(argc, argv, rdcp::cli::load_hosts);
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }

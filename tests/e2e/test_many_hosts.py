@@ -127,6 +127,37 @@ class ManyHosts(FleetTest):
         listed = self.fails(EXIT_FILES, "--check", "--manifest", manifest, self.to)
         self.assertEqual(listed.out, done.out)
 
+    def test_settings_hold_for_each_host_of_a_list(self):
+        tree = self.tree()
+        (self.disk / "rdcp").mkdir()
+        for number in (1, 2):
+            (self.fleet[number].own / f"rdcp-{number}").symlink_to(RDCP)
+        (self.disk / "rdcp" / "config").write_text(
+            "".join(f'[host "h{number}"]\nrdcp-path = {self.fleet.data}/rdcp-{number}\n' for number in (1, 2)))
+        env = {**os.environ, "XDG_CONFIG_HOME": str(self.disk), "HOME": "/nonexistent"}
+        names = self.disk / "hosts"
+        names.write_text("h1\nh2\n")
+        for words in ([f"h[1-2]:{self.fleet.data}/listed"], [f":{self.fleet.data}/read", "--hosts", names]):
+            with self.subTest(words):
+                command = [str(RDCP), "-e", self.fleet.ssh_text(), "--no-deploy", "-r", f"{tree}/", *map(str, words)]
+                done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (EXIT_OK, ""))
+        for name in ("listed", "read"):
+            self.assert_have(tree, 1, 2, name=name)
+
+    def test_the_doctor_looks_at_each_host_of_a_list(self):
+        names = self.disk / "hosts"
+        names.write_text("h1\nh2\n")
+        for words in (["h[1-2]"], ["--hosts", names]):
+            with self.subTest(words):
+                report = json.loads(self.copy("--doctor", "--json", *words).out)
+                self.assertEqual([host["name"] for host in report["hosts"]],
+                                 ["this host", "h1", "from this host to h1", "h2", "from this host to h2"])
+                self.assertEqual({path["host"] for path in report["transfers"]}, {"h1", "h2"})
+        done = self.fails(EXIT_FILES, "--doctor", "--json", "nowhere.invalid,h1")
+        self.assertEqual({path["host"] for path in json.loads(done.out)["transfers"]}, {"h1"})
+        self.fails(EXIT_HOST, "--doctor", "nowhere.invalid,neither.invalid")
+
     def test_hosts_where_dst_is_a_directory_get_theirs_in_a_chain_of_their_own(self):
         tree = self.tree()
         for number in (2, 3):
@@ -151,7 +182,8 @@ class ManyHosts(FleetTest):
             self.fails(EXIT_USAGE, "-r", f"{tree}/", word, says=(why,))
         self.fails(EXIT_USAGE, tree, "here", "--hosts", names, says=(":PATH",))
         self.fails(EXIT_USAGE, tree, "h1:x", "--failed-hosts", failed, says=("several hosts",))
-        self.fails(EXIT_USAGE, "--doctor", "h1", "--hosts", names, says=("copies and --check",))
+        self.fails(EXIT_USAGE, "--doctor", "h1", "--hosts", names, says=("takes none",))
+        self.fails(EXIT_USAGE, "--clean", "h1:x", "--hosts", names, says=("not for --clean",))
         self.fails(EXIT_USAGE, "--check", tree, "h[1-2]:x", "--failed-hosts", failed, says=("for copies",))
         self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
 

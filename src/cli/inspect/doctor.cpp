@@ -7,6 +7,7 @@
 #include "cli/inspect/doctor_report.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/inspect/measure_paths.h"
+#include "cli/options/destination.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/process.h"
@@ -23,7 +24,9 @@ using tree::Level;
 // Examines the other host.
 class OtherHost {
  public:
-  OtherHost(const Options& options, int signal_fd) : options_(options), inquiry_(signal_fd, "examine") {}
+  // Both are the caller's, and outlive this.
+  OtherHost(const Options& options, const Location& host, int signal_fd)
+      : options_(options), host_(host), inquiry_(signal_fd, "examine") {}
 
   // Asks the host for its findings, and measures the paths to it. An error is added to the findings, too.
   io::Result<void> examine();
@@ -37,6 +40,7 @@ class OtherHost {
   void tell_of_rdcp(const std::string& version);
 
   const Options& options_;
+  const Location& host_;
   Inquiry inquiry_;
   std::optional<tree::Findings> found_;  // by the agent there
   std::vector<Finding> findings_;
@@ -51,7 +55,7 @@ io::Result<void> OtherHost::examine() {
 }
 
 io::Result<void> OtherHost::ask() {
-  auto started = AgentSession::start_remote(options_.shell, *options_.doctor_host);
+  auto started = AgentSession::start_remote(options_.shell, host_);
   if (!started) return started.error();
   AgentSession& there = inquiry_.add(std::move(*started));
   there.on<tree::Findings>([this](tree::Findings& said) { found_ = std::move(said); });
@@ -74,6 +78,7 @@ io::Result<void> OtherHost::measure(AgentSession& there) {
   auto greeted = inquiry_.wait_until([&] { return here.hello().has_value(); });
   if (!greeted) return greeted;
   paths_ = measure_paths(options_, inquiry_, here, there);
+  for (MeasuredPath& path : paths_) path.host = host_.ssh_destination();
   return {};
 }
 
@@ -89,28 +94,34 @@ void OtherHost::tell_of_rdcp(const std::string& version) {
   findings_.push_back(std::move(rdcp));
 }
 
+std::vector<Location> hosts_to_examine(const Options& options) {
+  if (options.host_words.any()) return targets_of(options);
+  return options.doctor_host ? std::vector{*options.doctor_host} : std::vector<Location>();
+}
+
 }  // namespace
 
 int run_doctor(const Options& options, int signal_fd) {
-  std::vector<HostReport> hosts{{"this host", tree::examine(tree::host_facts())}};
-  bool reached = true;
+  std::vector<HostReport> reports{{"this host", tree::examine(tree::host_facts())}};
   std::vector<MeasuredPath> paths;
-  if (options.doctor_host) {
-    OtherHost other(options, signal_fd);
-    reached = other.examine().ok();
+  const std::vector<Location> hosts = hosts_to_examine(options);
+  std::size_t reached = 0;
+  for (const Location& host : hosts) {
+    OtherHost other(options, host, signal_fd);
+    if (other.examine()) ++reached;
     if (other.signal() != 0) return kExitSignalBase + other.signal();
-    const std::string name = options.doctor_host->ssh_destination();
-    hosts.push_back({name, other.findings()});
-    if (!other.paths().empty()) hosts.push_back(path_report(name, other.paths()));
-    paths = other.paths();
+    const std::string name = host.ssh_destination();
+    reports.push_back({name, other.findings()});
+    if (!other.paths().empty()) reports.push_back(path_report(name, other.paths()));
+    paths.insert(paths.end(), other.paths().begin(), other.paths().end());
   }
-  const std::string report = options.json ? report_json(hosts, paths) : report_text(hosts);
+  const std::string report = options.json ? report_json(reports, paths) : report_text(reports);
   if (const auto printed = write_to_stdout(report); !printed) {
     write_to_stderr(error_line(printed.error()));
     return kExitFiles;
   }
-  if (!reached) return kExitUnreachable;
-  return has_problem(hosts) ? kExitFiles : kExitOk;
+  if (reached == 0 && !hosts.empty()) return kExitUnreachable;
+  return has_problem(reports) ? kExitFiles : kExitOk;
 }
 
 }  // namespace rdcp::cli

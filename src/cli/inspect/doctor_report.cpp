@@ -76,7 +76,8 @@ Finding finding_of(const MeasuredPath& path) {
 }
 
 nlohmann::ordered_json json_of(const MeasuredPath& path) {
-  nlohmann::ordered_json json = {{"transport", path.transport == tree::Transport::rdma ? "rdma" : "tcp"}};
+  nlohmann::ordered_json json = {{"host", path.host},
+                                 {"transport", path.transport == tree::Transport::rdma ? "rdma" : "tcp"}};
   if (!path.failure.empty()) {
     json["failure"] = path.failure;
     return json;

@@ -24,8 +24,8 @@ bool has_problem(const std::vector<HostReport>& hosts);
 std::string report_text(const std::vector<HostReport>& hosts);
 
 // Formats the report for programs: {"version", "problems", "warnings", "hosts": [{"name", "findings":
-// [{"level", "subject", "text", "advice"}]}], "transfers": [{"transport", "failure" | "bytes", "seconds",
-// "chunk_bytes", "streams"}]}. Bytes that are not UTF-8 become U+FFFD.
+// [{"level", "subject", "text", "advice"}]}], "transfers": [{"host", "transport", "failure" | "bytes",
+// "seconds", "chunk_bytes", "streams"}]}. Bytes that are not UTF-8 become U+FFFD.
 std::string report_json(const std::vector<HostReport>& hosts, const std::vector<MeasuredPath>& paths);
 
 }  // namespace rdcp::cli

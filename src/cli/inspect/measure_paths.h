@@ -13,6 +13,7 @@
 namespace rdcp::cli {
 
 struct MeasuredPath {
+  std::string host;
   tree::Transport transport = tree::Transport::tcp;
   bool reachable = false;  // both ends have what the transport needs
   std::string failure;     // why it failed, in words; if empty, the rest is valid

@@ -72,8 +72,7 @@ std::vector<Location> targets_of(const Options& options) {
 
 Result<void> check_hosts(const Options& options) {
   const bool copies = !options.check && !options.clean && !options.doctor;
-  const bool reaches_dst = copies || options.check;
-  if (!options.host_words.from.empty() && !reaches_dst) return refuse("--hosts", "is for copies and --check");
+  if (!options.host_words.from.empty() && options.clean) return refuse("--hosts", "is not for --clean");
   if (!options.failed_hosts.empty() && (!copies || !options.host_words.any())) {
     return refuse("--failed-hosts", "is for copies to several hosts");
   }

@@ -175,7 +175,9 @@ Result<void> check_streams(const Options& options) {
 Result<void> take_doctor_operands(const std::vector<string>& words, Options& options) {
   if (options.agent) return refuse("--doctor", "cannot be used with --agent");
   if (words.empty()) return {};
-  if (words.size() > 1) return refuse("--doctor", "takes one HOST at most");
+  if (!options.host_words.from.empty()) return refuse("--hosts", "names the hosts, so --doctor takes none");
+  if (words.size() > 1) return refuse("--doctor", "takes one HOST at most, or a list of hosts");
+  if (is_host_list(words.front())) return options.host_words.list = words.front(), Result<void>();
   return assign(options.doctor_host, parse_host("--doctor", words.front()));
 }
 

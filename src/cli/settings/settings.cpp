@@ -146,6 +146,7 @@ std::vector<Location*> hosts_of(Options& options) {
   };
   for (Location& source : options.sources) add(source);
   add(options.destination);
+  for (Location& target : options.further_destinations) add(target);
   add(options.clean_directory);
   if (options.doctor_host) add(*options.doctor_host);
   if (options.print_config) add(*options.print_config);
@@ -287,14 +288,15 @@ Result<SettledWords> with_settings(int argc, const char* const* argv) {
   return SettledWords(argc, argv, words_of(*files, {}));
 }
 
-Parsed parse_with_settings(int argc, const char* const* argv) {
+Parsed parse_with_settings(int argc, const char* const* argv, LoadHosts load) {
   if (is_for_agent(argc, argv)) return parse_options(argc, argv);
   const Given given(argc, argv);
   auto files = file_words(given);
   if (!files) return refused(argc, argv, files.error());
   Parsed bare = parse_options(argc, argv);  // to know the hosts
-  const std::vector<Location*> hosts = hosts_of(bare.options);
   if (bare.exit_status) return bare;
+  if (auto loaded = load(bare.options); !loaded) return refused(argc, argv, loaded.error());
+  const std::vector<Location*> hosts = hosts_of(bare.options);
   const auto configs = hosts.empty() ? Result<Configs>(Configs()) : read_configs();
   if (!configs) return refused(argc, argv, configs.error());
   auto settings = common_settings(*configs, hosts, given, bare.options.rsh_given);
@@ -302,6 +304,8 @@ Parsed parse_with_settings(int argc, const char* const* argv) {
 
   const SettledWords words(argc, argv, words_of(*files, *settings));
   Parsed parsed = parse_options(words.argc(), words.argv());
+  parsed.options.destination = std::move(bare.options.destination);
+  parsed.options.further_destinations = std::move(bare.options.further_destinations);
   for (Location* host : hosts_of(parsed.options)) {
     const auto path = find(*configs, "rdcp-path", host->host);
     if (!path || given.has("rdcp-path")) continue;

@@ -33,10 +33,12 @@ io::Result<SettledWords> with_settings(int argc, const char* const* argv);
 
 // Parses rdcp's command line with the settings. An option of the command line counts more than a setting for
 // the host, that more than an option from the files of with_settings(), and the user's file of each kind more
-// than /etc/rdcp's. Settings for hosts hold where a host is named; if two are, and have different values of
-// one (except rdcp-path, which each has for itself), the command line is refused. With --print-config the
-// outcome is text to be printed.
-Parsed parse_with_settings(int argc, const char* const* argv);
+// than /etc/rdcp's. Settings for hosts hold where a host is named; if several are, and have different values
+// of one (except rdcp-path, which each has for itself), the command line is refused. With --print-config the
+// outcome is text to be printed. load: finds out which hosts a list names, before their settings are looked
+// up (load_hosts()).
+using LoadHosts = io::Result<void> (*)(Options& options);
+Parsed parse_with_settings(int argc, const char* const* argv, LoadHosts load);
 
 // Reads the text of one file of options, `name` for messages. Each line has one option, as on the command
 // line:

@@ -134,8 +134,9 @@ TEST(DoctorPaths, NoRdmaIsNoProblemButNoPathIs) {
 TEST(DoctorPaths, JsonHasTheNumbers) {
   MeasuredPath failed = measured(tree::Transport::rdma);
   failed.failure = "why";
+  failed.host = "far";
   const json report = json::parse(report_json({}, {failed, measured(tree::Transport::tcp)}));
-  EXPECT_EQ(report["transfers"][0], (json{{"transport", "rdma"}, {"failure", "why"}}));
+  EXPECT_EQ(report["transfers"][0], (json{{"host", "far"}, {"transport", "rdma"}, {"failure", "why"}}));
   EXPECT_EQ(report["transfers"][1]["bytes"], 3'000'000'000);
   EXPECT_EQ(report["transfers"][1]["streams"].size(), 2u);
 }
