@@ -61,8 +61,9 @@ void ChainWatch::doubt(std::size_t host, const std::string& cause, Clock::time_p
   outcomes_[host].cause = cause;
 }
 
-bool ChainWatch::all_failed() const {
-  return std::ranges::all_of(outcomes_, [](const HostOutcome& one) { return one.state == State::failed; });
+std::size_t ChainWatch::failed() const {
+  const auto failed = std::ranges::count(outcomes_, State::failed, &HostOutcome::state);
+  return static_cast<std::size_t>(failed);
 }
 
 void ChainWatch::finish(std::size_t host) {

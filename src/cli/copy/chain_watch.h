@@ -54,7 +54,8 @@ class ChainWatch {
   // True once nothing more is waited for.
   bool is_over(Clock::time_point now) const { return broken_since_ && now - *broken_since_ >= kGrace; }
   // True if no host can still come to its end.
-  bool all_failed() const;
+  bool all_failed() const { return failed() == outcomes_.size(); }
+  std::size_t failed() const;
 
   // The run has come to its end at this host, unless that has failed.
   void finish(std::size_t host);

@@ -306,7 +306,7 @@ bool Coordinator::turn_until(const std::function<bool()>& done) {
     if (!loop_.turn(Progress::kInterval) || !bridges_hold()) return false;
     chain_.look_for_silent();
     if (over_ || chain_.is_over()) return false;
-    if (begun_) console_.show_progress(sides_.source().progress);
+    if (begun_) console_.show_progress(sides_.source().progress, chain_.failed());
   }
   return true;
 }

@@ -75,13 +75,14 @@ void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
   if (view_.json && !dry_run) print_lines(view_.json->finished(summary));
 }
 
-void CopyConsole::show_progress(const tree::Progress& progress) {
+void CopyConsole::show_progress(const tree::Progress& progress, std::size_t failed) {
   const ProgressState state{.bytes_done = progress.bytes_done,
                             .bytes_total = progress.bytes_total,
                             .files_done = progress.files_done,
                             .files_total = progress.files_total,
                             .walk_finished = progress.total_known,
-                            .path = progress.path};
+                            .path = progress.path,
+                            .hosts = {view_.hosts.all, view_.hosts.done, view_.hosts.failed + failed}};
   progress_.update(state);
   if (view_.json) print_lines(view_.json->progress(state));
 }

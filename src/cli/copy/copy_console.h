@@ -32,7 +32,8 @@ class CopyConsole {
   // host: the one that is changed, if there are several; its name comes first in each line.
   void print_changes(const tree::Changes& changes, const std::string& host = {});
   void print_summary(const Summary& summary, bool dry_run);
-  void show_progress(const tree::Progress& progress);
+  // failed: hosts that this copy has lost so far.
+  void show_progress(const tree::Progress& progress, std::size_t failed);
   void clear_progress() { progress_.clear(); }
 
   // Makes the exit status at least this (exit_status.h).

@@ -10,6 +10,7 @@
 
 #include "cli/agents/agent_session.h"
 #include "cli/options/options.h"
+#include "cli/text/progress.h"
 #include "io/result.h"
 #include "net/sockets/address.h"
 #include "tree/messages/alterations.h"
@@ -50,6 +51,7 @@ struct CopyView {
   bool verbose = false;
   bool quiet = false;
   JsonReport* json = nullptr;  // if set, it makes lines for standard output of all that happens
+  HostCounts hosts = {};       // what has become so far of those that a copy to several has
   bool sends = false;          // files go from this host to another one: changes are shown by "<"
   // If set, it is told of problems, and nothing is printed.
   std::function<void(io::ErrorKind kind, const std::string& text)> tell = {};

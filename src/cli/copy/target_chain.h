@@ -52,6 +52,8 @@ class TargetChain {
   // True once the chain is broken, and nothing more is waited for.
   bool is_over() const { return watch_.is_over(ChainWatch::Clock::now()); }
   bool is_broken() const { return watch_.is_broken(); }
+  // Returns how many of several targets have failed so far.
+  std::size_t failed() const { return watch_.failed(); }
   // Returns what became of each target, in the order of Parties::start_targets.
   std::vector<HostOutcome> outcomes() const { return watch_.outcomes(); }
 

@@ -64,6 +64,10 @@ class Fleet {
     return outcome.status == kExitUnreachable || outcome.status == kExitConnection;
   }
 
+  std::size_t count(State state) const {
+    return static_cast<std::size_t>(std::ranges::count(outcomes_, state, &HostOutcome::state));
+  }
+
   // Returns false if another chain of those that are left can do no better.
   bool run_chain(const Hosts& hosts) {
     CopyRequest part = request_;
@@ -71,6 +75,7 @@ class Fleet {
     for (const std::size_t host : hosts) {
       part.parties.start_targets.push_back(request_.parties.start_targets[host]);
     }
+    part.view.hosts = {.all = names_.size(), .done = count(State::done), .failed = count(State::failed)};
     Coordinator coordinator(part, signal_fd_);
     status_ = coordinator.run();
     input_is_spent_ = input_is_spent_ || coordinator.input_is_spent();

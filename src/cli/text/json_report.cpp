@@ -133,6 +133,9 @@ std::string JsonReport::progress(const ProgressState& state, ProgressClock::time
   object["totals_are_final"] = state.walk_finished;
   object["bytes_per_second"] = static_cast<std::uint64_t>(rate_.bytes_per_second());
   object["path"] = state.path;
+  if (state.hosts.all > 0) {
+    object["hosts"] = {{"all", state.hosts.all}, {"done", state.hosts.done}, {"failed", state.hosts.failed}};
+  }
   return event_line(object);
 }
 

@@ -66,6 +66,14 @@ std::string bytes_part(const ProgressState& state, const char* plus) {
                      static_cast<double>(state.bytes_total) / unit.bytes, decimals, plus, unit.name);
 }
 
+std::string hosts_part(const HostCounts& hosts) {
+  if (hosts.all == 0) return {};
+  std::string part = fmt::format("  {} host{}", hosts.going(), hosts.going() == 1 ? "" : "s");
+  if (hosts.done > 0) part += fmt::format(", {} done", hosts.done);
+  if (hosts.failed > 0) part += fmt::format(", {} failed", hosts.failed);
+  return part;
+}
+
 std::string time_left(const ProgressState& state, double bytes_per_second) {
   if (!state.walk_finished || bytes_per_second <= 0) return "--:--";
   const std::uint64_t left = state.bytes_total - std::min(state.bytes_done, state.bytes_total);
@@ -106,7 +114,8 @@ std::string shorten_middle(const std::string& text, std::size_t cells) {
 std::string progress_line(const ProgressState& state, double bytes_per_second, std::size_t columns) {
   constexpr std::size_t kPathCellsMin = 8;  // a shorter path would say nothing
   const char* plus = state.walk_finished ? "" : "+";
-  const std::string done = percentage(state);
+  const std::string hosts = hosts_part(state.hosts);
+  const std::string done = percentage(state) + hosts;
   const std::string bytes = "  " + bytes_part(state, plus);
   const std::string files =
       fmt::format("  {}/{}{} files", format_count(state.files_done), format_count(state.files_total), plus);
@@ -116,6 +125,7 @@ std::string progress_line(const ProgressState& state, double bytes_per_second, s
   if (line.size() > columns) line = done + bytes + rate + eta;
   if (line.size() > columns) line = done + rate + eta;
   if (line.size() > columns) line = done + eta;
+  if (line.size() > columns) line = percentage(state) + eta;
   if (line.size() > columns) return line.substr(0, columns);
   const std::size_t left = columns - line.size();
   if (!state.path.empty() && left >= kPathCellsMin + 2)

@@ -10,6 +10,14 @@
 
 namespace rdcp::cli {
 
+// How many hosts a copy has for its targets, and what has become of them so far. One target is not counted.
+struct HostCounts {
+  std::size_t all = 0;
+  std::size_t done = 0;
+  std::size_t failed = 0;
+  std::size_t going() const { return all - done - failed; }  // or still waiting
+};
+
 struct ProgressState {
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;  // of the files found so far
@@ -17,12 +25,14 @@ struct ProgressState {
   std::uint64_t files_total = 0;
   bool walk_finished = false;  // the totals are final
   std::string path;            // what is being copied; raw bytes
+  HostCounts hosts = {};
 };
 
 // Formats the line for a terminal of `columns` cells, and never makes it longer: "27%  12.3/45.6 GB  7/90
 // files 3.21 GB/s  ETA 0:12  path". While the walk goes on, the totals have a plus sign, the percentage is
-// "--%" and the ETA "--:--". The path is made printable and shortened in the middle. Where columns are few,
-// the path goes first, then the files, the bytes and the rate.
+// "--%" and the ETA "--:--". Several hosts come after the percentage: "13 hosts, 2 done, 1 failed". The path
+// is made printable and shortened in the middle. Where columns are few, the path goes first, then the files,
+// the bytes, the rate and the hosts.
 std::string progress_line(const ProgressState& state, double bytes_per_second, std::size_t columns);
 
 // Returns how many cells of a terminal the text takes: Unicode's East Asian wide characters take two, what

@@ -88,9 +88,16 @@ TEST(JsonReport, ProgressComesOnceASecond) {
   EXPECT_THAT(first["time"].get<std::string>(), MatchesRegex("20[0-9-]{8}T[0-9:]{8}\\.[0-9]{3}Z"));
   EXPECT_EQ(first["bytes_done"], 50);
   EXPECT_EQ(first["totals_are_final"], true);
+  EXPECT_FALSE(first.contains("hosts"));
   EXPECT_EQ(report.progress(half, begun + milliseconds(999)), "");
-  const ProgressState done{.bytes_done = 100, .bytes_total = 100, .walk_finished = true, .path = "p"};
-  EXPECT_EQ(json::parse(report.progress(done, begun + seconds(1)))["bytes_per_second"], 50);
+  const ProgressState done{.bytes_done = 100,
+                           .bytes_total = 100,
+                           .walk_finished = true,
+                           .path = "p",
+                           .hosts = {.all = 3, .done = 1, .failed = 1}};
+  const json second = json::parse(report.progress(done, begun + seconds(1)));
+  EXPECT_EQ(second["bytes_per_second"], 50);
+  EXPECT_EQ(second["hosts"], (json{{"all", 3}, {"done", 1}, {"failed", 1}}));
   EXPECT_EQ(JsonReport(JsonForm::results).progress(half, begun), "");
 }
 

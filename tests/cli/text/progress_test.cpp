@@ -27,6 +27,19 @@ ProgressState halfway() {
           .path = "model/blobs/0123456789abcdef"};
 }
 
+TEST(ProgressLine, SeveralHostsAreCounted) {
+  ProgressState state = halfway();
+  state.path.clear();
+  state.hosts = {.all = 16};
+  EXPECT_EQ(progress_line(state, 3.21e9, 100),
+            "27%  16 hosts  12.3/45.6 GB  1,234/5,678 files  3.21 GB/s  ETA 0:10");
+  state.hosts = {.all = 16, .done = 2, .failed = 1};
+  EXPECT_EQ(progress_line(state, 3.21e9, 75),
+            "27%  13 hosts, 2 done, 1 failed  12.3/45.6 GB  3.21 GB/s  ETA 0:10");
+  EXPECT_EQ(progress_line(state, 3.21e9, 45), "27%  13 hosts, 2 done, 1 failed  ETA 0:10");
+  EXPECT_EQ(progress_line(state, 3.21e9, 30), "27%  ETA 0:10");
+}
+
 TEST(ProgressLine, TellsBytesFilesRateTimeAndPath) {
   EXPECT_EQ(progress_line(halfway(), 3.21e9, 100),
             "27%  12.3/45.6 GB  1,234/5,678 files  3.21 GB/s  ETA 0:10  model/blobs/0123456789abcdef");
