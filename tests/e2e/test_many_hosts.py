@@ -352,6 +352,19 @@ class HostsThatFail(FleetTest):
         agent.chmod(0o755)
         return agent
 
+    def test_one_where_dst_has_no_place_passes_on(self):
+        tree, host = self.tree(), self.fleet[2]
+        for other in self.fleet.hosts:
+            if other is not host:
+                (other.own / "there").mkdir()
+        before = self.fleet.sent_bytes()
+        done = self.fails(EXIT_FILES, "-r", f"{tree}/", f"h[1-4]:{self.fleet.data}/there/copy", says=("h2", "--mkpath"))
+        self.assertNotIn("goes on", done.err)
+        self.assertNotIn("alone", done.err)
+        self.assertLess(self.fleet.sent_bytes() - before, 1.5 * 6 * MIB)
+        self.assert_have(tree, 1, 3, 4, name="there/copy")
+        self.assertEqual(list(host.own.iterdir()), [])
+
     def test_one_that_sends_altered_bytes_costs_nobody_the_copy(self):
         """What does not open ends a host's part; it gets its copy alone, and the others go on."""
         tree = self.tree()

@@ -187,10 +187,14 @@ void Agent::start_clean(const CleanJob& job) {
 void Agent::start_copy(const Begin& begin) {
   if (source_ && streams_.chain().is_member()) source_->need_all_streams();
   if (target_) {
-    if (streams_.chain().is_member()) target_->join_chain(streams_.chain().next());
+    const bool chained = streams_.chain().is_member();
+    if (chained) target_->join_chain(streams_.chain().next());
     const auto begun = target_->begin(begin);
-    if (!begun) reporter_.fatal(begun.error());
-    if (!begun) return;
+    if (!begun && !chained) {
+      reporter_.fatal(begun.error());
+      return;
+    }
+    if (!begun) target_->refuse(begun.error());
   }
   if (!measure_ && !confine_connections(begin)) return;
   copying_ = true;

@@ -58,6 +58,9 @@ class Target {
   const auto& links() const { return session_.earlier.links; }
   // Opens the root beneath which everything is put: DST, its parent, or DST itself to be written in place.
   io::Result<void> begin(const Begin& begin);
+  // After a begin() that has failed, where others get what comes by way of this one: it is passed on, and
+  // nothing is put here.
+  void refuse(const io::Error& why) { session_.fail(why); }
   // Takes chunks, with one worker thread for each stream, until every stream has ended or is lost. further:
   // where streams come from that take the place of lost ones; null: none do.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
