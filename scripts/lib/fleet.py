@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sshd import SSH_CONFIG, SSHD_CONFIG, account_is_locked, make_key
+from stage import why_no_mounts
 
 FIRST_NETWORK, LAST_NETWORK = 80, 250  # 10.231.N.0; each fleet on this machine has one
 NEAR = 254
@@ -32,7 +33,7 @@ class Host:
     @property
     def inside(self) -> list[str]:
         """The command prefix that enters it."""
-        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount"]
+        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount", "--root", "--", "env", "-C", "/"]
 
     def processes(self) -> list[int]:
         """All that runs in it, but what keeps it."""
@@ -145,8 +146,10 @@ class Fleet:
 
     @staticmethod
     def _end(holder: subprocess.Popen):
-        network = os.readlink(f"/proc/{holder.pid}/ns/net")
-        for entry in os.listdir("/proc"):
+        network = None  # of one that has ended already
+        with contextlib.suppress(OSError):
+            network = os.readlink(f"/proc/{holder.pid}/ns/net")
+        for entry in os.listdir("/proc") if network else ():
             with contextlib.suppress(OSError):
                 if entry.isdigit() and os.readlink(f"/proc/{entry}/ns/net") == network:
                     os.kill(int(entry), signal.SIGKILL)
@@ -189,7 +192,7 @@ class Fleet:
         script = self.folder / "enter"
         cases = "".join(f"{host.name}) set -- {host.holder.pid} \"$@\";;\n" for host in self.hosts)
         script.write_text('#!/bin/sh\nhost=$1; shift\ncase $host in\n' + cases + '*) echo "no host $host" >&2; exit 255;;\nesac\n'
-                          'pid=$1; shift\nexec nsenter --target="$pid" --net --mount -- sh -c "$*"\n')
+                          'pid=$1; shift\nexec nsenter --target="$pid" --net --mount --root -- env -C / sh -c "$*"\n')
         script.chmod(0o755)
         return script
 
@@ -208,6 +211,8 @@ def why_no_fleet() -> str:
     """Empty if namespaces and bridges are to be had."""
     if os.geteuid() != 0:
         return "only root makes network namespaces"
+    if why := why_no_mounts():
+        return why
     name = f"rdcpx{os.getpid() % 10**6}"
     made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True, check=False).returncode == 0
     subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -37,6 +38,12 @@ def _mounts(root: Path, build: Path) -> list[str]:
     for name in ("hosts", "passwd"):
         commands.append(shlex.join(["mount", "--bind", str(root / name), str(root / "etc" / name)]))
     return commands
+
+
+def why_no_mounts() -> str:
+    """Empty if processes may have mounts of their own, which hosts on this machine need."""
+    tried = subprocess.run(["unshare", "--mount", "--propagation", "private", "true"], capture_output=True, text=True, check=False)
+    return f"no mounts of one's own here ({tried.stderr.strip()})" if tried.returncode else ""
 
 
 class Host:

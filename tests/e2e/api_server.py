@@ -128,8 +128,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         host, home = self.server.pods[name]
         websocket = WebSocket(self.rfile, self.connection, self.headers["Sec-WebSocket-Key"])
-        inside = ["nsenter", f"--target={host.holder.pid}", "--net", "--mount", "--"]
-        process = subprocess.Popen([*inside, "env", "-i", "-C", "/", "PATH=/usr/bin:/bin", f"HOME={home}", *query["command"]],
+        process = subprocess.Popen([*host.inside, "env", "-i", "PATH=/usr/bin:/bin", f"HOME={home}", *query["command"]],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         senders = [threading.Thread(target=self.pass_on, args=(websocket, channel, pipe))
                    for channel, pipe in ((STDOUT, process.stdout), (STDERR, process.stderr))]

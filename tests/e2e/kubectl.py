@@ -28,7 +28,7 @@ echo "$namespace/$pod/$container" >> "{log}"
 case $pod in
 {pods}  *) fail "Error from server (NotFound): pods \\"$pod\\" not found" ;;
 esac
-exec nsenter --target="$pid" --net --mount -- env -i -C / PATH=/usr/bin:/bin HOME="{homes}/$pod" "$@"
+exec nsenter --target="$pid" --net --mount --root -- env -i -C / PATH=/usr/bin:/bin HOME="{homes}/$pod" "$@"
 """
 
 

@@ -17,8 +17,9 @@ from harness import BUILD, EXIT_DATA, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, 
 
 from bench_machine import second_network, set_firewall  # in scripts/lib, as harness has it
 from sshd import LocalSshd
+from stage import why_no_mounts
 from test_control_lost import BACK, ssh_of
-from test_deploy import AGENT, may_unshare
+from test_deploy import AGENT
 from test_sandbox import landlock_abi
 
 RDPIPE = Path(RDCP).with_name("rdpipe")
@@ -116,8 +117,10 @@ class NetworkTest(CopyTest):
 
     def uninstall(self):
         """From now on the other host has no rdcp, and an empty home."""
-        if not AGENT.exists() or not may_unshare():
-            self.skipTest(f"no {AGENT.name} in this build, or no mount namespaces for this user")
+        if not AGENT.exists():
+            self.skipTest(f"no {AGENT.name} in this build")
+        if why := why_no_mounts():
+            self.skipTest(why)
         home, run = self.disk / "home", self.disk / "run"
         home.mkdir()
         run.write_text(f"""#!/bin/sh

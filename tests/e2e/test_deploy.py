@@ -9,6 +9,8 @@ from pathlib import Path
 
 from harness import BUILD, EXIT_HOST, EXIT_OK, RDCP, CopyTest, Running
 
+from stage import why_no_mounts  # in scripts/lib, as harness has it
+
 AGENT = BUILD / f"rdcp-agent-{os.uname().machine}"
 SHELLS = ("/bin/dash", "/bin/bash", "/usr/bin/fish", "/bin/tcsh", "/bin/bsd-csh", "/bin/zsh", "/bin/ksh")
 # $1: the command; the rest from the environment.
@@ -21,17 +23,13 @@ exec unshare -m sh -c '
 """
 
 
-def may_unshare() -> bool:
-    return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
-
-
 class Deploys(CopyTest):
     @classmethod
     def setUpClass(cls):
         if not AGENT.exists():
             raise unittest.SkipTest(f"there is no {AGENT.name} in this build")
-        if not may_unshare():
-            raise unittest.SkipTest("no mount namespaces for this user")
+        if why := why_no_mounts():
+            raise unittest.SkipTest(why)
         super().setUpClass()
 
     def setUp(self):

@@ -11,7 +11,7 @@ import unittest
 
 from harness import BUILD, MIB, REPO, is_root, make_file
 from snapshot import differences, snapshot
-from stage import Stage
+from stage import Stage, why_no_mounts
 from trees import make_model_cache, make_node_modules
 
 README = REPO / "README.md"
@@ -92,6 +92,8 @@ class Blocks(unittest.TestCase):
 class Commands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        if why := why_no_mounts():
+            raise unittest.SkipTest(why)
         cls.enterClassContext(network_of_our_own())
         cls.stage = cls.enterClassContext(Stage("/var/tmp", BUILD, *HOSTS))
         cls.near = cls.stage.near

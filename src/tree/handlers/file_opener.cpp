@@ -28,6 +28,9 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
     context_.protocol_error("a file of impossible size");
     return AckStatus::refused;
   }
+  const bool compares = (frame.flags & net::kFlagCompare) != 0;
+  // It is sent because another target lacks it.
+  if (!compares && context_.session.files.refused.is_equal(file->path)) return AckStatus::refused;
   const TargetPlace& place = context_.session.place;
   if (place.in_place) {
     file->subject = place.name;
@@ -36,7 +39,6 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
     return add(std::move(file), AckStatus::done);
   }
   file->subject = context_.tree->subject(entry.path);
-  const bool compares = (frame.flags & net::kFlagCompare) != 0;
   const AckStatus status = compares ? open_to_compare(*file, entry) : open_to_write(*file, entry, frame);
   if (status == AckStatus::refused || status == AckStatus::unsupported) return status;
   return add(std::move(file), status);

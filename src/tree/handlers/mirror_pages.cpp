@@ -61,14 +61,17 @@ AckStatus MirrorPages::compare(const net::Frame& frame, std::span<const std::byt
     if (!more || !*more) break;
     const auto verdict = judge(question, changes);
     if (!verdict) context_.report(verdict.error());
-    if (verdict) note_wanted(question, *verdict);
+    if (verdict) note_verdict(question, *verdict);
     verdicts.set(i, static_cast<std::uint8_t>(verdict ? *verdict : Verdict::refused));
   }
   context_.session.changes.add(frame.file_id, frame.offset, std::move(changes));
   return context_.done_unless_refusing();
 }
 
-void MirrorPages::note_wanted(const Question& question, Verdict verdict) {
+void MirrorPages::note_verdict(const Question& question, Verdict verdict) {
+  FilesUnderWay& files = context_.session.files;
+  if (files.others && verdict == Verdict::equal && question.entry.type == EntryType::file)
+    files.refused.note_equal(question.entry.path);
   const bool wanted = verdict == Verdict::different || verdict == Verdict::metadata;
   if (context_.session.guards.ledger && wanted && !context_.settings().sync.dry_run)
     context_.session.guards.ledger->entries.want(question.entry.path);

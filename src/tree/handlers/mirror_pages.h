@@ -27,7 +27,7 @@ class MirrorPages {
 
  private:
   void use_links();
-  void note_wanted(const Question& question, Verdict verdict);
+  void note_verdict(const Question& question, Verdict verdict);
   bool link(const Question& question);
   io::Result<Verdict> judge(const Question& question, Changes& changes);
 

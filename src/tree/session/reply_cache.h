@@ -8,6 +8,9 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "net/stream/frame.h"
@@ -34,8 +37,8 @@ class ReplyCache {
   std::vector<CachedReply> answers_;
 };
 
-// The files that this target has refused, while other targets of the same source still take them.
-// Thread-safe.
+// The files of which this target takes nothing, because it has refused them, or has them already, while other
+// targets of the same source still take them. Thread-safe.
 class RefusedFiles {
  public:
   // A source has far fewer files open at once. Where every target refuses a file, nothing more comes about
@@ -49,9 +52,15 @@ class RefusedFiles {
   // The file's last frame has come, or the source opens it once more.
   void forget(std::uint64_t file_id);
 
+  // A comparison has found that this target has the file already. Beyond kRemembered of them the file is
+  // written once more.
+  void note_equal(std::string_view path);
+  bool is_equal(std::string_view path);
+
  private:
   std::mutex mutex_;
   std::set<std::uint64_t> ids_;
+  std::unordered_set<std::string> equal_;
 };
 
 }  // namespace rdcp::tree

@@ -35,7 +35,8 @@ struct TargetPlace {
 struct FilesUnderWay {
   TargetFiles open;
   ReplyCache replies;           // answers that a source may not have heard
-  RefusedFiles refused;         // used where there are several targets
+  bool others = false;          // there are other targets of the same source
+  RefusedFiles refused;         // used where there are others
   BasisCandidates candidates;   // files of the target's tree, by size
   std::atomic<int> indexes{0};  // chunk indexes in memory
 };

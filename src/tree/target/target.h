@@ -37,6 +37,7 @@ class Target {
   // null.
   void join_chain(NextTargets* next) {
     chain_ = {.member = true, .next = next};
+    session_.files.others = true;
     session_.streams.need_all();
   }
   // Before copy(): has the frames that come summed up.

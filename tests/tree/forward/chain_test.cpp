@@ -226,6 +226,30 @@ TEST_F(ChainTest, AMirrorBringsTargetsInDifferentStatesToTheSame) {
   expect_all_equal(chain);
 }
 
+// A target that has a large file takes nothing of it, while another one gets it.
+TEST_F(ChainTest, WhatATargetHasIsNotWrittenOnceMore) {
+  make_tree();
+  ChainCase chain = chain_of(3);
+  Chain({.sources = chain.sources, .destinations = {scratch / "host1/to", scratch / "host3/to"}}, heard)
+      .run();
+  fs::create_directories(scratch / "host2/to");
+  const auto inode_of = [](const std::string& path) {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status.st_ino;
+  };
+  const ino_t first = inode_of(scratch / "host1/to/deep/er/large3");
+  const ino_t last = inode_of(scratch / "host3/to/deep/er/large3");
+  chain.settings.sync.enabled = chain.settings.sync.mirror = true;
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.source.complete);
+  expect_all_equal(chain);
+  for (const std::string& told : result.told) EXPECT_EQ(told, "");
+  EXPECT_EQ(inode_of(scratch / "host1/to/deep/er/large3"), first);
+  EXPECT_EQ(inode_of(scratch / "host3/to/deep/er/large3"), last);
+  EXPECT_THAT(result.proven, Each(true));
+}
+
 // What a target has got of a broken chain is not all, so it must not pass for that; those before the break
 // get all.
 TEST_F(ChainTest, NobodyBehindABreakTakesWhatItHasForAll) {
