@@ -289,30 +289,44 @@ ssize_t write(int fd, const void* from, size_t count) {
   return NEXT(write)(fd, from, bytes_let_through(count));
 }
 
-/* What a payload or a frame is sent by. A byte is flipped for the time of the call only. */
-static unsigned char* victim_in(const struct msghdr* message, size_t least) {
-  size_t most = least;
-  unsigned char* found = NULL;
+/* What a payload or a frame is sent by. */
+static size_t victim_in(const struct msghdr* message, size_t least) {
+  size_t most = least, found = message->msg_iovlen;
   for (size_t i = 0; i < message->msg_iovlen; ++i) {
     if (message->msg_iov[i].iov_len <= most) continue;
     most = message->msg_iov[i].iov_len;
-    found = (unsigned char*)message->msg_iov[i].iov_base + (size_t)page->order.error % most;
+    found = i;
   }
   return found;
 }
 
+/* Sends the message with a byte flipped in a copy: other threads read the same memory meanwhile, such as the one that writes to
+ * the disk what it passes on. */
+static ssize_t send_flipped(int fd, const struct msghdr* message, int flags) {
+  const size_t at = victim_in(message, 0);
+  if (at == message->msg_iovlen) return NEXT(sendmsg)(fd, message, flags);
+  struct iovec parts[at + 1];
+  memcpy(parts, message->msg_iov, sizeof parts);
+  unsigned char* copy = malloc(parts[at].iov_len);
+  if (copy == NULL) return NEXT(sendmsg)(fd, message, flags);
+  memcpy(copy, parts[at].iov_base, parts[at].iov_len);
+  copy[(size_t)page->order.error % parts[at].iov_len] ^= 4;
+  parts[at].iov_base = copy;
+  struct msghdr flipped = *message;
+  flipped.msg_iov = parts;
+  flipped.msg_iovlen = at + 1;
+  ssize_t sent = NEXT(sendmsg)(fd, &flipped, flags);
+  free(copy);
+  if (sent > 0) page->fired = 1;
+  return sent;
+}
+
 ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   if (fails("sendmsg", fd, NULL)) return -1;
-  if (role != kNobody && victim_in(message, kPayloadMin) != NULL && fails("payload", fd, NULL)) return -1;
-  unsigned char* victim = flip_next ? victim_in(message, 0) : NULL;
+  if (role != kNobody && victim_in(message, kPayloadMin) != message->msg_iovlen && fails("payload", fd, NULL)) return -1;
+  const _Bool flips = flip_next;
   flip_next = 0;
-  if (victim != NULL) *victim ^= 4;
-  ssize_t sent = NEXT(sendmsg)(fd, message, flags);
-  if (victim != NULL) {
-    *victim ^= 4;
-    if (sent > 0) page->fired = 1;
-  }
-  return sent;
+  return flips ? send_flipped(fd, message, flags) : NEXT(sendmsg)(fd, message, flags);
 }
 
 ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
