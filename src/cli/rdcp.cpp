@@ -110,7 +110,6 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
 
 // Copies or compares, and ends with the last line of --json.
 int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
-  if (options.max_runtime != 0) (void)::alarm(options.max_runtime);  // signals_as_descriptor() takes it
   std::optional<rdcp::cli::JsonReport> json;
   if (options.json) json.emplace(*options.json);
   rdcp::cli::JsonReport* const report = json ? &*json : nullptr;
@@ -142,11 +141,28 @@ rdcp::io::Result<void> begin_log(const rdcp::cli::Options& options, mode_t umask
   return {};
 }
 
+// Gets the process ready for a run, and keeps what that has given.
+struct Beginning {
+  int signal_fd = -1;
+  mode_t umask = 022;
+
+  rdcp::io::Result<void> begin(rdcp::cli::Options& options) {
+    signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
+    if (options.max_runtime != 0) (void)::alarm(options.max_runtime);  // the descriptor takes its signal
+    umask = ::umask(0);                                                // modes come from the source
+    rdcp::cli::raise_limits();
+    if (auto begun = begin_log(options, umask); !begun) return begun;
+    return rdcp::cli::load_hosts(options);
+  }
+};
+
 }  // namespace
 
 int rdcp::cli::rdcp_main(int argc, char** argv) {
   rdcp::cli::set_up_process();
-  rdcp::cli::Parsed parsed = rdcp::cli::parse_with_settings(argc, argv, rdcp::cli::load_hosts);
+  Beginning beginning;
+  rdcp::cli::Parsed parsed = rdcp::cli::parse_with_settings(
+      argc, argv, [&](rdcp::cli::Options& options) { return beginning.begin(options); });
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdcp", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
@@ -155,14 +171,8 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
     return rdcp::cli::serve_bridge(parsed.options.bridge, landlock);
   if (parsed.options.agent) return rdcp::cli::serve_coordinator(landlock);
 
-  const int signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
-  const mode_t umask = ::umask(0);  // modes come from the source
-  parsed.options.umask = umask;
-  rdcp::cli::raise_limits();
-  if (const auto begun = begin_log(parsed.options, umask); !begun) {
-    return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, begun.error()),
-                                    rdcp::cli::error_line(begun.error()), rdcp::cli::kExitFiles);
-  }
+  const int signal_fd = beginning.signal_fd;
+  parsed.options.umask = beginning.umask;
   if (const auto ready = rdcp::cli::check_launcher(parsed.options.shell); !ready) {
     return rdcp::cli::print_and_end("rdcp", rdcp::cli::json_of_refusal(argc, argv, ready.error()),
                                     rdcp::cli::error_line(ready.error()), rdcp::cli::kExitUsage);
@@ -170,5 +180,5 @@ int rdcp::cli::rdcp_main(int argc, char** argv) {
   if (parsed.options.complete) return rdcp::cli::run_complete(parsed.options, signal_fd);
   if (parsed.options.clean) return rdcp::cli::run_clean(parsed.options, signal_fd);
   if (parsed.options.doctor) return rdcp::cli::run_doctor(parsed.options, signal_fd);
-  return run(parsed.options, signal_fd, umask);
+  return run(parsed.options, signal_fd, beginning.umask);
 }

@@ -5,67 +5,36 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
 from harness import (BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, make_file, session_of,
                      wait_for)
 from api_server import ApiServer, why_no_kubectl
+from fleet_test import LOOK_EVERY, FleetTest
 from kubectl import Kubectl
 from slurm import Slurm, why_no_slurm
-from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
-from fleet import NEAR, SSH_PORT, Fleet, why_no_fleet
-
-LOOK_EVERY = 0.1  # seconds
+from fleet import NEAR, SSH_PORT
 
 
-class LauncherTest(CopyTest):
-    """Hosts without an sshd. `self.env` is what rdcp has in its environment, `self.to` DST at all of them."""
+class LauncherTest(FleetTest):
+    """Hosts without an sshd. `self.env` is what rdcp has in its environment."""
 
     HOSTS = 3
+    SSHDS = 0
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if why := why_no_fleet():
-            raise unittest.SkipTest(why)
-        cls.place = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="rdcp-launchers-", dir="/var/tmp")))
-        cls.place.chmod(0o755)
-        for name in ("fleet", "launcher"):
-            (cls.place / name).mkdir()
-        cls.fleet = cls.enterClassContext(Fleet(cls.place / "fleet", cls.HOSTS, sshds=0))
-
-    def setUp(self):
-        super().setUp()
-        for host in self.fleet.hosts:
-            subprocess.run(["sh", "-c", 'rm -rf "$1"/* "$1"/.[!.]*', "sh", str(host.own)], check=True)
+        (cls.place / "launcher").mkdir()
 
     def command(self, *words) -> list[str]:
         return [str(RDCP), "--launcher", self.launcher, *map(str, words)]
 
     def start(self, *words, **options) -> Running:
         return super().start(*words, **{"env": self.env, **options})
-
-    def tree(self, large: int = 3 * MIB + 77) -> Path:
-        tree = self.disk / "tree"
-        (tree / "sub" / "empty").mkdir(parents=True)
-        for i in range(100):
-            (tree / "sub" / f"small-{i}").write_bytes(bytes([i]) * (i * 50))
-        make_file(tree / "large", large)
-        (tree / "link").symlink_to("sub/small-7")
-        return tree
-
-    def assert_have(self, tree: Path, *numbers: int, name: str = "copy"):
-        for number in numbers:
-            lines = differences(snapshot(tree), snapshot(self.fleet[number].own / name), ())
-            self.assertEqual(lines, [], f"host {number}")
-
-    def assert_no_agents(self):
-        for host in self.fleet.hosts:
-            self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
 
     def close_network(self):
         """Neither reaches a host this one at port 7000 nor the other way round; the hosts reach each other."""
@@ -74,14 +43,6 @@ class LauncherTest(CopyTest):
             refused = "tcp dport 7000 reject with tcp reset"
             set_firewall(host.inside, SSH_PORT, (f"ip saddr {here} {refused}",), (f"ip daddr {here} {refused}",))
             self.addCleanup(set_firewall, host.inside, SSH_PORT)
-
-    def slow_copy(self, to: str):
-        """A copy that takes some seconds; begun, and with bytes at the last host."""
-        tree = self.tree(24 * MIB)
-        running = self.start("--bwlimit", "8M", "-r", f"{tree}/", to)
-        last = self.fleet[self.HOSTS].own
-        self.assertTrue(wait_for(lambda: any(last.rglob("*.journal")), 30, LOOK_EVERY), "the last host gets nothing")
-        return tree, running
 
 
 class InAJobOfSlurm(LauncherTest):
@@ -185,7 +146,7 @@ class InAJobOfSlurm(LauncherTest):
         self.assert_have(tree, 1)
 
     def test_agents_end_with_their_coordinator(self):
-        tree, running = self.slow_copy(f"h[1-3]:{self.fleet.data}/copy")
+        tree, running = self.slow_copy(to=f"h[1-3]:{self.fleet.data}/copy")
         os.kill(running.pid, signal.SIGKILL)
         running.process.wait()
         self.assert_no_agents()
@@ -195,7 +156,7 @@ class InAJobOfSlurm(LauncherTest):
         self.assert_have(tree, 1, 2, 3)
 
     def test_ctrl_c_ends_in_order(self):
-        tree, running = self.slow_copy(f"h[1-3]:{self.fleet.data}/copy")
+        tree, running = self.slow_copy(to=f"h[1-3]:{self.fleet.data}/copy")
         os.killpg(running.pid, signal.SIGINT)  # as the terminal does: to all of the foreground group
         done = running.finish(30)
         self.assertEqual(done.status, 130, done)
@@ -207,17 +168,10 @@ class InAJobOfSlurm(LauncherTest):
         self.assert_have(tree, 1, 2, 3)
 
     def test_a_node_whose_agent_is_killed_is_left_out(self):
-        tree, running = self.slow_copy(f"h[1-3]:{self.fleet.data}/copy")
-        for pid in self.fleet[2].agents():
-            os.kill(pid, signal.SIGKILL)
-        done = running.finish(120)
-        self.assertEqual(done.status, EXIT_FILES, done)
-        self.assertIn("2 of 3 hosts have all", done.err)
-        self.assert_have(tree, 1, 3)
-        self.assert_no_agents()
+        self.assert_one_that_dies_is_left_out(f"h[1-3]:{self.fleet.data}/copy")
 
     def test_a_node_that_gives_no_sign_of_life_gets_another_step_and_slurm_ends_the_first(self):
-        tree, running = self.slow_copy(f"h[1-3]:{self.fleet.data}/copy")
+        tree, running = self.slow_copy(to=f"h[1-3]:{self.fleet.data}/copy")
         stopped = self.fleet[2].agents()
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
@@ -299,7 +253,7 @@ class Pods(LauncherTest):
         self.assertNotIn("ssh", done.err)
 
     def test_agents_end_with_their_coordinator(self):
-        tree, running = self.slow_copy(self.to)
+        tree, running = self.slow_copy()
         os.kill(running.pid, signal.SIGKILL)
         running.process.wait()
         self.assert_no_agents()
@@ -307,7 +261,7 @@ class Pods(LauncherTest):
         self.assert_have(tree, 1, 2, 3)
 
     def test_ctrl_c_ends_in_order(self):
-        tree, running = self.slow_copy(self.to)
+        tree, running = self.slow_copy()
         os.killpg(running.pid, signal.SIGINT)  # as the terminal does: kubectl is in the foreground group, too
         done = running.finish(30)
         self.assertEqual(done.status, 130, done)
@@ -317,14 +271,7 @@ class Pods(LauncherTest):
         self.assert_have(tree, 1, 2, 3)
 
     def test_a_pod_that_dies_is_left_out(self):
-        tree, running = self.slow_copy(self.to)
-        for pid in self.fleet[2].agents():
-            os.kill(pid, signal.SIGKILL)
-        done = running.finish(120)
-        self.assertEqual(done.status, EXIT_FILES, done)
-        self.assertIn("2 of 3 hosts have all", done.err)
-        self.assert_have(tree, 1, 3)
-        self.assert_no_agents()
+        self.assert_one_that_dies_is_left_out(self.to)
 
     def test_a_setting_for_hosts(self):
         tree = self.tree()

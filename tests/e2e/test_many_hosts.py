@@ -1,83 +1,34 @@
 """One source, many hosts: a chain of namespaces with a link and an sshd each, and what becomes of it when a host dies, hangs,
 fills its disk or loses its network."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_DIGEST, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, make_file, preloaded, wait_for
+from harness import BUILD, EXIT_DIGEST, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, make_file, preloaded, wait_for
+from fleet_test import LOOK_EVERY, FleetTest
 from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
-from fleet import SSH_PORT, Fleet, why_no_fleet
-
+from fleet import SSH_PORT
 
 HOSTILE_HOP = BUILD / "rdcp_hostile_hop"
-JOURNAL_OF_SOME_CHUNKS = 700  # bytes
-LOOK_EVERY = 0.1  # seconds: each look goes through all processes, and other tests run meanwhile
 
 
-class FleetTest(CopyTest):
-    """Copies to hosts of which each sees another folder at `self.fleet.data`."""
-
-    HOSTS = 4
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        if why := why_no_fleet():
-            raise unittest.SkipTest(why)
-        cls.place = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="rdcp-fleet-", dir="/var/tmp")))
-        cls.fleet = cls.enterClassContext(Fleet(cls.place, cls.HOSTS))
-
+class OverSsh(FleetTest):
     def setUp(self):
         super().setUp()
-        for host in self.fleet.hosts:
-            host.join()
-            subprocess.run(["sh", "-c", 'rm -rf "$1"/* "$1"/.[!.]*', "sh", str(host.own)], check=True)
         self.to = f"h[1-{self.HOSTS}]:{self.fleet.data}/copy"
 
     def command(self, *words) -> list[str]:
         return [str(RDCP), "-e", self.fleet.ssh_text(), "--rdcp-path", str(RDCP), *map(str, words)]
 
-    def tree(self, large: int = 3 * MIB + 77) -> Path:
-        tree = self.disk / "tree"
-        (tree / "sub" / "empty").mkdir(parents=True)
-        for i in range(200):
-            (tree / "sub" / f"small-{i}").write_bytes(bytes([i]) * (i * 50))
-        make_file(tree / "large", large)
-        make_file(tree / "sub" / "other", 2 * MIB, 9)
-        (tree / "link").symlink_to("sub/small-7")
-        os.link(tree / "sub" / "small-9", tree / "linked")
-        return tree
 
-    def assert_have(self, tree: Path, *numbers: int, name: str = "copy"):
-        for number in numbers:
-            lines = differences(snapshot(tree), snapshot(self.fleet[number].own / name), ())
-            self.assertEqual(lines, [], f"h{number}")
-
-    def assert_no_agents(self):
-        for host in self.fleet.hosts:
-            self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
-
-    def slow_copy(self, *words):
-        """A copy of a tree that takes some seconds; begun, and with bytes at the last host."""
-        tree = self.tree(24 * MIB)
-        running = self.start("--bwlimit", "8M", "-r", f"{tree}/", self.to, *words)
-        last = self.fleet[self.HOSTS].own
-
-        def has_begun():
-            return any(path.stat().st_size > JOURNAL_OF_SOME_CHUNKS for path in last.rglob("*.journal"))
-
-        self.assertTrue(wait_for(has_begun, 30, LOOK_EVERY), "the last host gets nothing")
-        return tree, running
-
-
-class ManyHosts(FleetTest):
+class ManyHosts(OverSsh):
     def test_a_tree_reaches_every_host_and_leaves_the_source_once(self):
         tree = self.tree()
         before = self.fleet.sent_bytes()
@@ -187,6 +138,20 @@ class ManyHosts(FleetTest):
         self.fails(EXIT_USAGE, "--check", tree, "h[1-2]:x", "--failed-hosts", failed, says=("for copies",))
         self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
 
+    def test_who_is_interrupted_while_it_reads_a_list_says_so(self):
+        running = self.start("--json", "-r", self.tree(), ":x", "--hosts", "-", stdin=subprocess.PIPE)
+
+        def takes_signals():
+            with contextlib.suppress(OSError):
+                return any(os.readlink(fd) == "anon_inode:[signalfd]" for fd in Path(f"/proc/{running.pid}/fd").iterdir())
+
+        self.assertTrue(wait_for(takes_signals, 20, LOOK_EVERY))
+        os.kill(running.pid, signal.SIGINT)
+        running.process.wait(20)
+        done = running.finish(20)
+        self.assertEqual(done.status, 128 + signal.SIGINT, done)
+        self.assertEqual(json.loads(done.out.splitlines()[-1])["status"], 128 + signal.SIGINT)
+
     def test_what_the_source_cannot_read_is_missing_at_every_host(self):
         tree = self.tree()
         failed = self.disk / "failed"
@@ -223,7 +188,7 @@ class ManyHosts(FleetTest):
         self.assertEqual(last["status"], EXIT_FILES)
 
 
-class HostsThatLie(FleetTest):
+class HostsThatLie(OverSsh):
     """One host runs an rdcp that changes what it passes on, or what those behind it answer."""
 
     def let_lie(self, number: int, how: str):
@@ -244,7 +209,7 @@ class HostsThatLie(FleetTest):
                 to = f"{self.to}-{kind}"
                 self.let_lie(2, kind)
                 done = self.fails(EXIT_FILES, "-r", f"{tree}/", to, "--failed-hosts", failed,
-                                  says=("what it has got is not what was sent; h2 passed it on", "--checksum"))
+                                  says=("copy to h3: what it has got is not what was sent; it came by way of h2", "--checksum"))
                 self.assertEqual(failed.read_text(), "h3\nh4\n")
                 self.assertIn("2 of 4 hosts have all", done.err)
                 self.assert_have(tree, 1, 2, name=f"copy-{kind}")
@@ -265,7 +230,7 @@ class HostsThatLie(FleetTest):
         self.assert_have(tree, 1, 2, 3, 4)
 
 
-class HostsThatFail(FleetTest):
+class HostsThatFail(OverSsh):
     def finish(self, running, status: int, *says: str):
         done = running.finish(120)
         self.assertEqual(done.status, status, done)

@@ -137,13 +137,15 @@ Result<void> AgentSession::receive() {
 }
 
 void AgentSession::hear_last_words() {
-  gone_ = away();
-  while (!gone_) {
+  const auto heard = [this]() -> Result<void> {
     const auto message = control_->receive();
-    const bool last_word = message && *message && (*message)->type == MessageType::ledger;
-    gone_ = !message || (last_word && !take(**message));
-    if (!control_->buffered()) break;
-  }
+    if (!message) return message.error();
+    const bool counts = *message && (*message)->type == MessageType::ledger;
+    return counts ? take(**message) : Result<void>();
+  };
+  do {
+    gone_ = away() || !heard();
+  } while (!gone_ && control_->buffered());
 }
 
 io::Error AgentSession::refused(const tree::RawMessage& raw, const std::string& why) const {

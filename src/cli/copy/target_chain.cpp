@@ -202,32 +202,41 @@ void TargetChain::warn_unproven(const TargetSide& target) const {
       ": what it got before the chain broke could not be compared with what was sent; --check can\n");
 }
 
-// Each link is encrypted, so what came over it is the work of whoever sent it.
-void TargetChain::refute(TargetSide& target, const TargetSide* before, const std::string& what) {
-  const std::string blamed =
-      before != nullptr ? before->session->name() + " passed it on" : std::string("it came from the source");
+void TargetChain::refute(const TargetSide& target, const std::string& why) {
   leave_out(target.host, io::plain_error(ErrorKind::digest, "copy to", target.session->name(),
-                                         what + "; " + blamed +
-                                             "; do not use this copy, and make it anew with --checksum"));
+                                         why + "; do not use this copy, and make it anew with --checksum"));
 }
 
+// Each link is encrypted, so what came over it is the work of whoever sent it: where a target has got
+// something else than the one before it, that one has changed it. Those behind have it from there.
 void TargetChain::prove() {
   if (!keeps_ledger_) return;
   const std::optional<tree::Ledger>& sent = sides_.source().ledger;
-  const TargetSide* before = nullptr;
+  std::string last_sound = "the source";
   for (const auto& target : sides_.targets()) {
     const std::optional<tree::Ledger>& got = target->ledger;
-    if (sent && got && !tree::agree(*sent, *got)) {
-      refute(*target, before, "what it has got is not what was sent");
-    } else if (is_broken() && !(sent && got)) {
-      warn_unproven(*target);
-    } else if (!is_broken() && !(sent && got)) {
-      refute(*target, before, "nobody has told what it has got");
-    } else if (!is_broken() && !source_failed_ && got->missing > 0) {
-      refute(*target, before, std::to_string(got->missing) + " entries that it asked for have not come");
+    if (!sent || !got) {
+      if (is_broken()) {
+        warn_unproven(*target);
+      } else {
+        refute(*target, "nobody has told what it has got");
+      }
+    } else if (!tree::agree(*sent, *got)) {
+      refute(*target, "what it has got is not what was sent; it came by way of " + last_sound);
+    } else {
+      last_sound = target->session->name();
+      if (lacks_something(*target)) {
+        refute(*target, std::to_string(got->missing) +
+                            " entries that it asked for have not come: a host before it has answered for it");
+      }
     }
-    before = target.get();
   }
+}
+
+// A target that is not complete has said why, and the source has said what it could not read.
+bool TargetChain::lacks_something(const TargetSide& target) const {
+  const bool ended_well = !is_broken() && target.done->complete && !source_failed_;
+  return ended_well && target.ledger->missing > 0;
 }
 
 }  // namespace rdcp::cli

@@ -63,8 +63,9 @@ class TargetChain {
   bool still_passes_on(const tree::Problem& problem) const;
   void give_up(TargetSide& target, const io::Error& error);
   void drop(TargetSide& target);
+  bool lacks_something(const TargetSide& target) const;
   void warn_unproven(const TargetSide& target) const;
-  void refute(TargetSide& target, const TargetSide* before, const std::string& what);
+  void refute(const TargetSide& target, const std::string& why);
 
   ChainWatch watch_;
   CopySides& sides_;

@@ -16,6 +16,7 @@
 #include "cli/options/target_options.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/json_report.h"
+#include "cli/text/process.h"
 #include "cli/text/size.h"
 
 namespace rdcp::cli {
@@ -285,7 +286,7 @@ std::string json_of_refusal(int argc, const char* const* argv, const io::Error& 
   if (!events && !has_word(argc, argv, "--json")) return {};
   JsonReport report(events ? JsonForm::events : JsonForm::results);
   const string line = report.problem(json_problem(error));
-  return line + report.end(exit_status(error.kind));
+  return line + report.end(exit_status(error.kind, end_is_asked_for()));
 }
 
 Parsed parse_options(int argc, const char* const* argv) {

@@ -15,6 +15,7 @@
 #include "cli/options/known_file.h"
 #include "cli/settings/host_config.h"
 #include "cli/text/exit_status.h"
+#include "cli/text/process.h"
 #include "cli/text/split_words.h"
 
 namespace rdcp::cli {
@@ -179,7 +180,7 @@ Result<std::vector<HostSetting>> common_settings(const Configs& configs, const s
 
 Parsed refused(int argc, const char* const* argv, const io::Error& error) {
   Parsed parsed;
-  parsed.exit_status = exit_status(error.kind);
+  parsed.exit_status = exit_status(error.kind, end_is_asked_for());
   parsed.text_out = json_of_refusal(argc, argv, error);
   parsed.text_err = fmt::format("rdcp: {}\n", error.message());
   return parsed;
@@ -288,14 +289,14 @@ Result<SettledWords> with_settings(int argc, const char* const* argv) {
   return SettledWords(argc, argv, words_of(*files, {}));
 }
 
-Parsed parse_with_settings(int argc, const char* const* argv, LoadHosts load) {
+Parsed parse_with_settings(int argc, const char* const* argv, const Begin& begin) {
   if (is_for_agent(argc, argv)) return parse_options(argc, argv);
   const Given given(argc, argv);
   auto files = file_words(given);
   if (!files) return refused(argc, argv, files.error());
   Parsed bare = parse_options(argc, argv);  // to know the hosts
   if (bare.exit_status) return bare;
-  if (auto loaded = load(bare.options); !loaded) return refused(argc, argv, loaded.error());
+  if (auto begun = begin(bare.options); !begun) return refused(argc, argv, begun.error());
   const std::vector<Location*> hosts = hosts_of(bare.options);
   const auto configs = hosts.empty() ? Result<Configs>(Configs()) : read_configs();
   if (!configs) return refused(argc, argv, configs.error());
@@ -307,6 +308,8 @@ Parsed parse_with_settings(int argc, const char* const* argv, LoadHosts load) {
   parsed.options.destination = std::move(bare.options.destination);
   parsed.options.further_destinations = std::move(bare.options.further_destinations);
   for (Location* host : hosts_of(parsed.options)) {
+    if (auto checked = check_reachable(parsed.options.shell, *host); !checked)
+      return refused(argc, argv, checked.error());
     const auto path = find(*configs, "rdcp-path", host->host);
     if (!path || given.has("rdcp-path")) continue;
     host->rdcp_path = path->value;

@@ -2,6 +2,7 @@
 // for hosts (~/.config/rdcp/config, /etc/rdcp/config).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +36,12 @@ io::Result<SettledWords> with_settings(int argc, const char* const* argv);
 // the host, that more than an option from the files of with_settings(), and the user's file of each kind more
 // than /etc/rdcp's. Settings for hosts hold where a host is named; if several are, and have different values
 // of one (except rdcp-path, which each has for itself), the command line is refused. With --print-config the
-// outcome is text to be printed. load: finds out which hosts a list names, before their settings are looked
-// up (load_hosts()).
-using LoadHosts = io::Result<void> (*)(Options& options);
-Parsed parse_with_settings(int argc, const char* const* argv, LoadHosts load);
+// outcome is text to be printed.
+//
+// begin: is called once the command line makes sense, unless it is an agent's: gets the process ready, and
+// finds out which hosts a list names (load_hosts()), before their settings are looked up.
+using Begin = std::function<io::Result<void>(Options& options)>;
+Parsed parse_with_settings(int argc, const char* const* argv, const Begin& begin);
 
 // Reads the text of one file of options, `name` for messages. Each line has one option, as on the command
 // line:

@@ -30,7 +30,8 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
   }
   const bool compares = (frame.flags & net::kFlagCompare) != 0;
   // It is sent because another target lacks it.
-  if (!compares && context_.session.files.refused.is_equal(file->path)) return AckStatus::refused;
+  FilesUnderWay& files = context_.session.files;
+  if (files.others && !compares && files.refused.is_equal(file->path)) return AckStatus::refused;
   const TargetPlace& place = context_.session.place;
   if (place.in_place) {
     file->subject = place.name;

@@ -7,6 +7,12 @@ namespace rdcp::tree {
 
 using net::AckStatus;
 
+namespace {
+
+constexpr std::string_view kAsksTooMuch = "questions about far more than is sent";
+
+}  // namespace
+
 MirrorPages::MirrorPages(TargetContext& context)
     : context_(context),
       comparer_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
@@ -73,8 +79,9 @@ void MirrorPages::note_verdict(const Question& question, Verdict verdict) {
   if (files.others && verdict == Verdict::equal && question.entry.type == EntryType::file)
     files.refused.note_equal(question.entry.path);
   const bool wanted = verdict == Verdict::different || verdict == Verdict::metadata;
-  if (context_.session.guards.ledger && wanted && !context_.settings().sync.dry_run)
-    context_.session.guards.ledger->entries.want(question.entry.path);
+  TargetLedger* const ledger = context_.session.guards.ledger.get();
+  if (ledger == nullptr || !wanted || context_.settings().sync.dry_run) return;
+  if (!ledger->entries.want(question.entry.path)) context_.protocol_error(kAsksTooMuch);
 }
 
 io::Result<Verdict> MirrorPages::judge(const Question& question, Changes& changes) {
@@ -102,13 +109,15 @@ AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte>
     return AckStatus::refused;
   }
   Changes changes;
+  TargetLedger* const ledger = context_.session.guards.ledger.get();
   if (!read->sums.empty()) {
     pruner_.compare(read->sums, verdicts);
-    for (std::size_t i = 0; context_.session.guards.ledger && i < read->sums.size(); ++i) {
-      if (verdicts.at(i) != 0) context_.session.guards.ledger->names.want(read->sums[i].path);
+    for (std::size_t i = 0; ledger != nullptr && i < read->sums.size(); ++i) {
+      const bool wanted = verdicts.at(i) != 0;
+      if (wanted && !ledger->names.want(read->sums[i].path)) context_.protocol_error(kAsksTooMuch);
     }
   } else {
-    if (context_.session.guards.ledger) context_.session.guards.ledger->names.take(read->names.path);
+    if (ledger != nullptr) ledger->names.take(read->names.path);
     pruner_.remove_others(read->names, changes.list);
   }
   context_.session.changes.add(frame.file_id, frame.offset, std::move(changes));

@@ -2,9 +2,11 @@
 
 namespace rdcp::tree {
 
-void WantedPaths::want(std::string_view path) {
+bool WantedPaths::want(std::string_view path) {
   const std::lock_guard lock(mutex_);
+  if (paths_.size() == kMax) return false;
   paths_.emplace(path);
+  return true;
 }
 
 void WantedPaths::take(std::string_view path) {

@@ -15,14 +15,17 @@ namespace rdcp::tree {
 // passes on another answer keeps the source from sending it. Thread-safe.
 class WantedPaths {
  public:
-  void want(std::string_view path);
+  // A source asks about a little more than it sends, so there are few at a time. Returns false if there are
+  // more than kMax.
+  static constexpr std::size_t kMax = 1 << 20;
+  bool want(std::string_view path);
   // To be called with each path about which something comes.
   void take(std::string_view path);
   std::size_t count() const;
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_set<std::string> paths_;  // few: the source asks only a little ahead of what it sends
+  std::unordered_set<std::string> paths_;
 };
 
 struct TargetLedger {

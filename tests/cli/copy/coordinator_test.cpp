@@ -334,7 +334,8 @@ TEST_F(ChainOfThreeTest, WhoHasGotSomethingElseHasFailed) {
   all_are_done({got(1), got(2), got(1)});
   EXPECT_EQ(hear<tree::Finish>(source).status, kExitDigest);
   finish(kExitDigest);
-  EXPECT_THAT(told, ElementsAre(HasSubstr("second: what it has got is not what was sent; to passed it on")));
+  EXPECT_THAT(told,
+              ElementsAre(HasSubstr("second: what it has got is not what was sent; it came by way of to")));
   EXPECT_EQ(outcomes[0].status + outcomes[2].status, 0);
   EXPECT_EQ(outcomes[1].state, HostOutcome::State::failed);
 }
@@ -345,6 +346,31 @@ TEST_F(ChainOfThreeTest, WhoLacksWhatItAskedForHasFailed) {
   hear<tree::Finish>(source);
   finish(kExitDigest);
   EXPECT_EQ(outcomes[2].state, HostOutcome::State::failed);
+}
+
+// It has said itself why.
+TEST_F(ChainOfThreeTest, WhoIsNotCompleteMayLackWhatItAskedFor) {
+  begin();
+  third.say(tree::Problem{io::ErrorKind::file, true, "the disk is full"});
+  source.say(sent.tell());
+  source.say(done(true));
+  for (FakeAgent* agent : targets) {
+    agent->say(got(1, agent == &third ? 5 : 0));
+    agent->say(done(agent != &third));
+  }
+  hear<tree::Finish>(source);
+  finish(kExitFiles);
+  EXPECT_THAT(told, ElementsAre("third: the disk is full"));
+}
+
+TEST_F(ChainOfThreeTest, OnlyTheFirstThatGotSomethingElseHasItFromItsNeighbour) {
+  begin();
+  all_are_done({got(1), got(2), got(2)});
+  hear<tree::Finish>(source);
+  finish(kExitDigest);
+  EXPECT_THAT(told,
+              ElementsAre(HasSubstr("second: what it has got is not what was sent; it came by way of to"),
+                          HasSubstr("third: what it has got is not what was sent; it came by way of to")));
 }
 
 TEST_F(ChainOfThreeTest, WhoSaysNothingOfWhatItHasGotHasFailed) {

@@ -78,14 +78,6 @@ TEST_F(LoadHostsTest, AFileThatNamesNobodyOrNonsenseIsRefused) {
   }
 }
 
-TEST_F(LoadHostsTest, AUserInAListIsRefusedWhereTheLauncherKnowsNone) {
-  const std::string file = scratch / "hosts";
-  tree::write_file(file, "h1\nme@h2\n");
-  Options options = options_of(":/x", file);
-  ASSERT_TRUE(set_launcher("srun", options.shell));
-  EXPECT_THAT(refused(options), HasSubstr("me@h2: srun starts nothing as another user"));
-}
-
 TEST_F(LoadHostsTest, SlurmNamesTheNodesOfItsJob) {
   EXPECT_THAT(refused(options_of(":/x", "slurm")), HasSubstr("SLURM_JOB_NODELIST is not set"));
   make_program("scontrol", "[ \"$*\" = 'show hostnames n[1-3]' ] && printf 'n1\\nn2\\nn3\\n'");

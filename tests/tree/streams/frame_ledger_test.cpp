@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tree/streams/target_ledger.h"
+
 namespace rdcp::tree {
 namespace {
 
@@ -80,6 +82,23 @@ TEST_F(FrameLedgerTest, WhatCameDamagedToTheFirstTargetIsWithNobody) {
   EXPECT_TRUE(agree(sent.tell(), received.tell()));
   received.add(identity(1));
   EXPECT_FALSE(agree(sent.tell(), received.tell()));
+}
+
+TEST(WantedPaths, WhatComesIsWantedNoMore) {
+  WantedPaths wanted;
+  EXPECT_TRUE(wanted.want("a"));
+  EXPECT_TRUE(wanted.want("a"));
+  EXPECT_TRUE(wanted.want("b"));
+  wanted.take("a");
+  wanted.take("c");
+  EXPECT_EQ(wanted.count(), 1u);
+}
+
+TEST(WantedPaths, ASourceThatOnlyAsksDoesNotFillTheMemory) {
+  WantedPaths wanted;
+  for (std::size_t i = 0; i < WantedPaths::kMax; ++i) ASSERT_TRUE(wanted.want(std::to_string(i)));
+  EXPECT_FALSE(wanted.want("one more"));
+  EXPECT_EQ(wanted.count(), WantedPaths::kMax);
 }
 
 }  // namespace
