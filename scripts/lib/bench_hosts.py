@@ -26,12 +26,14 @@ class Row:
     mib: int  # 0: small files
     sshds: bool
     wanted: float  # most times that the copy to one host takes
+    encrypted: bool = False  # then the targets also prove what they got
 
 
 ROWS = [
     Row("1 GiB, 8 hosts, 1 Gbit/s", 8, "1gbit", 1024, True, 1.15),
     Row("5,000 files, 8 hosts, 1 Gbit/s", 8, "1gbit", 0, True, 1.4),
     Row("64 MiB, 64 hosts, 50 Mbit/s", 64, "50mbit", 64, False, 1.25),
+    Row("the same, encrypted", 64, "50mbit", 64, False, 1.25, encrypted=True),
 ]
 
 
@@ -77,7 +79,7 @@ def measure_row(options, row: Row):
         place.mkdir()
         fleet = stack.enter_context(Fleet(place, row.hosts, row.rate, None if row.sshds else 0))
         shell = fleet.ssh_text() if row.sshds else str(fleet.enter_script())
-        rdcp = [options.rdcp, "-e", shell, "--rdcp-path", options.rdcp, "--no-encrypt", "-r", source]
+        rdcp = [options.rdcp, "-e", shell, "--rdcp-path", options.rdcp, *([] if row.encrypted else ["--no-encrypt"]), "-r", source]
         one, all_of_them = f"h1:{fleet.data}/copy", f"h[1-{row.hosts}]:{fleet.data}/copy"
         samples: dict[str, list[float]] = {"one": [], "all": [], "scp": []}
         sent = []
