@@ -1,20 +1,19 @@
-"""What many hosts cost: rdcp to one host and to N of them over links of a rate, against N scp at once, in one run. The hosts are
-network namespaces on a bridge, each link as slow as tc makes it; medians count."""
+"""What many hosts cost: rdcp to one host and to N of them over links of a rate, while a host dies, and against other tools that
+bring the same to the same hosts, in one run; then what starting takes, and the coordinator's memory. The hosts are network
+namespaces on a bridge, each link, also that of the source, as slow as tc makes it; medians count."""
 
-import contextlib
-import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
+from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
-from fleet import Fleet, Host
-from trees import MIB, make_file
+from bench_hosts_bed import Trial, fresh_fleet, fresh_folder, make_source
+from bench_hosts_limits import measure_memory, measure_start
+from bench_hosts_peers import DEATH, PEERS, Peer
+from trees import tree_size
 
-SMALL_FILES = 5000
+PATIENCE, LEAST_PATIENCE = 30, 60.0  # times what rdcp takes, and seconds: a tool that takes longer is ended
+ONE_IS_ENOUGH = 8  # times what rdcp takes: a tool that takes longer is run once
 
 
 @dataclass
@@ -26,84 +25,85 @@ class Row:
     mib: int  # 0: small files
     sshds: bool
     wanted: float  # most times that the copy to one host takes
+    beside: tuple[Peer, ...] = ()
     encrypted: bool = False  # then the targets also prove what they got
 
 
 ROWS = [
-    Row("1 GiB, 8 hosts, 1 Gbit/s", 8, "1gbit", 1024, True, 1.15),
-    Row("5,000 files, 8 hosts, 1 Gbit/s", 8, "1gbit", 0, True, 1.4),
+    Row("1 GiB, 8 hosts, 1 Gbit/s", 8, "1gbit", 1024, True, 1.15, (DEATH, *PEERS)),
+    Row("5,000 files, 8 hosts, 1 Gbit/s", 8, "1gbit", 0, True, 1.4, tuple(peer for peer in PEERS if peer.trees)),
     Row("64 MiB, 64 hosts, 50 Mbit/s", 64, "50mbit", 64, False, 1.25),
     Row("the same, encrypted", 64, "50mbit", 64, False, 1.25, encrypted=True),
 ]
 
 
-def timed(command: list) -> float:
-    begin = time.monotonic()
-    subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
-    return time.monotonic() - begin
+def verdict(ratio: float, wanted: float, at_most: bool) -> str:
+    reached = ratio <= wanted if at_most else ratio >= wanted
+    return f"{ratio:6.2f}  {'<=' if at_most else '>='} {wanted:.2f}  {'reached' if reached else 'NOT REACHED'}"
 
 
-def scp_at_once(fleet: Fleet, source: Path) -> float:
-    begin = time.monotonic()
-    running = [subprocess.Popen(["scp", "-q", "-r", "-F", str(fleet.config), str(source), f"{host.name}:{fleet.data}/copy"])
-               for host in fleet.hosts]
-    if any([process.wait() for process in running]):
-        raise RuntimeError("scp failed")
-    return time.monotonic() - begin
+class Beside:
+    """The runs of what is measured beside a row."""
 
+    def __init__(self, peer: Peer, mib: int):
+        self.peer = peer
+        self.samples: list[float] = []
+        self.why_not = peer.why_not(mib)
 
-def clear(hosts: list[Host]):
-    for host in hosts:
-        shutil.rmtree(host.own / "copy", ignore_errors=True)
-        (host.own / "copy").unlink(missing_ok=True)
+    def run(self, trial: Trial, of_all: float):
+        """One copy, which all hosts must have then. A tool that has failed, or takes many times as long as rdcp, is not run
+        again."""
+        if self.why_not or (self.samples and self.samples[0] > ONE_IS_ENOUGH * of_all):
+            return
+        try:
+            with self.peer.prepare(trial) as copy:
+                self.samples.append(copy())
+            trial.check([host for number, host in enumerate(trial.fleet.hosts, 1) if number != self.peer.lost])
+        except RuntimeError as error:
+            if self.peer.is_rdcp:
+                raise
+            self.why_not = str(error)
+        trial.clear()
 
-
-def make_source(folder: Path, row: Row) -> tuple[Path, int]:
-    source = folder / "source"
-    if row.mib:
-        make_file(source, row.mib * MIB)
-        return source, row.mib * MIB
-    for number in range(SMALL_FILES):
-        path = source / f"d{number % 50}" / f"f{number}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes([number % 256]) * (number % 8000))
-    return source, sum(number % 8000 for number in range(SMALL_FILES))
+    def line(self, of_all: float) -> str:
+        begin = f"  {self.peer.name:41}"
+        if self.why_not:
+            return f"{begin} left out: {self.why_not}"
+        median = statistics.median(self.samples)
+        runs = f"{len(self.samples)} run{'s' if len(self.samples) > 1 else ''}"
+        return f"{begin} {median:8.2f} s {verdict(median / of_all, self.peer.wanted, self.peer.is_rdcp)}, {runs}"
 
 
 def measure_row(options, row: Row):
-    with contextlib.ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="rdcp-bench-", dir=options.tmpfs))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        source, size = make_source(folder, row)
-        place = folder / "fleet"
-        place.mkdir()
-        fleet = stack.enter_context(Fleet(place, row.hosts, row.rate, None if row.sshds else 0))
+    samples, beside = defaultdict(list), [Beside(peer, row.mib) for peer in row.beside]
+    with fresh_folder(options) as folder, fresh_fleet(folder, row.hosts, row.rate, row.sshds) as fleet:
+        source = make_source(folder, row.mib)
         shell = fleet.ssh_text() if row.sshds else str(fleet.enter_script())
         rdcp = [options.rdcp, "-e", shell, "--rdcp-path", options.rdcp, *([] if row.encrypted else ["--no-encrypt"]), "-r", source]
-        one, all_of_them = f"h1:{fleet.data}/copy", f"h[1-{row.hosts}]:{fleet.data}/copy"
-        samples: dict[str, list[float]] = {"one": [], "all": [], "scp": []}
-        sent = []
-        for _ in range(options.runs):
-            samples["one"].append(timed([*rdcp, one]))
-            clear(fleet.hosts)
-            before = fleet.sent_bytes()
-            samples["all"].append(timed([*rdcp, all_of_them]))
-            sent.append((fleet.sent_bytes() - before) / size)
-            clear(fleet.hosts)
-            if row.sshds:
-                samples["scp"].append(scp_at_once(fleet, source))
-                clear(fleet.hosts)
-        medians = {name: statistics.median(times) for name, times in samples.items() if times}
-        ratio = medians["all"] / medians["one"]
-        scp = f"{medians['scp']:8.2f} s ({medians['scp'] / medians['all']:.2f})" if "scp" in medians else f"{'':17}"
-        print(f"{row.what:32} {medians['one']:8.2f} s {medians['all']:8.2f} s {ratio:6.2f}  <= {row.wanted:.2f}  "
-              f"{'reached    ' if ratio <= row.wanted else 'NOT REACHED'} {scp}  {statistics.median(sent):5.2f}", flush=True)
+        with Trial(fleet, source, tree_size(source)[1], rdcp) as trial:
+            for _ in range(options.runs):
+                samples["one"].append(trial.copy_to(1))
+                trial.clear()
+                before = fleet.sent_bytes()
+                samples["all"].append(trial.copy_to(row.hosts))
+                samples["sent"].append((fleet.sent_bytes() - before) / trial.size)
+                trial.check(fleet.hosts)
+                trial.clear()
+                trial.limit = max(PATIENCE * samples["all"][0], LEAST_PATIENCE)
+                for each in beside:
+                    each.run(trial, samples["all"][0])
+    one, of_all, sent = (statistics.median(samples[name]) for name in ("one", "all", "sent"))
+    print(f"{row.what:32} {one:8.2f} s {of_all:8.2f} s {verdict(of_all / one, row.wanted, True):27}  {sent:5.2f}")
+    print(*(each.line(of_all) for each in beside), sep="\n", end="\n" if beside else "", flush=True)
 
 
 def measure_hosts(options) -> int:
-    print(f"{'':32} {'one host':>10} {'all':>10} {'ratio':>6}  {'wanted':>7}  {'':11} {'scp at once':>17}  sent")
+    options.rdcp = options.rdcp.resolve()
+    print(f"{'':32} {'one host':>10} {'all':>10} {'ratio':>6}  {'wanted':>7}  {'':11}   sent")
     for row in ROWS:
         measure_row(options, row)
-    print("in brackets: how many times as fast as scp; sent: what has left the source, in times of what was copied",
-          file=sys.stderr)
+    measure_start(options)
+    measure_memory(options)
+    print("ratio: to one host; beneath that, of another tool to rdcp, and of a copy while a host dies to one where none does.\n"
+          "sent: what has left the source, in times of what was copied", file=sys.stderr)
     return 0

@@ -22,11 +22,17 @@ def run(*words: str):
     subprocess.run(words, check=True)
 
 
+def slow_down(inside: list[str], device: str, rate: str):
+    """What leaves the device has this rate: a bucket of 1 ms and a queue of 10 ms, as a switch would have."""
+    run(*inside, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "1mb", "latency", "10ms")
+
+
 @dataclass
 class Host:
     name: str
     address: str
     link: str  # the bridge's end of its link
+    far: str  # its own end
     holder: subprocess.Popen  # keeps the namespaces
     own: Path  # what it sees as the fleet's `data`
 
@@ -65,6 +71,13 @@ class Host:
     def _bytes(self, way: str) -> int:
         return int(Path(f"/sys/class/net/{self.link}/statistics/{way}_bytes").read_text())
 
+    def limit(self, rate: str):
+        """Its link carries so much, both ways, as "1gbit"; empty: what the machine can."""
+        for prefix, device in (([], self.link), (self.inside, self.far)):
+            subprocess.run([*prefix, "tc", "qdisc", "delete", "dev", device, "root"], check=False, stderr=subprocess.DEVNULL)
+            if rate:
+                slow_down(prefix, device, rate)
+
     def cut(self):
         """Its network is gone, all of it."""
         run("ip", "link", "set", self.link, "down")
@@ -74,7 +87,8 @@ class Host:
 
 
 class Fleet:
-    """Use as a context manager. `folder`: empty, the caller's to remove. `rate`: of each link, both ways, as "1gbit"."""
+    """Use as a context manager. `folder`: empty, the caller's to remove. `rate`: of each link, this host's
+    too, both ways, as "1gbit"."""
 
     def __init__(self, folder: Path, count: int, rate: str = "", sshds: int | None = None):
         self.folder = Path(folder)
@@ -103,8 +117,10 @@ class Fleet:
         with contextlib.ExitStack() as stack:
             self._add_bridge()
             stack.callback(subprocess.run, ["ip", "link", "delete", self.bridge], check=False)
-            run("ip", "address", "add", f"10.231.{self.network}.{NEAR}/24", "dev", self.bridge)
+            run("ip", "address", "add", f"10.231.{self.network}.{NEAR}/24", "broadcast", "+", "dev", self.bridge)
             run("ip", "link", "set", self.bridge, "up")
+            if self.rate:
+                slow_down([], self.bridge, self.rate)  # this host's own link
             for number in range(1, self.count + 1):
                 self.hosts.append(self._add(number, stack))
             if self.sshds:
@@ -134,14 +150,11 @@ class Fleet:
         run("ip", "link", "add", link, "type", "veth", "peer", "name", far, "netns", str(holder.pid))
         stack.callback(subprocess.run, ["ip", "link", "delete", link], check=False, stderr=subprocess.DEVNULL)
         run("ip", "link", "set", link, "master", self.bridge, "up")
-        host = Host(name, f"10.231.{self.network}.{number}", link, holder, own)
-        run(*host.inside, "ip", "address", "add", f"{host.address}/24", "dev", far)
+        host = Host(name, f"10.231.{self.network}.{number}", link, far, holder, own)
+        run(*host.inside, "ip", "address", "add", f"{host.address}/24", "broadcast", "+", "dev", far)
         run(*host.inside, "ip", "link", "set", far, "up")
         if self.rate:
-            for prefix, device in (([], link), (host.inside, far)):
-                # A bucket of 1 ms and a queue of 10 ms, as a switch would have.
-                run(*prefix, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, "burst", "1mb",
-                    "latency", "10ms")
+            host.limit(self.rate)
         return host
 
     @staticmethod

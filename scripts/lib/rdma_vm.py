@@ -65,6 +65,7 @@ class Job:
     memory: int = DEFAULT_MEMORY  # MiB, each host
     cpus: int = 1  # each host; more are slower where they wait for each other: 10 times when this machine is busy
     env: dict[str, str] = field(default_factory=dict)  # besides what is passed on
+    numa: bool = False  # two NUMA nodes with a processor each; eth0 is on the second one
     interactive: bool = False  # our terminal is the VM's
     disk: Path | None = None  # a file that is the first host's /dev/vdb, and stays
 
@@ -119,6 +120,8 @@ class _Machines:
         passed |= {"TMPDIR": "/var/tmp", "RDCP_VM_HOSTS": str(self.job.hosts), "PYTHONDONTWRITEBYTECODE": "1"}
         if self.job.hosts == 2:
             passed |= {"RDCP_VM_SSH_CONFIG": "/run/rdma-vm/ssh/ssh_config", "RDCP_VM_SHARED": "/run/rdma-vm/shared"}
+        if self.job.numa:
+            passed |= {"RDCP_VM_NUMA": "1"}
         lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted((passed | env).items())]
         lines += [f"cd {shlex.quote(os.getcwd())} || exit 126", f"exec {shlex.join(map(os.fspath, command))}"]
         (self.folder / f"command.{host}").write_text("\n".join(lines) + "\n")
@@ -145,7 +148,9 @@ class _Machines:
 
     def _qemu(self, host: int, disk: Path, links: list[socket.socket]) -> tuple[list[str], list[int]]:
         share = "passthrough" if os.geteuid() == 0 else "mapped-xattr"
-        words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(self.job.cpus),
+        # Two processors that take turns boot at once on a busy machine; as two threads they spin for minutes.
+        threads = "single" if self.job.numa else "multi"
+        words = ["qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-cpu", CPU, "-smp", str(self.job.cpus),
                  "-m", str(self.job.memory), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                  "-kernel", self.kernel.image, "-initrd", initramfs(self.kernel, HERE / "rdma_vm_init.sh"),
                  "-append", f"{KERNEL_WORDS} {clock_words()} rdma_vm_host={host}",
@@ -158,6 +163,8 @@ class _Machines:
         if host == 1 and self.job.disk:
             words += ["-drive", f"file={self.job.disk},if=none,id=kept,format=raw,cache=unsafe",
                       "-device", "virtio-blk-pci,drive=kept"]
+        if self.job.numa:
+            words += self._second_node()
         passed = []
         if host == 1 and self.job.interactive:
             words += ["-chardev", "stdio,id=terminal,signal=off", "-device", "virtconsole,chardev=terminal"]
@@ -173,6 +180,16 @@ class _Machines:
             words += ["-netdev", f"socket,id=rail{rail},fd={passed[-1]}",
                       "-device", f"virtio-net-pci,netdev=rail{rail},host_mtu=9000,mac=52:54:00:00:0{host}:0{rail}"]
         return [os.fspath(word) for word in words], passed
+
+    def _second_node(self) -> list[str]:
+        """A processor and half of the memory on each of two nodes, and a PCI bus of its own on the second one (pxb), with a
+        network interface that leads nowhere."""
+        words = ["-device", "pxb,id=far,bus_nr=128,numa_node=1,bus=pci.0", "-netdev", "hubport,id=nowhere,hubid=0",
+                 "-device", "virtio-net-pci,netdev=nowhere,bus=far,addr=1,host_mtu=9000"]
+        for node in (0, 1):
+            words += ["-object", f"memory-backend-ram,id=memory{node},size={self.job.memory // 2}M",
+                      "-numa", f"node,nodeid={node},cpus={node},memdev=memory{node}"]
+        return words
 
     def relay(self, out, err):
         """Hands on what the first VM's command writes until that VM is off. Raises TimeoutError."""

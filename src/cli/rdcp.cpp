@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/check/check.h"
 #include "cli/copy/copy_request.h"
-#include "cli/inspect/check.h"
 #include "cli/inspect/clean.h"
 #include "cli/inspect/complete.h"
 #include "cli/inspect/doctor.h"

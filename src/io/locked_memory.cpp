@@ -2,6 +2,7 @@
 
 #include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,12 +11,23 @@
 namespace rdcp::io {
 namespace {
 
+// The user namespace that all others are in has this inode (PROC_USER_INIT_INO, include/linux/proc_ns.h).
+constexpr ino_t kFirstUserNamespace = 0xEFFFFFFD;
+
+// The kernel asks for CAP_IPC_LOCK there: one that a process has in a namespace of its own, as root of a
+// rootless container, lifts no limit (user_namespaces(7); can_do_mlock() in mm/mlock.c).
+bool is_in_first_user_namespace() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/user", &status) == 0 && status.st_ino == kFirstUserNamespace;
+}
+
 // capget(2) has no wrapper in the C library.
 bool may_lock_anything() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
   if (::syscall(SYS_capget, &header, data.data()) != 0) return false;
-  return (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+  const bool capable = (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+  return capable && is_in_first_user_namespace();
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ def draw_host_faults(chance: random.Random, scenario: HostScenario) -> list[Host
             at = COORDINATOR if shares is AT_COORDINATOR else SOURCE
             if what == "cut" and not scenario.source_is_far:
                 what = "kill"  # its link is that of this host
-        if what in ("flip", "flips") and at == scenario.hosts:
-            at = at - 1  # the last one sends nothing on
+        if what in ("flip", "flips") and at > 1 and not scenario.sends_on(at):
+            at = scenario.parent(at)  # a last one sends nothing on
         much = {"slow": chance.randrange(5, 40), "full": chance.randrange(1 << 21), "flip": chance.choice((1, 1, 2))}.get(what, 0)
         faults.append(HostFault(what, at, chance.random() ** 1.5 * 0.9, clock, much))
     if len({fault.at for fault in faults}) < len(faults):  # each at a place of its own

@@ -99,8 +99,9 @@ class HostPoint:
         return self.at_rest[key] > 20
 
     def agents_have_ended(self) -> bool:
-        """Without a coordinator that says anything."""
-        return not any(host.agents() for host in self.place.fleet.hosts)
+        """Without a coordinator that says anything. One that is stopped itself cannot."""
+        stopped = {process for fault in self.faults if fault.at > 0 for process in fault.stopped}
+        return not any(set(host.agents()) - stopped for host in self.place.fleet.hosts)
 
     # -- the model ---------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ TREES = 4
 # How often each kind of copy is drawn.
 KINDS = {"tree": 5, "mirror": 4, "file": 2, "stdin": 2}
 OPTIONS = {"--no-encrypt": 0.5, "--verify": 0.2, "--compress=1": 0.1, "--ring=threads": 0.15, "--streams=1": 0.2}
+FANOUTS = {1: 6, 2: 3, 3: 1, 16: 1}
 HOSTS = (3, 16)
 HOSTS_WITH_SSH = 6  # at most: a login costs more than all else of such a copy
 SHARE_WITH_SSH = 0.2
@@ -30,6 +31,7 @@ class HostScenario:
     before: tuple       # of each host: one of STATES
     tree: int           # which source
     options: tuple
+    fanout: int
     retries: int
     small_chunks: bool
     by_ssh: bool        # by an sshd in each host; else by a launcher that needs no network
@@ -49,6 +51,13 @@ class HostScenario:
     @property
     def is_sealed(self) -> bool:
         return "--no-encrypt" not in self.options
+
+    def sends_on(self, host: int) -> bool:
+        """Whether the host is to pass on what it gets, as long as all are in the chain or the tree."""
+        return self.fanout * (host - 1) + 1 < self.hosts
+
+    def parent(self, host: int) -> int:
+        return (host - 2) // self.fanout + 1
 
     @property
     def rules(self) -> Rules:
@@ -72,9 +81,11 @@ def draw_host_scenario(chance: random.Random) -> HostScenario:
         # A file lands in a directory that has to be there.
         before = (chance.choice(("empty", "old") if kind in ("file", "stdin") else ("nothing", "nothing", "empty", "old")),) * hosts
     options = tuple(name for name, share in OPTIONS.items() if chance.random() < share)
+    fanout = chance.choices(list(FANOUTS), list(FANOUTS.values()))[0]
+    options += (f"--fanout={fanout}",)
     retries = RETRIES if chance.random() < SHARE_OF_RETRIES else 0
     far = kind != "stdin" and chance.random() < SHARE_OF_FAR_SOURCES
-    return HostScenario(kind, hosts, before, chance.randrange(TREES), options, retries,
+    return HostScenario(kind, hosts, before, chance.randrange(TREES), options, fanout, retries,
                         chance.random() < SHARE_OF_SMALL_CHUNKS, by_ssh, far, chance.uniform(0.5, 1.5))
 
 

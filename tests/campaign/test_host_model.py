@@ -17,8 +17,9 @@ from point import Verdict  # noqa: E402
 from workplace import Ended  # noqa: E402
 
 
-def scenario(kind: str = "tree", hosts: int = 5, retries: int = 0, options: tuple = ("--no-encrypt",)) -> HostScenario:
-    return HostScenario(kind, hosts, ("nothing",) * hosts, 0, options, retries, True, False, False, 1.0)
+def scenario(kind: str = "tree", hosts: int = 5, retries: int = 0, options: tuple = ("--no-encrypt",),
+             fanout: int = 1) -> HostScenario:
+    return HostScenario(kind, hosts, ("nothing",) * hosts, 0, options, fanout, retries, True, False, False, 1.0)
 
 
 def fault(what: str, at: int) -> HostFault:
@@ -54,6 +55,23 @@ class Excuses(unittest.TestCase):
         for at in (SOURCE, COORDINATOR):
             self.assertEqual(self.excused(fault("kill", at)), {1, 2, 3, 4, 5})
         self.assertEqual(self.excused(fault("kill", SOURCE), retries=4), set())
+
+
+class Trees(unittest.TestCase):
+    def test_each_host_has_a_parent_that_sends_on(self):
+        for fanout in (1, 2, 3, 16):
+            drawn = scenario(hosts=9, fanout=fanout)
+            parents = {drawn.parent(host) for host in range(2, 10)}
+            self.assertEqual(parents, {host for host in range(1, 10) if drawn.sends_on(host)}, fanout)
+        self.assertEqual([scenario(fanout=2).parent(host) for host in (2, 3, 4, 5)], [1, 1, 2, 2])
+
+    def test_who_sends_wrong_bytes_sends(self):
+        for seed in range(300):
+            chance = random.Random(seed)
+            drawn = draw_host_scenario(chance)
+            for one in draw_host_faults(chance, drawn):
+                if one.what in ("flip", "flips") and one.at > 0:
+                    self.assertTrue(drawn.sends_on(one.at), (seed, str(drawn), str(one)))
 
 
 class PlaceOfNothing:
@@ -115,7 +133,7 @@ class Draws(unittest.TestCase):
             drawn = draw_host_scenario(chance)
             return drawn, draw_host_faults(chance, drawn)
         kinds = set()
-        for number in range(400):
+        for number in range(2000):  # the rarest is one of 800
             drawn, faults = draw(number)
             self.assertEqual((drawn, faults), draw(number))
             self.assertTrue(3 <= drawn.hosts <= 16)

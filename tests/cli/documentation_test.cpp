@@ -75,12 +75,32 @@ const Program kPrograms[] = {
      kHelpText,
      73,
      parse_rdcp,
-     {"--", "--agent", "--mkpath", "--backup", "--backup-dir", "--suffix", "--link-dest", "--log-file",
-      "--hosts", "--failed-hosts", "--launcher", "--jobid", "--max-runtime", "--relative",
-      "--remove-source-files", "--ipv4", "--ipv6", "--print-config"}},
-    {"rdsend", kSendHelpText, 20, parse_rdsend, {"--"}},
-    {"rdrecv", kReceiveHelpText, 14, parse_rdrecv, {"--"}},
-    {"rdpipe", kPipelineHelpText, 27, parse_rdpipe, {"--", "--agent"}},
+     {"--",
+      "--agent",
+      "--mkpath",
+      "--backup",
+      "--backup-dir",
+      "--suffix",
+      "--link-dest",
+      "--log-file",
+      "--hosts",
+      "--failed-hosts",
+      "--fanout",
+      "--launcher",
+      "--jobid",
+      "--keep-slow-hosts",
+      "--max-runtime",
+      "--relative",
+      "--tos",
+      "--remove-source-files",
+      "--ipv4",
+      "--ipv6",
+      "--no-numa",
+      "--numa",
+      "--print-config"}},
+    {"rdsend", kSendHelpText, 21, parse_rdsend, {"--", "--no-numa", "--numa"}},
+    {"rdrecv", kReceiveHelpText, 15, parse_rdrecv, {"--", "--no-numa", "--numa"}},
+    {"rdpipe", kPipelineHelpText, 28, parse_rdpipe, {"--", "--agent", "--no-numa", "--numa"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;
@@ -275,7 +295,10 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
                                                       {"--relative"},
                                                       {"--ipv4"},
                                                       {"--ipv6"},
+                                                      {"--no-numa"},
+                                                      {"--numa"},
                                                       {"--launcher", "kubectl -n train"},
+                                                      {"--tos", "af31"},
                                                       {"--max-runtime", "60"}};
   for (const auto& words : options) {
     EXPECT_FALSE(parse_rdcp(words).exit_status) << words[0];
@@ -283,6 +306,10 @@ TEST(OptionsOutsideTheHelp, AreParsedAndCompleted) {
   }
   EXPECT_FALSE(parse_words({"--failed-hosts", "failed", "a", "h[1-2]:b"}).exit_status);
   expect_completed("--failed-hosts");
+  EXPECT_FALSE(parse_words({"--fanout", "2", "a", "h[1-2]:b"}).exit_status);
+  expect_completed("--fanout");
+  EXPECT_FALSE(parse_words({"--keep-slow-hosts", "a", "h[1-2]:b"}).exit_status);
+  expect_completed("--keep-slow-hosts");
 }
 
 class BashCompletion : public ::testing::Test {
@@ -295,7 +322,8 @@ class BashCompletion : public ::testing::Test {
 TEST_F(BashCompletion, OffersOptions) {
   EXPECT_EQ(bash_offers("rdcp --ca"), "--cache\n");
   EXPECT_EQ(bash_offers("rdcp --no-"),
-            "--no-owner --no-xattrs --no-resume --no-deploy --no-encrypt --no-ssh-data --no-landlock\n");
+            "--no-owner --no-xattrs --no-resume --no-deploy --no-encrypt --no-ssh-data --no-landlock "
+            "--no-numa\n");
 }
 
 TEST_F(BashCompletion, OffersValuesAlsoBehindTheSign) {

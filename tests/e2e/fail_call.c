@@ -3,6 +3,7 @@
  * its descriptor was opened by.
  * RDCP_FAIL_ERRNO: the number of the error. RDCP_FAIL_AFTER: so many calls that fit succeed first (none).
  * RDCP_FAKE_FILESYSTEM: the type (statfs(2), a number) that all filesystems say they have.
+ * RDCP_FAIL_DELAY_MS: the calls do not fail, but each takes this much longer.
  * RDCP_FAIL_TIMES: how many fail then (-1: all). RDCP_FAIL_LOG: a line is appended to this file for each. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "turns.h"
@@ -48,6 +50,13 @@ static _Bool fails(const char* call, int fd, const char* name) {
   const char* after = getenv("RDCP_FAIL_AFTER");
   _Bool fail = is_meant(call, fd, name) && (after == NULL || atomic_fetch_add(&calls_seen, 1) >= atol(after)) &&
                take_turn("RDCP_FAIL_TIMES");
+  const char* delay = fail ? getenv("RDCP_FAIL_DELAY_MS") : NULL;
+  if (delay != NULL) {
+    struct timespec left = {.tv_sec = atol(delay) / 1000, .tv_nsec = atol(delay) % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0) {
+    }
+    fail = 0;
+  }
   if (fail) {
     write_log("RDCP_FAIL_LOG", "failed\n");
     before = atoi(getenv("RDCP_FAIL_ERRNO"));

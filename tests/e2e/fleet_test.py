@@ -60,10 +60,11 @@ class FleetTest(CopyTest):
         for host in self.fleet.hosts:
             self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
 
-    def slow_copy(self, *words, to: str = ""):
-        """A copy of a tree to `self.to`, or to these hosts, that takes some seconds; begun, and with bytes at the last host."""
+    def slow_copy(self, *words, to: str = "", fanout: int = 1):
+        """A copy of a tree to `self.to`, or to these hosts, that takes some seconds; begun, and with bytes at the last host.
+        Who passes on to whom is not left to what a busy machine takes for a round trip."""
         tree = self.tree(24 * MIB)
-        running = self.start("--bwlimit", "8M", "-r", f"{tree}/", to or self.to, *words)
+        running = self.start("--bwlimit", "8M", "--fanout", fanout, "-r", f"{tree}/", to or self.to, *words)
         last = self.fleet[self.HOSTS].own
 
         def has_begun():

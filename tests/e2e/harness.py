@@ -174,6 +174,17 @@ def session_of(leader: int) -> list[int]:
     return found
 
 
+def what_it_does(pid: int) -> str:
+    """A process and where its threads wait, as the kernel says it."""
+    def said(path: Path) -> str:
+        with contextlib.suppress(OSError):
+            return path.read_text(errors="replace").replace("\0", " ").strip()
+        return "?"
+    process = Path(f"/proc/{pid}")
+    waits = [f"{said(task / 'comm')} in {said(task / 'wchan')}" for task in process.glob("task/*")]
+    return f"{pid} {said(process / 'cmdline')[:200]}: {', '.join(waits)}"
+
+
 def local_agent(coordinator: int) -> int:
     """The process that has the data on this host: the agent that rdcp or rdsend has forked, else that process itself."""
     for pid in session_of(coordinator):
@@ -287,15 +298,15 @@ class CopyTest(unittest.TestCase):
 
     make_file = staticmethod(make_file)
 
-    def key_with_a_passphrase(self) -> tuple[dict[str, str], Path]:
+    def key_with_a_passphrase(self, seconds: float = 0.5) -> tuple[dict[str, str], Path]:
         """The only one that this sshd, which must be no other test's, lets in (self.disk / "key"). Returns the environment
-        in which ssh can ask for its passphrase, and the file with a line for each time it did: "asked", or "asked while it
+        in which ssh can ask for its passphrase, which takes so long, and the file with a line for each time it did: "asked", or "asked while it
         was asked" where another ssh is still waiting for its answer."""
         key, asked, answer = self.disk / "key", self.disk / "asked", self.disk / "answer"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "open sesame", "-f", key], check=True)
         asking = self.disk / "asking"
         answer.write_text(f"#!/bin/sh\nmkdir {asking} && echo asked >> {asked} || echo asked while it was asked >> {asked}\n"
-                          f"sleep 0.5\nrmdir {asking}\necho open sesame\n")
+                          f"sleep {seconds}\nrmdir {asking}\necho open sesame\n")
         answer.chmod(0o755)
         keys = self.sshd.folder / "authorized_keys"
         self.addCleanup(keys.write_text, keys.read_text())
@@ -330,7 +341,8 @@ class CopyTest(unittest.TestCase):
         """Nothing that this run started lives on, neither here nor beneath the sshd."""
         def left():
             return session_of(running.pid) + remote_agents()
-        self.assertTrue(wait_for(lambda: not left(), timeout), f"processes left: {left()}")
+        if not wait_for(lambda: not left(), timeout):
+            self.fail("processes left:\n" + "\n".join(map(what_it_does, left())))
 
 
 def _end(running: Running):

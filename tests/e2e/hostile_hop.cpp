@@ -34,7 +34,8 @@ std::byte* victim(const net::Frame& frame, std::vector<std::byte>& payload) {
 
 }  // namespace
 
-void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payload, bool) {
+void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payload, std::size_t nexts,
+                        bool) {
   frame_ = frame;
   copy_.assign(payload.begin(), payload.end());
   if (std::byte* const byte = victim(frame, copy_); byte != nullptr && !altered.exchange(true)) {
@@ -43,8 +44,8 @@ void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payl
   }
   payload_ = copy_;
   const std::lock_guard lock(desk_.mutex_);
-  answered_ = false;
-  answer_.reset();
+  nexts_ = unanswered_ = nexts;
+  answers_.clear();
   ++desk_.under_way_;
 }
 

@@ -136,7 +136,8 @@ exec unshare -m sh -c 'mount -t tmpfs none {BUILD} && exec env -i HOME={home} PA
 
     def assert_directly(self, said: str):
         self.assertNotIn("through ssh", said)
-        self.assertEqual(said.count(" over tcp "), 4, said)  # two streams each
+        # Two streams each, and more where a busy machine takes long to answer.
+        self.assertGreaterEqual(said.count(" over tcp "), 4, said)
 
 
 class Networks(NetworkTest):

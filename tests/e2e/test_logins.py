@@ -10,7 +10,9 @@ from harness import BUILD, EXIT_HOST, CopyTest, LocalSshd
 RDPIPE = BUILD / "rdpipe"
 
 
-class Logins(CopyTest):
+class LoginsTest(CopyTest):
+    SECONDS = 0.5
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -20,7 +22,7 @@ class Logins(CopyTest):
 
     def setUp(self):
         super().setUp()
-        self.environment, self.asked = self.key_with_a_passphrase()
+        self.environment, self.asked = self.key_with_a_passphrase(self.SECONDS)
         self.file = self.make_file(self.source / "file", 100_000)
         self.key = ["-i", self.disk / "key"]
 
@@ -29,6 +31,8 @@ class Logins(CopyTest):
         self.asked.unlink()
         return text
 
+
+class Logins(LoginsTest):
     def test_one_host(self):
         self.copy(*self.key, self.file, f"dest:{self.target}/there", env=self.environment)
         self.assertEqual(self.times_asked(), "asked\n")
@@ -53,6 +57,18 @@ class Logins(CopyTest):
                              env=self.environment)
             self.assertEqual(done.status, EXIT_HOST, done)
             self.assertFalse(self.asked.exists(), done)
+
+
+class SlowLogins(LoginsTest):
+    SECONDS = 12  # for one prompt; a host that is late by ten seconds is not waited for
+
+    def test_whose_user_still_types_is_not_late(self):
+        shutil.copy2(self.file, self.target / "there")
+        for words in (["--check", self.file, f"dest,other:{self.target}/there"], ["--doctor", "dest,other"]):
+            with self.subTest(words):
+                done = self.rdcp(*self.key, *words, env=self.environment)
+                self.assertEqual(self.times_asked(), 2 * "asked\n")
+                self.assertNotIn("no answer", done.err + done.out.decode())
 
 
 if __name__ == "__main__":

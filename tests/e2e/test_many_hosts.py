@@ -44,6 +44,19 @@ class ManyHosts(OverSsh):
         self.copy("--encrypt", "--verify", "--compress=1", "-r", f"{tree}/", self.to)
         self.assert_have(tree, 1, 2, 3, 4)
 
+    def test_a_tree_of_hosts_gets_the_same_from_fewer_levels(self):
+        tree = self.tree()
+        before = self.fleet.sent_bytes()
+        done = self.copy("--fanout", "2", "-v", "-r", f"{tree}/", self.to, "--no-encrypt")
+        self.assertIn("4 targets are a tree, where each passes on to 2 others at most", done.err)
+        self.assert_have(tree, 1, 2, 3, 4)
+        self.assert_no_agents()
+        payload = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file())
+        self.assertLess(self.fleet.sent_bytes() - before, 1.5 * payload + MIB)
+        self.copy("--fanout", "3", "-", f"{self.to}2", stdin=b"from standard input")
+        for host in self.fleet.hosts:
+            self.assertEqual((host.own / "copy2").read_bytes(), b"from standard input")
+
     def test_a_file_and_standard_input(self):
         file = make_file(self.disk / "file", 5 * MIB + 3)
         self.copy(file, self.to)
@@ -208,7 +221,7 @@ class HostsThatLie(OverSsh):
             with self.subTest(kind):
                 to = f"{self.to}-{kind}"
                 self.let_lie(2, kind)
-                done = self.fails(EXIT_FILES, "-r", f"{tree}/", to, "--failed-hosts", failed,
+                done = self.fails(EXIT_FILES, "--fanout", "1", "-r", f"{tree}/", to, "--failed-hosts", failed,
                                   says=("copy to h3: what it has got is not what was sent; it came by way of h2", "--checksum"))
                 self.assertEqual(failed.read_text(), "h3\nh4\n")
                 self.assertIn("2 of 4 hosts have all", done.err)
@@ -217,6 +230,14 @@ class HostsThatLie(OverSsh):
                 self.let_lie(2, "")
                 self.copy("-r", "--checksum", f"{tree}/", to)
                 self.assert_have(tree, 1, 2, 3, 4, name=f"copy-{kind}")
+
+    def test_in_a_tree_only_those_behind_it_have_failed(self):
+        tree = self.tree()
+        self.let_lie(2, "data")  # it passes on to h4
+        done = self.fails(EXIT_FILES, "--fanout", "2", "-r", f"{tree}/", self.to,
+                          says=("copy to h4: what it has got is not what was sent; it came by way of h2",))
+        self.assertIn("3 of 4 hosts have all", done.err)
+        self.assert_have(tree, 1, 2, 3)
 
     def test_a_host_that_answers_for_others_is_found_out(self):
         tree = self.tree()
@@ -267,6 +288,23 @@ class HostsThatFail(OverSsh):
             os.kill(pid, signal.SIGCONT)
         self.assert_no_agents()
 
+    def test_one_in_a_tree_whose_agent_is_killed(self):
+        for number in (1, 2, 3):  # h1 passes on to h2 and h3, h2 to h4
+            with self.subTest(number):
+                self.setUp()
+                tree, running = self.slow_copy(fanout=2)
+                for pid in self.fleet[number].agents():
+                    os.kill(pid, signal.SIGKILL)
+                self.finish(running, EXIT_FILES, f"h{number}", "goes on with 3 of 4 hosts", "3 of 4 hosts have all")
+                self.assert_have(tree, *({1, 2, 3, 4} - {number}))
+
+    def test_one_in_a_tree_that_its_parent_cannot_reach(self):
+        tree, running = self.slow_copy(fanout=2)
+        self.fleet[3].cut()
+        self.finish(running, EXIT_FILES, "h3", "3 of 4 hosts have all")
+        self.fleet[3].join()
+        self.assert_have(tree, 1, 2, 4)
+
     def test_one_that_comes_back_between_retries(self):
         tree = self.tree()
         self.fleet[2].cut()
@@ -292,6 +330,17 @@ class HostsThatFail(OverSsh):
         done = running.finish(60)
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_the_doctor_does_not_wait_for_one_that_lets_nobody_in(self):
+        daemon = next(pid for pid in self.fleet[2].processes() if b"sshd" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(daemon, signal.SIGSTOP)
+        self.addCleanup(os.kill, daemon, signal.SIGCONT)
+        done = self.fails(EXIT_FILES, "--doctor", "--json", "h[1-3]")
+        report = json.loads(done.out)
+        self.assertEqual([host["name"] for host in report["hosts"]],
+                         ["this host", "h1", "from this host to h1", "h2", "h3", "from this host to h3"])
+        self.assertIn("no answer, while other hosts have answered", report["hosts"][3]["findings"][-1]["text"])
+        self.assert_no_agents()
 
     def test_one_that_loses_its_network(self):
         tree, running = self.slow_copy()
@@ -337,7 +386,7 @@ class HostsThatFail(OverSsh):
         for times in (1, -1):
             with self.subTest(times):
                 to = f"{self.to}{abs(times + 1)}"
-                running = self.start("--rdcp-path", self.damaging_agent(is_second, times), "-r", f"{tree}/", to)
+                running = self.start("--rdcp-path", self.damaging_agent(is_second, times), "--fanout", "1", "-r", f"{tree}/", to)
                 self.finish(running, EXIT_OK, "h3: gets its copy alone later", "arrived altered", "goes on with 3 of 4")
                 self.assert_have(tree, 1, 2, 3, 4, name=Path(to).name)
 

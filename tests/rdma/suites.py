@@ -68,9 +68,10 @@ LISTS = {
     ],
     "two_hosts": [
         Suite("two_hosts", ["test_two_hosts"]), Suite("pipeline", ["test_pipeline"], transport="rdma"),
-        Suite("slow_link", ["test_slow_rdma"]), Suite("come_back", ["test_come_back"]),
+        Suite("slow_link", ["test_slow_rdma"]), Suite("come_back", ["test_come_back"]), Suite("chain", ["test_chain"]),
         over_rdma("copy", "test_fall_back"),
     ],
+    "placement": [Suite("placement", ["test_placement"])],
     "sanitized": [UNIT, LOCKED_MEMORY],
     # With scripts/test --thorough: the whole of what TCP has to pass.
     "one_host_thorough": [

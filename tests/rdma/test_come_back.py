@@ -74,7 +74,7 @@ class ComeBack(VmCopyTest):
                                           here=("--encrypt", *ONLY, *PATIENTLY))
         before = connections()
         self.cut()
-        self.assertTrue(wait_for(lambda: not before & connections(), 60), "it is not given up")
+        self.assertTrue(wait_for(lambda: not before & connections(), 15), "it is not given up")
         for running, _ in over_one:
             self.assertIsNone(running.process.poll())
         self.assert_came_back(*over_both)  # by the other cable, perhaps before the last of the others gave up

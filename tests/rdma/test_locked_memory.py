@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from copying import VmCopyTest  # puts the harness on the path
-from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running, wait_for
+from harness import EXIT_DATA, EXIT_OK, KIB, MIB, RDCP, Running, preloaded, wait_for
 from sshd import children_of
 
 NOBODY = 65534
@@ -19,8 +19,8 @@ SLOT_KIB, QUEUES_KIB = 256, 512  # of one slot; more than a stream's queues, and
 class LockedMemory(VmCopyTest):
     """As a user to whom the limit applies."""
 
-    def limited_copy(self, kib: int, *options, meanwhile=None):
-        """meanwhile: what happens while it runs."""
+    def limited_copy(self, kib: int, *options, meanwhile=None, container=()):
+        """meanwhile: what happens while it runs. container: words before those that it runs by."""
         shell = self.disk / "rsh"  # the other host is this one, and has the same limit
         shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
         shell.chmod(0o755)
@@ -34,7 +34,7 @@ class LockedMemory(VmCopyTest):
         shutil.copy(RDCP, rdcp)
         rdcp.chmod(0o755)
         words = ["prlimit", f"--memlock={kib * KIB}:{kib * KIB}", "setpriv", "--reuid", str(NOBODY), "--regid",
-                 str(NOBODY), "--clear-groups", rdcp, "-v", "-e", shlex.quote(str(shell)), "--rdcp-path", rdcp, *options,
+                 str(NOBODY), "--clear-groups", *container, rdcp, "-v", "-e", shlex.quote(str(shell)), "--rdcp-path", rdcp, *options,
                  file, f"dest:{self.target}/copy"]
         running = Running(words, cwd=self.disk)
         self.addCleanup(running.kill)
@@ -66,6 +66,14 @@ class LockedMemory(VmCopyTest):
         for kib in (1024, 8192):
             with self.subTest(kib=kib):
                 done = self.limited_copy(kib, "--transport", "rdma")
+                self.assertEqual(done.status, EXIT_OK, done)
+                self.assertIn(" over rdma rxe0 ", done.err)
+                self.assertIn("so there are only", done.err)
+
+    def test_little_is_made_do_with_in_a_rootless_container(self):
+        for transport in ("rdma", "auto"):
+            with self.subTest(transport):
+                done = self.limited_copy(1024, "--transport", transport, container=["unshare", "-Ur"])
                 self.assertEqual(done.status, EXIT_OK, done)
                 self.assertIn(" over rdma rxe0 ", done.err)
                 self.assertIn("so there are only", done.err)
@@ -119,6 +127,37 @@ class LockedMemory(VmCopyTest):
         self.assertEqual(len(lost), 1, done)
         self.assertRegex(lost[0], "rxe1 .* was lost: .*; its chunks went over the others", limits)
         self.assertNotRegex(done.err, "stream [^01] over")  # tries that failed
+
+
+class RefusedMemory(VmCopyTest):
+    """A device that registers less than the limit allows: the streams are made, and then carry nothing."""
+
+    def copied(self, *options, here: dict[str, str]):
+        file = self.make_file(self.source / "file", 6 * MIB + 1)
+        done = self.rdcp("-v", *options, file, f"dest:{self.target}/copy", env={**os.environ, **here})
+        if done.status == EXIT_OK:
+            self.assert_same_file(file, self.target / "copy")
+        return done
+
+    def assert_tcp(self, done):
+        self.assertEqual(done.status, EXIT_OK, done)
+        self.assertIn("RDMA was given up for TCP: it carried nothing", done.err)
+        self.assertIn(" over tcp ", done.err)
+
+    def test_tcp_where_this_host_cannot_register(self):
+        done = self.copied("--transport", "auto", here=preloaded("refuse_memory"))
+        self.assert_tcp(done)
+        self.assertRegex(done.err, r"was lost: register \d+ MiB with RDMA device rxe\d: not enough memory may be locked")
+
+    def test_tcp_where_the_other_host_cannot(self):
+        far = self.far_rdcp("refusing", preloaded("refuse_memory"))
+        self.assert_tcp(self.copied("--transport", "auto", "--rdcp-path", far, here={}))
+
+    def test_no_tcp_where_rdma_is_asked_for(self):
+        done = self.copied("--transport", "rdma", "--retry-time", "2", here=preloaded("refuse_memory"))
+        self.assertEqual(done.status, EXIT_DATA, done)
+        self.assertIn("not enough memory may be locked", done.err)
+        self.assertFalse((self.target / "copy").exists())
 
 
 if __name__ == "__main__":

@@ -48,11 +48,16 @@ class OverRdma(PipeTest, InVm):
         self.end(receiver, 0)
         self.assert_same_bytes(source, self.folder / "out")
 
+    def heard(self, receiver) -> bytes:
+        if found := os.read(receiver.process.stdout.fileno(), 100):
+            return found
+        self.fail("rdrecv has ended: " + self.end(receiver, None))
+
     def test_a_line_travels_at_once(self):
         receiver, sender = self.pair(stdin=subprocess.PIPE)
         for line in (b"first", b"second"):
             os.write(sender.process.stdin.fileno(), line)
-            self.assertEqual(os.read(receiver.process.stdout.fileno(), 100), line)
+            self.assertEqual(self.heard(receiver), line)
         self.close_input(sender)
         self.end(sender, 0)
         self.end(receiver, 0)

@@ -93,6 +93,10 @@ bool SessionLoop::await_logins(const std::function<bool()>& given_up) {
          !given_up();
 }
 
+bool SessionLoop::has_room_for_login() const {
+  return std::ranges::count_if(sessions_, is_coming) < kLoginsMax;
+}
+
 void SessionLoop::take_signal() {
   signalfd_siginfo info{};
   if (::read(settings_.signal_fd, &info, sizeof info) != sizeof info) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ class SessionLoop {
 
   // Adds a session, which must outlive the last turn.
   void add(AgentSession& session);
+  // Takes one out again. Not to be called within a turn.
+  void remove(const AgentSession& session) { std::erase(sessions_, &session); }
   const std::vector<AgentSession*>& sessions() const { return sessions_; }
   // Has ready() called whenever a descriptor becomes readable. fd() returns the descriptor, or -1 while there
   // is none.
@@ -76,6 +79,11 @@ class SessionLoop {
   // two hosts never ask at once. To be called before a further agent is started. Returns false if the loop
   // has ended before, or given_up() has become true.
   bool await_logins(const std::function<bool()>& given_up = [] { return false; });
+  // True if one more agent may be started: no more than kLoginsMax sessions of ssh shake hands at a time.
+  bool has_room_for_login() const;
+  static constexpr std::ptrdiff_t kLoginsMax = 32;
+  // True for an agent that has neither come nor gone.
+  static bool is_coming(const AgentSession* session) { return !session->hello() && !session->gone(); }
   // Ends the loop. To be called by the user; the turn that is under way calls the user no more.
   void end() { ended_ = true; }
 

@@ -102,6 +102,10 @@ _rdcp() {
             _rdcp_complete_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null)"
             return
             ;;
+        --tos)
+            _rdcp_complete_words "none cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 ef le va lowdelay throughput reliability"
+            return
+            ;;
         --json) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
             _rdcp_complete_words "events" && return ;;
         --compress) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
@@ -117,8 +121,8 @@ _rdcp() {
             --sync -n --dry-run --itemize-changes -c --checksum --size-only -I --ignore-times
             -u --update --existing --ignore-existing --modify-window --delete --delete-excluded --max-delete --force
             -v --verbose -q --quiet --progress --doctor --print-config --json -h --help --version
-            -e --rsh --launcher -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy --hosts --failed-hosts
-            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --max-runtime --log-file -3 -4 --ipv4 -6 --ipv6 --via --bwlimit --cache --congestion --ring --no-landlock"
+            -e --rsh --launcher -P --port -i --identity -F --ssh-config -o --ssh-option --rdcp-path --no-deploy --hosts --failed-hosts --fanout --keep-slow-hosts
+            --encrypt --no-encrypt --data-port --no-ssh-data --compress --streams --chunk-size --transport --retry-time --retries --max-runtime --log-file -3 -4 --ipv4 -6 --ipv6 --via --bwlimit --cache --congestion --tos --ring --no-landlock --no-numa --numa"
     else
         _rdcp_complete_location
     fi

@@ -17,11 +17,12 @@ _rdrecv() {
         --ring) words="auto io_uring threads" ;;
         --via) words=$(cd /sys/class/net 2>/dev/null && printf '%s\n' *) ;;
         --congestion) words=$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2>/dev/null) ;;
+        --tos) words="none cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 ef le va lowdelay throughput reliability" ;;
         --key-fd) return ;;
     esac
     if [[ -z $words && $cur == -* ]]; then
         words="-v --verbose -q --quiet -h --help --version --key-file --key-fd
-            --encrypt --no-encrypt --transport --via --cache --congestion --ring --no-landlock"
+            --encrypt --no-encrypt --transport --via --cache --congestion --tos --ring --no-landlock --no-numa --numa"
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

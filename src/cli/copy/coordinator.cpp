@@ -1,10 +1,13 @@
 #include "cli/copy/coordinator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "cli/copy/copy_orders.h"
 #include "cli/copy/copy_summary.h"
+#include "cli/options/shared_options.h"
 #include "cli/text/exit_status.h"
 #include "net/crypto/handshake.h"
 
@@ -15,7 +18,6 @@ using io::ErrorKind;
 namespace {
 
 constexpr std::chrono::milliseconds kAbortGrace{1500};
-constexpr int kHandshakesMax = 32;  // of ssh at a time
 // How long the better way is tried alone.
 constexpr std::chrono::milliseconds kHeadStart{250};
 constexpr const char* kSilence = "its agent has given no sign of life";
@@ -26,7 +28,9 @@ Coordinator::Coordinator(CopyRequest request, int signal_fd)
     : request_(std::move(request)),
       loop_({.signal_fd = signal_fd, .silence = kSilence}, *this),
       console_(request_.view, loop_),
-      chain_(request_.parties.start_targets.size(), sides_, console_, [this] { end_run(); }) {}
+      chain_(request_.parties.start_targets.size(), sides_, console_, [this] { end_run(); }) {
+  if (chain_.several()) console_.show_table([this](std::size_t most) { return chain_.host_lines(most); });
+}
 
 int Coordinator::run() {
   if (start_agents() && find_sources() && send_jobs() && begin() &&
@@ -51,11 +55,7 @@ int Coordinator::run() {
 }
 
 bool Coordinator::input_is_spent() const {
-  if (!begun()) return false;
-  const auto read_once = [](const tree::PathFacts& facts) {
-    return facts.kind == tree::PathKind::byte_stream;
-  };
-  return request_.standard_input || std::ranges::any_of(sides_.source().ready->sources, read_once);
+  return begun() && is_read_once(request_, sides_.source());
 }
 
 // An agent on this host comes first: it is a copy of this process, which has no other threads yet.
@@ -65,10 +65,9 @@ bool Coordinator::start_agents() {
 }
 
 bool Coordinator::start_targets() {
-  const auto logs_in = [this](AgentSession* session) { return !session->hello() && !session->gone(); };
-  const auto may_start = [&] { return std::ranges::count_if(loop_.sessions(), logs_in) < kHandshakesMax; };
+  const auto has_room = [this] { return loop_.has_room_for_login(); };
   for (std::size_t host = 0; host < request_.parties.start_targets.size(); ++host) {
-    if (!loop_.await_logins() || !turn_until(may_start) || !start_target(host)) return false;
+    if (!loop_.await_logins() || !turn_until(has_room) || !start_target(host)) return false;
   }
   return true;
 }
@@ -198,6 +197,7 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
 bool Coordinator::begin() {
   if (chain_.several()) chain_.keep_alike(request_);
   if (over_) return false;
+  if (chain_.several()) chain_.choose_fanout(request_);
   TargetSide& target = *sides_.targets().front();
   keep_family(request_, sides_.source().ready->reach);
   keep_family(request_, target.ready->reach);
@@ -206,14 +206,19 @@ bool Coordinator::begin() {
   if (!*begins) return false;  // each source that cannot be copied has been reported
   const bool may_turn = goes_either_way(request_) && (*begins)->path.rails.empty();
   bool through_ssh = false;
+  sides_.tell_path((*begins)->path.streams);
+  if (!chain_.several()) sides_.let_end_when_done(sides_.round_trip.shortest());
   if (may_turn) {
     const auto meeting = meet();
     if (!meeting) return false;
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
   }
+  mark_packets(through_ssh, (*begins)->path);
+  if (!request_.numa) sides_.leave_placement();
   if (chain_.several()) chain_.join(request_, **begins);
   path_ = std::move((*begins)->path);
+  for (const io::Words& warning : path_.warnings) console_.tell("warning: " + std::string(warning) + "\n");
   begun_ = Clock::now();
   sides_.expect_losses();
   target.session->tell((*begins)->target);
@@ -223,6 +228,25 @@ bool Coordinator::begin() {
   if (!bridges) return fail(bridges.error()), false;
   bridges_ = std::move(*bridges);
   return true;
+}
+
+// Has both ends of each stream mark their packets, as the user has asked. Between agents of one process there
+// are none.
+void Coordinator::mark_packets(bool through_ssh, DataPath& path) {
+  if (!request_.traffic_class || request_.parties.source_connects == tree::Connect::in_process) return;
+  if (through_ssh) {
+    const bool ssh = request_.carrier == "ssh";
+    console_.tell(fmt::format(
+        "warning: --tos is not heeded, because the data goes through {}, which marks its packets itself{}\n",
+        request_.carrier, ssh ? " (IPQoS in ssh_config)" : ""));
+    return;
+  }
+  for (const AgentSession* other : sides_.mark_packets(*request_.traffic_class)) {
+    console_.tell(fmt::format(
+        "warning: --tos is not heeded on {}: rdcp {} there does not know it, and marks no packets\n",
+        other->name(), std::string(other->hello()->program_version)));
+  }
+  path.notes.emplace_back("packets carry " + describe_traffic_class(*request_.traffic_class));
 }
 
 // Finds out who can reach whom. Returns nothing if the run is over, which has been reported.
@@ -291,7 +315,7 @@ bool Coordinator::bridges_hold() {
 
 void Coordinator::sum_up() {
   const double seconds = std::chrono::duration<double>(Clock::now() - *begun_).count();
-  outcome_ = summary_of(request_, *sides_.source().done, *sides_.targets().front()->done, path_, seconds);
+  outcome_ = summary_of(request_, sides_, path_, seconds);
   console_.print_summary(*outcome_, request_.settings.sync.dry_run);
 }
 
@@ -305,6 +329,7 @@ bool Coordinator::turn_until(const std::function<bool()>& done) {
   while (!done()) {
     if (!loop_.turn(Progress::kInterval) || !bridges_hold()) return false;
     chain_.look_for_silent();
+    chain_.look_for_slow();
     if (over_ || chain_.is_over()) return false;
     if (begun_) console_.show_progress(sides_.source().progress, chain_.failed());
   }

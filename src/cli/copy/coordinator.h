@@ -11,9 +11,9 @@
 #include "cli/copy/copy_console.h"
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sides.h"
-#include "cli/copy/data_path.h"
 #include "cli/copy/meeting.h"
 #include "cli/copy/target_chain.h"
+#include "cli/layout/data_path.h"
 #include "cli/text/report.h"
 
 namespace rdcp::cli {
@@ -59,6 +59,7 @@ class Coordinator final : public SessionUser {
   bool begin();
   std::optional<Meeting> meet();
   bool knock();
+  void mark_packets(bool through_ssh, DataPath& path);
   bool bridges_hold();
   void sum_up();
   void end_agents();

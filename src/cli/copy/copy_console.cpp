@@ -87,6 +87,18 @@ void CopyConsole::show_progress(const tree::Progress& progress, std::size_t fail
   if (view_.json) print_lines(view_.json->progress(state));
 }
 
+void CopyConsole::show_table(const Progress::Rows& rows) {
+  const auto all_rows = [this, rows](std::size_t most) {
+    std::vector<std::string> lines = view_.lost_hosts;
+    if (lines.size() > most / 2)
+      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most / 2));
+    const std::vector<std::string> further = rows(most - lines.size());
+    lines.insert(lines.end(), further.begin(), further.end());
+    return lines;
+  };
+  progress_.show_table(all_rows, view_.verbose);
+}
+
 void CopyConsole::raise(int status) {
   status_ = std::max(status_, status);
 }

@@ -34,6 +34,9 @@ class CopyConsole {
   void print_summary(const Summary& summary, bool dry_run);
   // failed: hosts that this copy has lost so far.
   void show_progress(const tree::Progress& progress, std::size_t failed);
+  // rows: of the table that is shown with the progress of a copy to several hosts, below those that say which
+  // hosts earlier chains have lost.
+  void show_table(const Progress::Rows& rows);
   void clear_progress() { progress_.clear(); }
 
   // Makes the exit status at least this (exit_status.h).

@@ -22,6 +22,8 @@ using tree::PathKind;
 
 namespace {
 
+constexpr unsigned kStreamsThroughSshMax = 8;
+
 // Returns how the target connects, given how the source does.
 Connect opposite(Connect connect) {
   switch (connect) {
@@ -40,11 +42,12 @@ bool can_be_copied(const tree::PathFacts& facts) {
 }
 
 // A session of ssh keeps a processor busy at each of its ends, so where both ends share the processors only
-// half as many help.
+// half as many help. sshd lets ten sessions share a connection (sshd_config(5), MaxSessions).
 unsigned streams_through_ssh(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
                              unsigned streams) {
-  const bool as_it_is = request.streams != 0 || !same_kernel(source, target);
-  return as_it_is ? streams : std::max(streams / 2, 1U);
+  if (request.streams != 0) return streams;
+  const unsigned most = std::min(streams, kStreamsThroughSshMax);
+  return same_kernel(source, target) ? std::max(most / 2, 1U) : most;
 }
 
 DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const TargetSide& target,
@@ -62,7 +65,10 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   // for another processor. Half of the processors are left to what writes into the pipe and reads from it.
   // A target that passes on keeps the order of one stream only.
   const bool chained = request.parties.start_targets.size() > 1;
-  if (chained) wish.targets = static_cast<unsigned>(request.parties.start_targets.size());
+  if (chained) {
+    const TargetTree tree(request.parties.start_targets.size(), request.fanout);
+    wish.targets = static_cast<unsigned>(tree.depth());
+  }
   wish.one_stream = in_order && (chained || !request.wraps());
   if (in_order && wish.streams == 0 && !chained)
     wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
@@ -77,7 +83,7 @@ Result<DataPath> choose_path(const CopyRequest& request, const SourceSide& sourc
   const bool seals_rdma = request.wish.encrypt == net::Sealing::always;
   const unsigned arenas = request.wish.compress != net::kCompressOff && !seals_rdma ? 2 : 1;
   const DataPathEnd from{source.session->name(), source.ready->reach, arenas};
-  const DataPathEnd to{target.session->name(), target.ready->reach};
+  const DataPathEnd to{target.session->name(), target.ready->reach, arenas_of_targets(request)};
   switch (request.parties.source_connects) {
     case Connect::connect:
       return choose_data_path(wish, from, to);
@@ -94,7 +100,10 @@ tree::Begin common_begin(const CopyRequest& request, const SourceSide& source, c
                          const DataPath& path) {
   const tree::SourceReady& from = *source.ready;
   const tree::TargetReady& to = *target.ready;
-  tree::Begin begin = begin_for(path, from.reach.listens ? from.reach : to.reach);
+  const bool source_connects = request.parties.source_connects == Connect::connect;
+  const AgentSession& connecting = source_connects ? *source.session : *target.session;
+  tree::Begin begin =
+      begin_for(path, from.reach.listens ? from.reach : to.reach, connecting.hello()->protocol);
   if (const auto& reached = request.parties.reached; reached && !begin.hosts.empty()) {
     begin.hosts = {reached->host};
     if (reached->port != 0) begin.port = reached->port;
@@ -231,6 +240,11 @@ void keep_family(const CopyRequest& request, tree::Reach& reach) {
       io::Words(request.ipv4 ? "-4 leaves none of its addresses" : "-6 leaves none of its addresses");
 }
 
+bool is_read_once(const CopyRequest& request, const SourceSide& source) {
+  const auto once = [](const tree::PathFacts& facts) { return facts.kind == tree::PathKind::byte_stream; };
+  return request.standard_input || std::ranges::any_of(source.ready->sources, once);
+}
+
 void tell_names(AgentSession& source, std::string_view named_paths) {
   while (!named_paths.empty()) {
     const bool all = named_paths.size() <= tree::PathsNamed::kBytesMax;
@@ -251,6 +265,10 @@ void apply(const Meeting& meeting, CopyBegins& begins) {
     begin->streams = static_cast<std::uint16_t>(begins.path.streams);
   }
   begins.path.notes.insert(begins.path.notes.end(), meeting.notes.begin(), meeting.notes.end());
+}
+
+unsigned arenas_of_targets(const CopyRequest& request) {
+  return request.parties.start_targets.size() > 1 ? 1 + std::max(request.fanout, 1u) : 1;
 }
 
 Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const SourceSide& source,

@@ -8,8 +8,8 @@
 #include "cli/agents/round_trip.h"
 #include "cli/copy/copy_request.h"
 #include "cli/copy/copy_sides.h"
-#include "cli/copy/data_path.h"
 #include "cli/copy/meeting.h"
+#include "cli/layout/data_path.h"
 #include "io/result.h"
 #include "tree/messages/find_paths.h"
 #include "tree/messages/job.h"
@@ -59,8 +59,15 @@ io::Result<void> tell_alterations(AgentSession& session, const tree::Alteration&
 // Leaves only those addresses that -4 or -6 allows.
 void keep_family(const CopyRequest& request, tree::Reach& reach);
 
+// True if a source, which is ready, cannot be read again: standard input, a FIFO.
+bool is_read_once(const CopyRequest& request, const SourceSide& source);
+
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);
+
+// Returns how many arenas a target locks for RDMA: one, and where it passes on for each next one the slots
+// from which a device sends.
+unsigned arenas_of_targets(const CopyRequest& request);
 
 struct CopyBegins {
   tree::Begin source;

@@ -81,8 +81,10 @@ Parties parties_of(const Options& options) {
 // there. Every target gets what one of them lacks, and they would not need the same pieces of an old file.
 void fit_for_chain(const Options& options, CopyRequest& request) {
   request.settings.retry_seconds = 0;
-  request.settings.chunk_bytes = chain_chunk_bytes(request.parties.start_targets.size(),
-                                                   static_cast<std::uint32_t>(options.chunk_bytes));
+  request.fanout = options.fanout;
+  const TargetTree tree(request.parties.start_targets.size(), std::max(options.fanout, 1u));
+  request.settings.chunk_bytes =
+      chain_chunk_bytes(tree.depth(), static_cast<std::uint32_t>(options.chunk_bytes));
   request.whole_file = true;
 }
 
@@ -120,7 +122,10 @@ CopyRequest request_without_places(const Options& options) {
   request.wish.port_last = options.data_port_last;
   request.wish.encrypt = options.encrypt;
   request.wish.compress = options.compress;
+  request.traffic_class = options.traffic_class;
   request.streams = options.streams;
+  request.keep_slow = options.keep_slow_hosts;
+  request.numa = options.numa;
   request.ipv4 = options.ipv4;
   request.ipv6 = options.ipv6;
   return request;

@@ -50,9 +50,10 @@ struct CopyView {
   bool progress = false;         // even if stderr is not a terminal
   bool verbose = false;
   bool quiet = false;
-  JsonReport* json = nullptr;  // if set, it makes lines for standard output of all that happens
-  HostCounts hosts = {};       // what has become so far of those that a copy to several has
-  bool sends = false;          // files go from this host to another one: changes are shown by "<"
+  JsonReport* json = nullptr;                // if set, it makes lines for standard output of all that happens
+  std::vector<std::string> lost_hosts = {};  // of those that have failed: a line each, for the table
+  HostCounts hosts = {};                     // what has become so far of those that a copy to several has
+  bool sends = false;  // files go from this host to another one: changes are shown by "<"
   // If set, it is told of problems, and nothing is printed.
   std::function<void(io::ErrorKind kind, const std::string& text)> tell = {};
   std::function<void(const std::string& line)> remark = {};  // likewise, of what is no problem
@@ -86,11 +87,16 @@ struct CopyRequest {
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   tree::Alteration alteration = {};    // how metadata differs from the source's
   tree::StreamWish wish = {};          // the coordinator adds who connects, and a key if none is known
+  bool numa = true;                    // streams run near their RDMA devices
   bool ipv4 = false, ipv6 = false;     // TCP connects to addresses of this family only; neither: to all
   unsigned streams = 0;                // 0: automatic
+  unsigned fanout = 0;                 // to how many others each of several targets passes on; 0: automatic
+  bool keep_slow = false;              // of several hosts none leaves the chain because it is slow
+  std::size_t slow_may_leave = 0;      // how many may leave this one; Fleet says so
   bool one_way = false;                // the port is for the side that the parties have listen, and no other
   Options::SshData ssh_data = Options::SshData::if_needed;  // whether the data goes through ssh
   std::string carrier = "ssh";                              // what stands in for ssh, by its name
+  std::optional<std::uint8_t> traffic_class = {};  // of the streams' packets; none: the system's default
 
   // If set, it is called with the digest of each entry that has arrived.
   std::function<void(const tree::SumLine&)> hear_sum = {};

@@ -1,9 +1,16 @@
 #include "cli/copy/copy_sides.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace rdcp::cli {
+namespace {
+
+// A round trip that a user may feel.
+constexpr std::chrono::milliseconds kFelt{5};
+
+}  // namespace
 
 SourceSide& CopySides::set_source(std::unique_ptr<AgentSession> session) {
   source_.session = std::move(session);
@@ -70,6 +77,49 @@ std::vector<CopySide*> CopySides::started() {
   return sides;
 }
 
+void CopySides::tell_path(unsigned streams) {
+  tree::PathTold told;
+  told.streams = static_cast<std::uint16_t>(streams);
+  if (round_trip.shortest()) {
+    const auto time = std::chrono::ceil<std::chrono::microseconds>(*round_trip.shortest()).count();
+    told.microseconds =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(time, tree::PathTold::kMicrosecondsMax));
+  }
+  for (CopySide* side : started()) {
+    if (side->session->hello()->protocol >= tree::PathTold::kFirstProtocol) side->session->tell(told);
+  }
+}
+
+void CopySides::let_end_when_done(const std::optional<RoundTrip::Clock::duration>& round_trip_time) {
+  if (!round_trip_time || *round_trip_time < kFelt) return;
+  for (CopySide* side : started()) {
+    AgentSession& session = *side->session;
+    if (!session.run().is_program() || session.hello()->protocol < tree::EndWhenDone::kFirstProtocol)
+      continue;
+    session.tell(tree::EndWhenDone());
+  }
+}
+
+std::vector<const AgentSession*> CopySides::mark_packets(std::uint8_t traffic_class) {
+  std::vector<const AgentSession*> others;
+  for (CopySide* side : started()) {
+    AgentSession& session = *side->session;
+    if (session.hello()->protocol < tree::MarkPackets::kFirstProtocol) {
+      others.push_back(&session);
+    } else {
+      session.tell(tree::MarkPackets{traffic_class});
+    }
+  }
+  return others;
+}
+
+void CopySides::leave_placement() {
+  for (CopySide* side : started()) {
+    if (side->session->hello()->protocol >= tree::LeavePlacement::kFirstProtocol)
+      side->session->tell(tree::LeavePlacement());
+  }
+}
+
 bool CopySides::all_ready() const {
   return source_.ready &&
          std::ranges::all_of(targets_, [](const auto& target) { return target->ready.has_value(); });
@@ -89,6 +139,22 @@ void CopySides::begin_anew() {
   for (CopySide* side : started()) side->has_job = false;
   source_.ready.reset();
   for (const auto& target : targets_) target->ready.reset();
+}
+
+std::vector<TargetSide*> CopySides::silent_for(std::chrono::milliseconds time) {
+  std::vector<TargetSide*> silent;
+  for (const auto& target : targets_) {
+    if (target->session->silence() > time) silent.push_back(target.get());
+  }
+  return silent;
+}
+
+std::vector<TargetSide*> CopySides::late() {
+  std::vector<AgentSession*> agents;
+  for (const auto& target : targets_) agents.push_back(target->session.get());
+  std::vector<TargetSide*> late;
+  for (const AgentSession* agent : latecomers_.find(agents)) late.push_back(target_of(*agent));
+  return late;
 }
 
 }  // namespace rdcp::cli

@@ -1,11 +1,13 @@
 // The agents of one copy, with what each has said of its part.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "cli/agents/agent_session.h"
+#include "cli/agents/latecomers.h"
 #include "cli/agents/round_trip.h"
 #include "tree/messages/chain.h"
 #include "tree/messages/find_paths.h"
@@ -53,6 +55,18 @@ class CopySides {
   // Returns the sides whose agents have been started.
   std::vector<CopySide*> started();
 
+  // Tells the number of streams and the round-trip time, if that is known, to those that listen to it.
+  void tell_path(unsigned streams);
+  // Lets agents that this program has started on other hosts end as soon as they are done, if a round trip to
+  // them takes a time that is felt. Others have a user of their own, who waits for the last word.
+  void let_end_when_done(const std::optional<RoundTrip::Clock::duration>& round_trip_time);
+
+  // Has those that know how mark their packets. Returns the others' sessions.
+  std::vector<const AgentSession*> mark_packets(std::uint8_t traffic_class);
+
+  // Has those that would move threads to NUMA nodes leave them where they are.
+  void leave_placement();
+
   bool all_ready() const;
   // True if there are a source and a target at least, and all sides are done.
   bool all_done();
@@ -60,6 +74,10 @@ class CopySides {
   // Returns the target whose session this is; null for the source's, and for one that was dropped.
   TargetSide* target_of(const AgentSession& session);
   bool was_dropped(const AgentSession& session) const;
+  // Returns the targets that have given no sign of life for longer than this.
+  std::vector<TargetSide*> silent_for(std::chrono::milliseconds time);
+  // Returns the targets that say no hello long after others have (Latecomers).
+  std::vector<TargetSide*> late();
   // Forgets the jobs that have been sent, and that the agents were ready for them.
   void begin_anew();
   // From now on the other side is told of lost streams. There are none before, so nothing that an agent has
@@ -72,6 +90,7 @@ class CopySides {
 
   SourceSide source_;
   std::vector<std::unique_ptr<TargetSide>> targets_, dropped_;
+  Latecomers latecomers_;
   bool expects_losses_ = false;
 };
 

@@ -1,11 +1,14 @@
 #include "cli/copy/target_chain.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "cli/text/exit_status.h"
+#include "cli/text/human.h"
 #include "tree/streams/frame_ledger.h"
 
 namespace rdcp::cli {
@@ -18,16 +21,26 @@ namespace {
 
 // A host that gives no sign of life for so long is not waited for by the others. It may only be busy.
 constexpr std::chrono::seconds kSilenceOfOne{8};
-// The same for a hello, after the last one that came.
-constexpr std::chrono::seconds kHelloAfterOthers{10};
+
+// Nobody can take back what has been written into a pipe.
+bool takes_bytes_once(const std::unique_ptr<TargetSide>& target) {
+  return target->ready->kind == tree::PathKind::byte_stream;
+}
 
 }  // namespace
 
 void TargetChain::listen_to(TargetSide& target) {
   if (!several()) return;
+  names_.resize(std::max(names_.size(), target.host + 1));
+  names_[target.host] = target.session->name();
   target.session->on<tree::NextLost>([this, host = target.host](const tree::NextLost& lost) {
-    watch_.lose_way_behind(host, lost.why, Clock::now());
+    watch_.lose_way_behind(host, 0, lost.why, Clock::now());
   });
+  target.session->on<tree::BranchLost>([this, host = target.host](const tree::BranchLost& lost) {
+    watch_.lose_way_behind(host, lost.branch, lost.why, Clock::now());
+  });
+  target.session->on<tree::Pace>(
+      [this, host = target.host](const tree::Pace& pace) { slow_.take(host, pace); });
 }
 
 Result<void> TargetChain::introduce(const net::SessionKey& first) {
@@ -65,6 +78,15 @@ void TargetChain::keep_alike(const CopyRequest& request) {
   for (TargetSide* other : others) sides_.drop(*other);
 }
 
+void TargetChain::choose_fanout(CopyRequest& request) const {
+  const unsigned wanted = std::exchange(request.fanout, fanout_of(request, sides_));
+  // The first of several chains has all hosts.
+  const bool is_first = request.parties.start_targets.size() == request.view.hosts.all;
+  if (wanted > 1 && request.fanout == 1 && is_first)
+    console_.tell(
+        "warning: --fanout is not heeded, because a target has an older rdcp, which knows chains only\n");
+}
+
 void TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
   auto laid_out = chain_orders(request, sides_, begins);
   while (const NoLink* none = std::get_if<NoLink>(&laid_out)) {
@@ -77,40 +99,68 @@ void TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
   if (keeps_ledger_) {
     for (CopySide* side : sides_.started()) side->session->tell(tree::KeepLedger());
   }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < sides_.targets().size(); ++i) {
-    TargetSide& target = *sides_.targets()[i];
-    order.push_back(target.host);
-    if (i < orders.to_next.size()) target.session->tell(orders.to_next[i]);
-    if (i > 0) target.session->tell(orders.begins[i - 1]);
-  }
-  watch_.set_order(std::move(order));
+  const auto& targets = sides_.targets();
+  std::vector<std::size_t> hosts;
+  for (const auto& target : targets) hosts.push_back(target->host);
+  watch_.set_order(std::move(hosts), request.fanout);
+  ask_for_pace(request);
+  for (const ChainOrder& order : orders) targets[order.parent]->session->tell(order.to_next);
+  for (std::size_t place = 1; place < targets.size(); ++place)
+    targets[place]->session->tell(orders[place - 1].begin);
   begun_ = true;
+  if (request.fanout > 1) {
+    begins.path.notes.emplace_back(fmt::format(
+        "{} targets are a tree, where each passes on to {} others at most", targets.size(), request.fanout));
+  }
 }
 
-// Returns the targets that the others should not wait for any longer.
-std::vector<TargetSide*> TargetChain::silent() const {
-  std::vector<TargetSide*> silent;
-  for (const auto& target : sides_.targets()) {
-    const AgentSession& session = *target->session;
-    const bool greeted = session.hello().has_value();
-    if (begun_ ? session.silence() > kSilenceOfOne : !greeted && Clock::now() > late_)
-      silent.push_back(target.get());
+// Nobody is found slow where one cannot tell.
+void TargetChain::ask_for_pace(const CopyRequest& request) {
+  const auto can_tell = [](const auto& target) {
+    return target->session->hello()->protocol >= tree::TellPace::kFirstProtocol;
+  };
+  const auto& targets = sides_.targets();
+  if (!std::ranges::all_of(targets, can_tell)) return;
+  SlowHosts::Terms terms;
+  terms.may_leave = request.slow_may_leave;
+  terms.bytes_per_second = request.bytes_per_second;
+  const bool only_once =
+      is_read_once(request, sides_.source()) || std::ranges::any_of(targets, takes_bytes_once);
+  if (targets.size() <= 2 || only_once) terms.may_leave = 0;
+  for (const auto& target : targets) {
+    terms.parents[target->host] = watch_.parent_of(target->host);
+    target->session->tell(tree::TellPace());
   }
-  return silent;
+  slow_.begin(std::move(terms));
+}
+
+void TargetChain::look_for_slow() {
+  if (!begun_ || is_broken()) return;
+  const tree::Progress& progress = sides_.source().progress;
+  std::optional<std::uint64_t> left;
+  if (progress.total_known) left = progress.bytes_total - std::min(progress.bytes_done, progress.bytes_total);
+  for (const auto& [host, why] : slow_.slow(left)) watch_.set_aside(host, why, Clock::now());
 }
 
 void TargetChain::look_for_silent() {
   if (!several()) return;
-  const auto greeted = std::ranges::count_if(
-      sides_.targets(), [](const auto& target) { return target->session->hello().has_value(); });
-  if (std::exchange(greeted_, greeted) != greeted) late_ = Clock::now() + kHelloAfterOthers;
-  if (greeted == 0) return;
-  for (TargetSide* target : silent()) {
+  for (TargetSide* target : begun_ ? sides_.silent_for(kSilenceOfOne) : sides_.late()) {
     watch_.doubt(target->host, target->session->name() + ": no sign of life", Clock::now());
     if (keeps_ledger_) warn_unproven(*target);
     drop(*target);
   }
+}
+
+std::vector<std::string> TargetChain::host_lines(std::size_t most) const {
+  std::vector<std::string> lines;
+  const std::vector<HostOutcome> outcomes = watch_.outcomes();
+  for (std::size_t host = 0; host < names_.size() && lines.size() < most / 2; ++host) {
+    if (outcomes[host].state == HostOutcome::State::failed)
+      lines.push_back("  " + names_[host] + ": failed: " + outcomes[host].cause);
+  }
+  for (const auto& [host, speed, part] : slow_.slowest(most - lines.size()))
+    lines.push_back("  " + names_[host] + ": " + part + " could do " + format_rate(speed));
+  return lines;
 }
 
 TargetSide* TargetChain::one_of_several(const AgentSession& session) {
@@ -207,12 +257,20 @@ void TargetChain::refute(const TargetSide& target, const std::string& why) {
                                          why + "; do not use this copy, and make it anew with --checksum"));
 }
 
+// Returns the name of the last one on the way to a host that has got what was sent.
+std::string TargetChain::last_sound(std::size_t host, const std::set<std::size_t>& sound) const {
+  for (auto from = watch_.parent_of(host); from; from = watch_.parent_of(*from)) {
+    if (sound.contains(*from)) return names_[*from];
+  }
+  return "the source";
+}
+
 // Each link is encrypted, so what came over it is the work of whoever sent it: where a target has got
 // something else than the one before it, that one has changed it. Those behind have it from there.
 void TargetChain::prove() {
   if (!keeps_ledger_) return;
   const std::optional<tree::Ledger>& sent = sides_.source().ledger;
-  std::string last_sound = "the source";
+  std::set<std::size_t> sound;
   for (const auto& target : sides_.targets()) {
     const std::optional<tree::Ledger>& got = target->ledger;
     if (!sent || !got) {
@@ -222,9 +280,10 @@ void TargetChain::prove() {
         refute(*target, "nobody has told what it has got");
       }
     } else if (!tree::agree(*sent, *got)) {
-      refute(*target, "what it has got is not what was sent; it came by way of " + last_sound);
+      refute(*target,
+             "what it has got is not what was sent; it came by way of " + last_sound(target->host, sound));
     } else {
-      last_sound = target->session->name();
+      sound.insert(target->host);
       if (lacks_something(*target)) {
         refute(*target, std::to_string(got->missing) +
                             " entries that it asked for have not come: a host before it has answered for it");

@@ -3,13 +3,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/copy/chain_orders.h"
-#include "cli/copy/chain_watch.h"
 #include "cli/copy/copy_console.h"
 #include "cli/copy/copy_sides.h"
+#include "cli/copy/slow_hosts.h"
+#include "cli/layout/chain_watch.h"
 
 namespace rdcp::cli {
 
@@ -31,12 +34,19 @@ class TargetChain {
   // Leaves out those for which SRC cannot land, and, for another run, those for which it lands elsewhere than
   // for the first one: there DST is a directory and not here, or the other way round.
   void keep_alike(const CopyRequest& request);
+  // Settles the request's fanout, once those that are left are ready.
+  void choose_fanout(CopyRequest& request) const;
   // Tells the targets behind the first one how they are joined. One that cannot be reached by the one before
   // is left out, and gets its copy alone.
   void join(const CopyRequest& request, CopyBegins& begins);
   // To be called now and then: leaves out, for another run, targets that have given no sign of life for some
   // seconds since the chain has begun, and those that say no hello long after others have.
   void look_for_silent();
+
+  // Likewise: ends the chain if some hosts hold up the others, which then go on without them.
+  void look_for_slow();
+  // Returns a line for each of the hosts that have failed, and of the slowest ones, at most so many.
+  std::vector<std::string> host_lines(std::size_t most) const;
 
   // These take what happens to a target. They return false if the session is not one of several targets'.
   bool hear(AgentSession& session, const tree::Problem& problem);
@@ -58,24 +68,25 @@ class TargetChain {
   std::vector<HostOutcome> outcomes() const { return watch_.outcomes(); }
 
  private:
+  void ask_for_pace(const CopyRequest& request);
   TargetSide* one_of_several(const AgentSession& session);
-  std::vector<TargetSide*> silent() const;
   bool still_passes_on(const tree::Problem& problem) const;
   void give_up(TargetSide& target, const io::Error& error);
   void drop(TargetSide& target);
   bool lacks_something(const TargetSide& target) const;
   void warn_unproven(const TargetSide& target) const;
   void refute(const TargetSide& target, const std::string& why);
+  std::string last_sound(std::size_t host, const std::set<std::size_t>& sound) const;
 
   ChainWatch watch_;
+  SlowHosts slow_;
+  std::vector<std::string> names_;  // of the hosts that have been started
   CopySides& sides_;
   CopyConsole& console_;
   const std::function<void()> end_;
   bool begun_ = false;
   bool keeps_ledger_ = false;
-  bool source_failed_ = false;          // to read some files
-  std::ptrdiff_t greeted_ = 0;          // how many have said hello
-  ChainWatch::Clock::time_point late_;  // once one has: when a hello comes too late
+  bool source_failed_ = false;  // to read some files
 };
 
 }  // namespace rdcp::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/options/shared_options.h"
 #include "cli/text/human.h"
 #include "cli/text/json_text.h"
 #include "cli/text/version.h"
@@ -61,6 +62,8 @@ Finding finding_of(const MeasuredPath& path) {
     finding.text = format_rate(rate) + " from memory to memory, " +
                    plural(path.streams.size(), "stream", "streams") + " of chunks of " +
                    format_bytes(path.chunk_bytes);
+    if (path.traffic_class) finding.text += ", " + describe_traffic_class(*path.traffic_class);
+    for (const std::string& note : path.notes) finding.text += "; " + note;
     return finding;
   }
   // A host without RDMA says so in its own findings; lack of RDMA is not a fault of the path.
@@ -85,7 +88,9 @@ nlohmann::ordered_json json_of(const MeasuredPath& path) {
   json["bytes"] = path.bytes;
   json["seconds"] = path.seconds;
   json["chunk_bytes"] = path.chunk_bytes;
+  if (path.traffic_class) json["tos"] = *path.traffic_class;
   json["streams"] = path.streams;
+  if (!path.notes.empty()) json["notes"] = path.notes;
   return json;
 }
 

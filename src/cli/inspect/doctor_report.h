@@ -25,7 +25,7 @@ std::string report_text(const std::vector<HostReport>& hosts);
 
 // Formats the report for programs: {"version", "problems", "warnings", "hosts": [{"name", "findings":
 // [{"level", "subject", "text", "advice"}]}], "transfers": [{"host", "transport", "failure" | "bytes",
-// "seconds", "chunk_bytes", "streams"}]}. Bytes that are not UTF-8 become U+FFFD.
+// "seconds", "chunk_bytes", "tos"?, "streams"}]}. Bytes that are not UTF-8 become U+FFFD.
 std::string report_json(const std::vector<HostReport>& hosts, const std::vector<MeasuredPath>& paths);
 
 }  // namespace rdcp::cli

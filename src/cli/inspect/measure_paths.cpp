@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "cli/copy/data_path.h"
+#include "cli/layout/data_path.h"
 #include "tree/messages/measure_job.h"
 
 namespace rdcp::cli {
@@ -44,6 +44,7 @@ class Measurement {
  private:
   Result<void> wait_until(const std::function<bool()>& done);
   DataPathWish wish_for(Transport transport) const;
+  void mark_packets(End& end, MeasuredPath& path);
 
   const Options& options_;
   Inquiry& inquiry_;
@@ -54,7 +55,7 @@ class Measurement {
 Result<void> Measurement::wait_until(const std::function<bool()>& done) {
   const Clock::time_point deadline = Clock::now() + kPatience;
   const auto over = [&] { return Clock::now() >= deadline; };
-  auto waited = inquiry_.wait_until([&] { return done() || over(); });
+  auto waited = inquiry_.wait_for({&here_.session, &there_.session}, [&] { return done() || over(); });
   if (!waited || done()) return waited;
   return io::plain_error(ErrorKind::connection, "measure to", there_.session.name(), "it took too long");
 }
@@ -85,6 +86,15 @@ DataPathWish Measurement::wish_for(Transport transport) const {
   return wish;
 }
 
+// Has an end mark its packets, if --tos says so and it knows how.
+void Measurement::mark_packets(End& end, MeasuredPath& path) {
+  path.traffic_class = options_.traffic_class;
+  if (!options_.traffic_class) return;
+  if (end.session.hello()->protocol >= tree::MarkPackets::kFirstProtocol)
+    return end.session.tell(tree::MarkPackets{*options_.traffic_class});
+  path.notes.push_back(end.session.name() + ": its rdcp does not know --tos, and marks no packets");
+}
+
 Result<void> Measurement::run(MeasuredPath& path) {
   auto key = net::make_session_key();
   if (!key) return key.error();
@@ -106,7 +116,12 @@ Result<void> Measurement::run(MeasuredPath& path) {
   const auto chosen = choose_data_path(wish_for(path.transport), {here_.session.name(), here},
                                        {there_.session.name(), there});
   if (!chosen) return chosen.error();
-  const tree::Begin begin = begin_for(*chosen, there);
+  for (End* end : {&here_, &there_}) mark_packets(*end, path);
+  const tree::Begin begin = begin_for(*chosen, there, here_.session.hello()->protocol);
+  for (End* end : {&here_, &there_}) {
+    if (!options_.numa && end->session.hello()->protocol >= tree::LeavePlacement::kFirstProtocol)
+      end->session.tell(tree::LeavePlacement());
+  }
   there_.session.tell(begin);
   here_.session.tell(begin);
   if (auto both = wait_until([this] { return here_.measured && there_.measured; }); !both) return both;
@@ -114,6 +129,10 @@ Result<void> Measurement::run(MeasuredPath& path) {
   path.seconds = static_cast<double>(here_.measured->nanoseconds) / 1e9;
   path.chunk_bytes = chosen->chunk_bytes;
   path.streams = here_.measured->streams;
+  for (const End* end : {&here_, &there_}) {
+    for (const io::Words& note : end->measured->notes)
+      path.notes.push_back(end->session.name() + ": " + note);
+  }
   return {};
 }
 

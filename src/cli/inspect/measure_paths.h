@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,14 @@ struct MeasuredPath {
   std::uint64_t bytes = 0;
   double seconds = 0;
   std::uint32_t chunk_bytes = 0;
-  std::vector<io::Words> streams;  // what each stream ran over
+  std::optional<std::uint8_t> traffic_class;  // of the packets, where --tos says one
+  std::vector<io::Words> streams;             // what each stream ran over
+  std::vector<std::string> notes;             // "HOST: ..." of the network's counters and of lost rails
 };
 
 // Measures between two agents of the inquiry, which have said hello. It uses the options --streams,
-// --chunk-size, --via, --ring, and --transport (to leave one out). Ends early, with what it has, if a signal
-// ends the inquiry.
+// --chunk-size, --via, --tos, --ring, and --transport (to leave one out). Ends early, with what it has, if a
+// signal ends the inquiry.
 std::vector<MeasuredPath> measure_paths(const Options& options, Inquiry& inquiry, AgentSession& here,
                                         AgentSession& there);
 

@@ -76,6 +76,11 @@ Result<void> check_hosts(const Options& options) {
   if (!options.failed_hosts.empty() && (!copies || !options.host_words.any())) {
     return refuse("--failed-hosts", "is for copies to several hosts");
   }
+  if (options.fanout != 0 && (!copies || !options.host_words.any()))
+    return refuse("--fanout", "is for copies to several hosts");
+  if (options.keep_slow_hosts && (!copies || !options.host_words.any())) {
+    return refuse("--keep-slow-hosts", "is for copies to several hosts");
+  }
   if (!options.host_words.any()) return {};
   const tree::SyncSettings& sync = options.sync;
   if (sync.update || sync.existing || sync.ignore_existing) {

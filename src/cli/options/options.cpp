@@ -18,6 +18,7 @@
 #include "cli/text/json_report.h"
 #include "cli/text/process.h"
 #include "cli/text/size.h"
+#include "tree/messages/chain.h"
 
 namespace rdcp::cli {
 namespace {
@@ -307,6 +308,10 @@ Parsed parse_options(int argc, const char* const* argv) {
   line.value("--launcher", keep(parsed.options.launcher));
   line.value("--hosts", keep(parsed.options.host_words.from));
   line.value("--failed-hosts", keep(parsed.options.failed_hosts));
+  line.value("--fanout", [&](const string& word) {
+    return assign(parsed.options.fanout, parse_count("--fanout", word, 1, tree::kNextTargetsMax));
+  });
+  line.flag("--keep-slow-hosts", [&] { parsed.options.keep_slow_hosts = true; });
   line.flag("-3", [&] { parsed.options.through_here = true; });
   line.flag("-4,--ipv4", [&] { parsed.options.ipv4 = true; });
   line.flag("-6,--ipv6", [&] { parsed.options.ipv6 = true; });

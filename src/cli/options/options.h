@@ -35,9 +35,11 @@ struct Options {
   Location destination;                        // the first of them
   std::vector<Location> further_destinations;  // the same path on other hosts
   HostWords host_words;
-  std::string failed_hosts;  // a file for those that do not have all; empty: none
-  bool agent = false;        // be an agent; the coordinator says everything else over stdin
-  std::string bridge;        // with `agent`: be the far end of a bridge to this ADDRESS,PORT instead
+  std::string failed_hosts;      // a file for those that do not have all; empty: none
+  unsigned fanout = 0;           // to how many others each of several hosts passes on; 0: automatic
+  bool keep_slow_hosts = false;  // none leaves the chain because it is slow
+  bool agent = false;            // be an agent; the coordinator says everything else over stdin
+  std::string bridge;            // with `agent`: be the far end of a bridge to this ADDRESS,PORT instead
 
   bool doctor = false;  // look at this host, and at doctor_host; copy nothing
   std::optional<Location> doctor_host;
@@ -66,9 +68,8 @@ struct Options {
   bool copy_devices = false;         // read a device that is a SRC itself
   bool preserve = false;             // -p has no effect, since metadata is always kept
   bool owner = true;
-  std::string chmod;    // --chmod's changes of modes, all together; empty: none
-  tree::NewOwner user;  // --chown
-  tree::NewOwner group;
+  std::string chmod;           // --chmod's changes of modes, all together; empty: none
+  tree::NewOwner user, group;  // --chown
   bool xattrs = true;
   bool numeric_ids = false;
   bool make_path = false;  // --mkpath
@@ -102,20 +103,19 @@ struct Options {
   net::Sealing encrypt = net::Sealing::rather;  // never, always, or rather: over TCP to another host
   net::Compression compress = net::kCompressOff;
   tree::Transport transport = tree::Transport::automatic;
-  unsigned streams = 0;  // 0: automatic, else 1 to kStreamsMax
-  std::uint64_t chunk_bytes =
-      0;                      // 0: automatic, else a multiple of 4096 within kChunkBytesMin..kChunkBytesMax
-  bool through_here = false;  // -3: between two hosts the data takes the way through this one
+  unsigned streams = 0;             // 0: automatic, else 1 to kStreamsMax
+  std::uint64_t chunk_bytes = 0;    // 0: automatic, else a multiple of 4096, kChunkBytesMin..kChunkBytesMax
+  bool through_here = false;        // -3: between two hosts the data takes the way through this one
   bool ipv4 = false, ipv6 = false;  // only addresses of this family are connected to
   std::string via;                  // address, interface or RDMA device; empty: automatic
   std::uint64_t bwlimit = 0;        // bytes per second, 0: none
   std::string bwlimit_warning;      // that its unit is not rsync's; empty: it has one
   io::CacheMode cache = io::CacheMode::automatic;
   io::RingChoice ring = io::RingChoice::automatic;
-  std::string congestion;  // empty: the system's default
-  // The ports that are listened on for data; 0: any.
-  std::uint16_t data_port = 0;
-  std::uint16_t data_port_last = 0;
+  std::string congestion;                           // empty: the system's default
+  bool numa = true;                                 // false with --no-numa: streams stay where they are
+  std::optional<std::uint8_t> traffic_class;        // --tos; none: the system's default
+  std::uint16_t data_port = 0, data_port_last = 0;  // the ports that are listened on for data; 0: any
   enum class SshData : unsigned char { if_needed, never, always };
   SshData ssh_data = SshData::if_needed;  // whether the data goes through ssh
 };

@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
 #include <initializer_list>
 
 #include "cli/text/exit_status.h"
@@ -63,6 +67,69 @@ Result<string> parse_congestion(const string& word) {
   return plain_error(ErrorKind::usage, "--congestion", word, "the name is too long for a congestion control");
 }
 
+constexpr unsigned kEcnBits = 2;
+
+struct TrafficClassName {
+  string_view name;
+  std::uint8_t byte;
+};
+constexpr TrafficClassName of_dscp(string_view name, unsigned dscp) {
+  return {name, static_cast<std::uint8_t>(dscp << kEcnBits)};
+}
+// The last three are the types of service of RFC 1349, which DSCPs have replaced.
+constexpr std::array kTrafficClasses = {of_dscp("cs0", 0),
+                                        of_dscp("cs1", 8),
+                                        of_dscp("cs2", 16),
+                                        of_dscp("cs3", 24),
+                                        of_dscp("cs4", 32),
+                                        of_dscp("cs5", 40),
+                                        of_dscp("cs6", 48),
+                                        of_dscp("cs7", 56),
+                                        of_dscp("af11", 10),
+                                        of_dscp("af12", 12),
+                                        of_dscp("af13", 14),
+                                        of_dscp("af21", 18),
+                                        of_dscp("af22", 20),
+                                        of_dscp("af23", 22),
+                                        of_dscp("af31", 26),
+                                        of_dscp("af32", 28),
+                                        of_dscp("af33", 30),
+                                        of_dscp("af41", 34),
+                                        of_dscp("af42", 36),
+                                        of_dscp("af43", 38),
+                                        of_dscp("ef", 46),
+                                        of_dscp("le", 1),
+                                        of_dscp("va", 44),
+                                        TrafficClassName{"lowdelay", 0x10},
+                                        TrafficClassName{"throughput", 0x08},
+                                        TrafficClassName{"reliability", 0x04}};
+
+string in_lower_case(string_view word) {
+  string lower(word);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+// Returns the number from 0 to 255 that the word is, or nothing.
+std::optional<std::uint8_t> byte_of(string_view word) {
+  const bool hexadecimal = word.starts_with("0x");
+  if (hexadecimal) word.remove_prefix(2);
+  std::uint8_t number = 0;
+  const auto [end, failure] =
+      std::from_chars(word.data(), word.data() + word.size(), number, hexadecimal ? 16 : 10);
+  const bool whole = failure == std::errc() && end == word.data() + word.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+string classes_there_are() {
+  string text = "must be a number from 0 to 255 (0x00 to 0xff), none, or one of ";
+  for (const TrafficClassName& known : kTrafficClasses) {
+    if (&known != kTrafficClasses.data()) text += ", ";
+    text += known.name;
+  }
+  return text;
+}
+
 constexpr unsigned kDataPortsMax = 1000;  // each is a rule for the kernel (tree/sandbox)
 
 Result<void> take_data_ports(const string& word, Options& options) {
@@ -81,6 +148,23 @@ Result<void> take_data_ports(const string& word, Options& options) {
 }
 
 }  // namespace
+
+Result<std::optional<std::uint8_t>> parse_traffic_class(string_view word) {
+  const string name = in_lower_case(word);
+  if (name == "none") return std::optional<std::uint8_t>();
+  const auto known = std::ranges::find(kTrafficClasses, name, &TrafficClassName::name);
+  if (known != kTrafficClasses.end()) return std::optional(known->byte);
+  if (const auto number = byte_of(name)) return number;
+  return plain_error(ErrorKind::usage, "--tos", word, classes_there_are());
+}
+
+string describe_traffic_class(std::uint8_t traffic_class) {
+  const unsigned dscp = traffic_class >> kEcnBits;
+  const auto has_it = [&](const TrafficClassName& known) { return known.byte >> kEcnBits == dscp; };
+  const auto known = std::ranges::find_if(kTrafficClasses, has_it);
+  const string name = known == kTrafficClasses.end() ? "" : fmt::format(", {}", known->name);
+  return fmt::format("traffic class {} (DSCP {}{})", traffic_class, dscp, name);
+}
 
 io::Error refuse(string_view what, string_view why) {
   return plain_error(ErrorKind::usage, what, "", why);
@@ -201,11 +285,15 @@ void add_path_options(CommandLine& line, Options& options) {
   using io::CacheMode;
   using io::RingChoice;
   line.flag(kNoLandlock, [&] { options.shell.landlock = false; });
+  line.flag("--no-numa", [&] { options.numa = false; });
+  line.flag("--numa", [&] { options.numa = true; });
   line.value("--transport",
              [&](const string& word) { return assign(options.transport, parse_transport(word)); });
   line.value("--via", keep(options.via));
   line.value("--congestion",
              [&](const string& word) { return assign(options.congestion, parse_congestion(word)); });
+  line.value("--tos",
+             [&](const string& word) { return assign(options.traffic_class, parse_traffic_class(word)); });
   line.value("--cache", [&](const string& word) {
     return assign(options.cache, parse_choice<CacheMode>("--cache", word,
                                                          {{"auto", CacheMode::automatic},

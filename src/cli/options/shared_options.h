@@ -1,6 +1,8 @@
 // The options that several of the programs take.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,7 +49,16 @@ io::Result<void> check_way_options(const Options& options);
 void add_encrypt_options(CommandLine& line, Options& options);
 // Adds --compress, which the source alone decides.
 void add_compress_option(CommandLine& line, Options& options);
-// Adds what each end may set for itself: --transport, --via, --congestion, --cache, --ring, --no-landlock.
+// Returns the byte that the word stands for: a number from 0 to 255, also as 0x68, or a name that IPQoS of
+// ssh_config(5) has, upper or lower case; a name of a DSCP (RFC 2474, 2597, 3246, 5865, 8622) leaves ECN 0.
+// Returns nothing for "none": the system's default. Error (usage): it is neither; it lists what there is.
+io::Result<std::optional<std::uint8_t>> parse_traffic_class(std::string_view word);
+
+// Returns "traffic class 104 (DSCP 26, af31)", or the same without a name where the DSCP has none.
+std::string describe_traffic_class(std::uint8_t traffic_class);
+
+// Adds what each end may set for itself: --transport, --via, --congestion, --tos, --cache, --ring,
+// --no-landlock, --no-numa and --numa, the later of which counts.
 void add_path_options(CommandLine& line, Options& options);
 
 }  // namespace rdcp::cli

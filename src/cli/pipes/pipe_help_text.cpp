@@ -33,6 +33,7 @@ How to move the data
       --bwlimit RATE     at most RATE bytes per second
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
+      --tos CLASS        traffic class (DSCP) of the packets: af31, 0x68, none
       --ring NAME        how to do file I/O: auto, io_uring or threads
       --no-landlock      let agents do what their user may
 
@@ -67,6 +68,7 @@ How to move the data
       --via ADDR         address, interface or RDMA device to listen on
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
+      --tos CLASS        traffic class (DSCP) of the packets: af31, 0x68, none
       --ring NAME        how to do file I/O: auto, io_uring or threads
       --no-landlock      let agents do what their user may
 
@@ -116,6 +118,7 @@ How to move the data
       --no-ssh-data      fail rather than send data through ssh
       --cache MODE       page cache: auto, keep or bypass
       --congestion NAME  TCP congestion control for the data
+      --tos CLASS        traffic class (DSCP) of the packets: af31, 0x68, none
       --ring NAME        how to do file I/O: auto, io_uring or threads
       --no-landlock      let agents do what their user may
 

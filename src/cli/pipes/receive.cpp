@@ -77,10 +77,9 @@ Result<net::TcpListener> listen(const PipeOptions& options) {
 }
 
 Result<net::ProvenSocket> wait_for_sender(net::TcpListener& listener, const net::HandshakeTerms& terms,
-                                          const std::string& congestion) {
+                                          const net::TcpOptions& options) {
   const std::atomic<bool> never{false};
-  return listener.accept_one(terms, never, {.congestion = congestion},
-                             [](const std::string& who) { say("refused " + who); });
+  return listener.accept_one(terms, never, options, [](const std::string& who) { say("refused " + who); });
 }
 
 tree::ReceiveOnlyPolicy only_target(const PipeOptions& options) {
@@ -168,7 +167,8 @@ int run_receive(PipeOptions options) {
   auto listener = listen(options);
   if (!listener) return receive_failed(listener.error());
   // Until a sender is there a signal just ends the process.
-  auto socket = wait_for_sender(*listener, terms, options.copy.congestion);
+  auto socket = wait_for_sender(
+      *listener, terms, {.congestion = options.copy.congestion, .traffic_class = options.copy.traffic_class});
   if (!socket) return receive_failed(socket.error());
 
   std::atomic<int> worst{kExitOk};
@@ -176,8 +176,10 @@ int run_receive(PipeOptions options) {
   place.program_version = kVersion;
   place.signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   place.streams.key = keys->data;
+  place.streams.traffic_class = options.copy.traffic_class;
   place.seal = socket->seal;
   place.streams.listener = &*listener;
+  place.streams.numa = options.copy.numa;
   place.only = only_target(options);
   place.tell = [&worst](const tree::Problem& problem) {
     say(problem.text);

@@ -55,7 +55,10 @@ Result<net::ProvenSocket> reach_receiver(const PipeOptions& options, const net::
     if (!addresses) return addresses.error();
     const auto left = std::chrono::ceil<std::chrono::seconds>(until - Clock::now());
     const net::TcpCall call{
-        terms, std::max(left, std::chrono::seconds(1)), never, {.congestion = options.copy.congestion}};
+        terms,
+        std::max(left, std::chrono::seconds(1)),
+        never,
+        {.congestion = options.copy.congestion, .traffic_class = options.copy.traffic_class}};
     auto sockets = net::connect_all(*addresses, call, 1);
     if (sockets) return std::move(sockets->front());
     std::string why = net::cause_of(sockets.error());

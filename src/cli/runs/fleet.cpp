@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cli/copy/coordinator.h"
@@ -48,7 +49,7 @@ class Fleet {
     for (std::size_t host = 0; host < outcomes_.size(); ++host) {
       if (!is_lost(outcomes_[host])) continue;
       outcomes_[host] = {};
-      waiting_.push_back(host);
+      (slow_.contains(host) ? suspects_ : waiting_).push_back(host);
     }
   }
 
@@ -75,7 +76,12 @@ class Fleet {
     for (const std::size_t host : hosts) {
       part.parties.start_targets.push_back(request_.parties.start_targets[host]);
     }
+    part.slow_may_leave = may_leave();
     part.view.hosts = {.all = names_.size(), .done = count(State::done), .failed = count(State::failed)};
+    for (std::size_t host = 0; host < names_.size(); ++host) {
+      if (outcomes_[host].state == State::failed)
+        part.view.lost_hosts.push_back("  " + names_[host] + ": failed: " + outcomes_[host].cause);
+    }
     Coordinator coordinator(part, signal_fd_);
     status_ = coordinator.run();
     input_is_spent_ = input_is_spent_ || coordinator.input_is_spent();
@@ -85,6 +91,11 @@ class Fleet {
     if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted() || input_is_spent_) return false;
     tell(fmt::format("goes on with {} of {} hosts", waiting_.size(), names_.size()));
     return true;
+  }
+
+  // At least half of the hosts stay, since so many cannot be much slower than the others.
+  std::size_t may_leave() const {
+    return request_.keep_slow ? 0 : names_.size() / 2 - std::min(names_.size() / 2, slow_.size());
   }
 
   void tell(const std::string& words) const {
@@ -99,6 +110,11 @@ class Fleet {
     switch (ended.state) {
       case State::again:
         return waiting_.push_back(host);
+      case State::slow:
+        slow_.insert(host);
+        if (request_.view.json != nullptr)
+          (void)write_to_stdout(request_.view.json->slow_host(names_[host], ended.cause));
+        [[fallthrough]];
       case State::suspect:
         if (!input_is_spent_)
           tell(fmt::format("warning: {}: gets its copy alone later: {}", names_[host], ended.cause));
@@ -126,7 +142,8 @@ class Fleet {
   const int signal_fd_;
   std::vector<HostOutcome>& outcomes_;
   Hosts waiting_;                // in the order of the next chain
-  Hosts suspects_;               // at which a chain has broken
+  Hosts suspects_;               // at which a chain has broken, or which have left one
+  std::set<std::size_t> slow_;   // that have left one
   int status_ = kExitOk;         // of the last chain
   bool input_is_spent_ = false;  // no other chain can have it
 };

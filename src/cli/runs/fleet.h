@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/copy/chain_watch.h"
 #include "cli/copy/copy_request.h"
+#include "cli/layout/chain_watch.h"
 
 namespace rdcp::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/copy/chain_watch.h"
+#include "cli/layout/chain_watch.h"
 #include "io/result.h"
 
 namespace rdcp::cli {

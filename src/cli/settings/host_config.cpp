@@ -56,6 +56,8 @@ Result<std::vector<std::string>> patterns_of(std::string_view line, const std::s
 Result<void> check_value(const HostSetting& setting) {
   const auto refuse = [&](std::string_view why) { return refuse_line(setting.where, setting.key, why); };
   if (setting.value.empty()) return refuse("needs a value");
+  if (setting.key == "numa" && setting.value != "auto" && setting.value != "never")
+    return refuse("must be one of auto, never");
   const std::string word = setting.word();
   const char* const argv[] = {"rdcp", word.c_str(), "--", "host:a", "b"};
   const Parsed parsed = parse_options(static_cast<int>(std::size(argv)), argv);
@@ -84,13 +86,14 @@ Result<HostSetting> setting_of(std::string_view line, const std::string& where) 
 
 std::string HostSetting::word() const {
   if (key == "encrypt" && value == "never") return "--no-encrypt";
+  if (key == "numa") return value == "never" ? "--no-numa" : "--numa";
   return "--" + key + "=" + value;
 }
 
 const std::vector<std::string_view>& host_setting_keys() {
-  static const std::vector<std::string_view> keys{"rdcp-path", "launcher",  "transport", "via",
-                                                  "data-port", "encrypt",   "streams",   "bwlimit",
-                                                  "compress",  "congestion"};
+  static const std::vector<std::string_view> keys{"rdcp-path", "launcher",   "transport", "via",
+                                                  "data-port", "encrypt",    "streams",   "bwlimit",
+                                                  "compress",  "congestion", "tos",       "numa"};
   return keys;
 }
 

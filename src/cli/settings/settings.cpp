@@ -37,7 +37,8 @@ constexpr std::array kSettings = {
     Setting{"--no-deploy", Value::none},    Setting{"--data-port", Value::needed},
     Setting{"--encrypt", Value::optional},  Setting{"--no-encrypt", Value::none},
     Setting{"--no-ssh-data", Value::none},  Setting{"--compress", Value::optional},
-    Setting{"--congestion", Value::needed},
+    Setting{"--congestion", Value::needed}, Setting{"--tos", Value::needed},
+    Setting{"--no-numa", Value::none},
 };
 
 // Returns the word of one line that is not empty.
@@ -75,6 +76,7 @@ Result<std::string> text_of(const std::string& path) {
 std::string_view key_of(std::string_view word) {
   word = word.substr(0, word.find('='));
   if (word == "--no-encrypt") return "encrypt";
+  if (word == "--no-numa") return "numa";
   return word.starts_with("--") ? word.substr(2) : std::string_view();
 }
 
@@ -215,6 +217,7 @@ std::string print_line(std::string_view key, std::string_view value, std::string
 std::string_view default_of(std::string_view key) {
   if (key.starts_with("no-")) return "no";
   if (key == "launcher") return "ssh";
+  if (key == "tos") return "none";
   return key == "compress" || key == "bwlimit" ? "off" : "auto";
 }
 

@@ -47,7 +47,7 @@ Parsed parse_with_settings(int argc, const char* const* argv, const Begin& begin
 // line:
 // --data-port 7000-7015, or --data-port=7000-7015. '#' begins a comment. Those may stand there that say how
 // hosts are reached and how data travels: --no-deploy, --data-port, --encrypt, --no-encrypt, --no-ssh-data,
-// --compress and --congestion.
+// --compress, --congestion, --tos and --no-numa.
 io::Result<std::vector<std::string>> read_settings(std::string_view text, std::string_view name);
 
 }  // namespace rdcp::cli

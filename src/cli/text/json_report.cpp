@@ -162,6 +162,13 @@ std::string JsonReport::host(const std::string& name, const std::string& cause, 
   return event_line(object);
 }
 
+std::string JsonReport::slow_host(const std::string& name, const std::string& why) {
+  ordered_json object = event("slow");
+  object["host"] = name;
+  object["message"] = why;
+  return event_line(object);
+}
+
 std::string JsonReport::finished(const Summary& summary) {
   summaries_.push_back(summary);
   current_is_over_ = true;

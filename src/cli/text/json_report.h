@@ -53,6 +53,8 @@ class JsonReport {
   std::string finished(const Summary& summary);
   // Says what became of one of several hosts. cause: empty where it has all.
   std::string host(const std::string& name, const std::string& cause, int status);
+  // Says that one of several hosts has left the chain, because it was slower than the others.
+  std::string slow_host(const std::string& name, const std::string& why);
   // Adds a number to the last line.
   void count(std::string_view name, std::uint64_t value) { counts_[std::string(name)] = value; }
   // Returns the last line.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kToStartOfLine = "\r";
 constexpr std::string_view kEraseToEndOfLine = "\033[K";
+constexpr std::string_view kEraseBelow = "\033[J";
 
 // Threads append whole lines to it.
 io::Fd& log_file() {
@@ -75,10 +76,17 @@ void write_own_words(std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) (void)io::write_all(STDERR_FILENO, part);
 }
 
-bool draw_line(int terminal, std::string_view line) {
+bool draw_lines(int terminal, const std::vector<std::string>& lines, std::size_t before) {
   pollfd ready{terminal, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return false;
-  const std::string text = std::string(kToStartOfLine) + io::visible(line) + std::string(kEraseToEndOfLine);
+  std::string text;
+  for (const std::string& line : lines) {
+    text += text.empty() ? "" : "\n";
+    text += std::string(kToStartOfLine) + io::visible(line) + std::string(kEraseToEndOfLine);
+  }
+  if (before > lines.size()) text += kEraseBelow;
+  if (lines.size() > 1)
+    text += std::string(kToStartOfLine) + "\033[" + std::to_string(lines.size() - 1) + "A";
   return io::write_all(terminal, text) == 0;
 }
 

@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/result.h"
 #include "io/write_all.h"
@@ -32,8 +34,9 @@ io::Result<void> write_list(const std::string& path, std::string_view lines, mod
 // Writes to standard error without allocating memory. Nothing is escaped, so the parts must be our own words.
 void write_own_words(std::initializer_list<std::string_view> parts);
 
-// Draws a line over the one that the cursor is in; an empty line erases it. Returns false, without waiting,
-// if the terminal cannot take it now.
-bool draw_line(int terminal, std::string_view line);
+// Draws lines, one at least, over the line that the cursor is in and those below, and leaves the cursor in
+// the first of them. before: how many lines this has drawn there; what is left of those is erased. Returns
+// false, without waiting, if the terminal cannot take it now.
+bool draw_lines(int terminal, const std::vector<std::string>& lines, std::size_t before);
 
 }  // namespace rdcp::cli

@@ -161,14 +161,24 @@ void Progress::update(const ProgressState& state, ProgressClock::time_point now)
   rate_.add(now, state.bytes_done);
   if (in_background(fd_)) return;
   // The last column stays free: a cursor beyond it wraps on some terminals.
-  const std::string line = progress_line(state, rate_.bytes_per_second(), columns_of(fd_) - 1);
-  drawn_ |= draw_line(fd_, line);
-  ever_drawn_ |= drawn_;
+  const std::size_t columns = columns_of(fd_) - 1;
+  std::vector<std::string> lines{progress_line(state, rate_.bytes_per_second(), columns)};
+  for (const std::string& row : table(columns)) lines.push_back(shorten_middle(io::printable(row), columns));
+  if (!draw_lines(fd_, lines, drawn_)) return;
+  drawn_ = lines.size();
+  ever_drawn_ = true;
+}
+
+// A terminal that has no room for the lines would scroll, and then they would not be erased.
+std::vector<std::string> Progress::table(std::size_t columns) const {
+  winsize size{};
+  if (!rows_ || ::ioctl(fd_, TIOCGWINSZ, &size) != 0 || size.ws_row <= kTableRows + 1) return {};
+  const bool wide = columns + 1 >= kTableColumns;
+  return wide || always_table_ ? rows_(kTableRows) : std::vector<std::string>();
 }
 
 void Progress::clear() {
-  if (!std::exchange(drawn_, false)) return;
-  draw_line(fd_, "");
+  if (const std::size_t drawn = std::exchange(drawn_, 0); drawn > 0) draw_lines(fd_, {""}, drawn);
 }
 
 }  // namespace rdcp::cli

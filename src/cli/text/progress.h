@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rdcp::cli {
 
@@ -64,12 +67,23 @@ class RateMeter {
 // `quiet` is false.
 bool progress_wanted(bool forced, bool quiet, int fd);
 
-// Draws the progress line on fd, which it does not own. Not thread-safe.
+// Draws the progress line on fd, which it does not own, and a table below it where one is to be shown. Not
+// thread-safe.
 class Progress {
  public:
   static constexpr std::chrono::milliseconds kInterval{100};
 
   explicit Progress(bool enabled, int fd = 2) : enabled_(enabled), fd_(fd) {}
+
+  // A table shows on a terminal of this many columns, or on any terminal if it is always wanted.
+  static constexpr std::size_t kTableColumns = 100;
+  static constexpr std::size_t kTableRows = 5;
+  // rows: returns at most so many.
+  using Rows = std::function<std::vector<std::string>(std::size_t most)>;
+  void show_table(Rows rows, bool always) {
+    rows_ = std::move(rows);
+    always_table_ = always;
+  }
 
   // Redraws the line, at most once per kInterval, and not while this process is in the terminal's background.
   void update(const ProgressState& state, ProgressClock::time_point now = ProgressClock::now());
@@ -79,9 +93,13 @@ class Progress {
   bool ever_drawn() const { return ever_drawn_; }
 
  private:
+  std::vector<std::string> table(std::size_t columns) const;
+
   bool enabled_;
   int fd_;
-  bool drawn_ = false;  // the line is there now
+  Rows rows_;
+  bool always_table_ = false;
+  std::size_t drawn_ = 0;  // lines that are there now
   bool ever_drawn_ = false;
   ProgressClock::time_point next_draw_{};
   RateMeter rate_;

@@ -58,6 +58,12 @@ std::string wrapping_lines(const Summary& summary) {
   return lines;
 }
 
+std::string where(const std::vector<std::string>& hosts) {
+  if (hosts.empty()) return {};
+  if (hosts.size() == 1) return " on " + hosts.front();
+  return fmt::format(" on {} hosts, {} the first of them", hosts.size(), hosts.front());
+}
+
 }  // namespace
 
 std::string error_line(const io::Error& error, std::string_view program) {
@@ -76,9 +82,9 @@ std::string warning_lines(const Summary& summary) {
   }
   for (const Loss& loss : summary.losses) {
     if (loss.count == 0) continue;
-    lines += fmt::format("{}: warning: not kept: {} ({}; first {}: {})\n", summary.program, loss.kind,
-                         plural(loss.count, "entry", "entries"), io::printable(loss.first_path),
-                         io::visible(loss.cause));
+    lines += fmt::format("{}: warning: not kept: {} ({}{}; first {}: {})\n", summary.program, loss.kind,
+                         plural(loss.count, "entry", "entries"), where(loss.hosts),
+                         io::printable(loss.first_path), io::visible(loss.cause));
   }
   return lines;
 }
@@ -105,6 +111,7 @@ nlohmann::ordered_json summary_json(const Summary& summary) {
                                 {"entries", loss.count},
                                 {"first_path", loss.first_path},
                                 {"cause", loss.cause}});
+    if (!loss.hosts.empty()) json["not_kept"].back()["hosts"] = loss.hosts;
   }
   return json;
 }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace rdcp::net {
@@ -45,10 +47,6 @@ bool same_leading_bits(const IpAddress& one, const IpAddress& other, std::uint8_
   return mask == 0 || ((one.bytes[whole] ^ other.bytes[whole]) & mask) == 0;
 }
 
-bool is_same_port(const RdmaPort& one, const RdmaPort& other) {
-  return one.device == other.device && one.port == other.port;
-}
-
 bool is_meant(const RdmaPort& port, const std::string& via) {
   if (via == port.device || via == port.interface || via == port.host) return true;
   const IpAddress wanted = parse(via);
@@ -62,9 +60,12 @@ struct End {
   bool meant;  // `via` names it, or is empty
 };
 
+constexpr std::size_t kEndsMax = 64;
+
 std::vector<End> ends_of(const RdmaPorts& ports, const std::string& via) {
   std::vector<End> ends;
   for (const RdmaPort& port : ports.usable) {
+    if (ends.size() == kEndsMax) break;
     const IpAddress address = parse(port.host);
     if (address.family != AF_UNSPEC) ends.push_back({&port, address, via.empty() || is_meant(port, via)});
   }
@@ -83,10 +84,7 @@ bool link_local_is_clear(const std::vector<End>& ends, LinkKind link) {
   return true;
 }
 
-using PairTest = bool (*)(const End& connecting, const End& listening);
-
 bool in_one_subnet(const End& one, const End& other) {
-  if (is_link_local(one.address) != is_link_local(other.address)) return false;
   // If a prefix is not known, it counts as that of a single address.
   const auto prefix = [](const End& end) {
     const std::uint8_t known = end.port->prefix_bits != 0 ? end.port->prefix_bits : end.address.bits();
@@ -95,37 +93,55 @@ bool in_one_subnet(const End& one, const End& other) {
   return same_leading_bits(one.address, other.address, std::max(prefix(one), prefix(other)));
 }
 
-bool may_be_routed(const End& one, const End& other) {
-  return !is_link_local(one.address) && !is_link_local(other.address);
+// The lower is the likelier that the two are joined.
+enum class Joined : std::uint8_t { by_subnet, by_router, by_link };
+
+Joined joined(const End& one, const End& other) {
+  if (is_link_local(one.address)) return Joined::by_link;
+  return in_one_subnet(one, other) ? Joined::by_subnet : Joined::by_router;
 }
 
-using Candidate = std::pair<const End*, const End*>;
+struct Candidate {
+  const End* connecting;
+  const End* listening;
+  std::tuple<std::int64_t, Joined, unsigned, unsigned> rank;  // the lower, the better
+};
 
-std::vector<Candidate> candidates(const std::vector<End>& connecting, const std::vector<End>& listening,
-                                  PairTest reaches) {
+Candidate candidate_of(const End& one, const End& other) {
+  const auto megabits = static_cast<std::int64_t>(std::min(one.port->megabits, other.port->megabits));
+  unsigned behind_prefix = 0, different = 0;
+  for (std::size_t i = 0; i < one.address.bytes.size(); ++i) {
+    const auto differs = static_cast<std::uint8_t>(one.address.bytes[i] ^ other.address.bytes[i]);
+    different += static_cast<unsigned>(std::popcount(differs));
+    if (differs != 0 && behind_prefix == 0) {
+      behind_prefix = one.address.bits() - static_cast<unsigned>(8 * i) -
+                      static_cast<unsigned>(std::countl_zero(differs));
+    }
+  }
+  return {&one, &other, {-megabits, joined(one, other), behind_prefix, different}};
+}
+
+std::vector<Candidate> candidates(const std::vector<End>& connecting, const std::vector<End>& listening) {
   std::vector<Candidate> found;
   for (const End& one : connecting) {
     for (const End& other : listening) {
       if (one.port->link != other.port->link || one.address.family != other.address.family) continue;
-      if ((one.meant || other.meant) && reaches(one, other)) found.emplace_back(&one, &other);
+      if (is_link_local(one.address) != is_link_local(other.address)) continue;
+      if (one.meant || other.meant) found.push_back(candidate_of(one, other));
     }
   }
   std::erase_if(found, [&](const Candidate& pair) {
-    const LinkKind link = pair.first->port->link;
-    return is_link_local(pair.first->address) &&
+    const LinkKind link = pair.connecting->port->link;
+    return is_link_local(pair.connecting->address) &&
            !(link_local_is_clear(connecting, link) && link_local_is_clear(listening, link));
   });
-  // The slower end sets the pace. Pairs of equal speed stay in the order of the ports, so that a host that
-  // copies to itself pairs each port with itself.
-  std::ranges::stable_sort(found, std::ranges::greater{}, [](const Candidate& pair) {
-    return std::min(pair.first->port->megabits, pair.second->port->megabits);
-  });
+  std::ranges::stable_sort(found, {}, &Candidate::rank);
   return found;
 }
 
 Rail rail_of(const Candidate& pair) {
-  Rail rail{*pair.first->port, *pair.second->port};
-  if (is_link_local(pair.second->address)) {
+  Rail rail{*pair.connecting->port, *pair.listening->port};
+  if (is_link_local(pair.listening->address)) {
     const std::string& own = rail.connecting.host;
     std::string& far = rail.listening.host;
     far = far.substr(0, far.find('%')) + own.substr(std::min(own.find('%'), own.size()));
@@ -136,11 +152,10 @@ Rail rail_of(const Candidate& pair) {
 std::vector<Rail> rails_of(const std::vector<Candidate>& sorted) {
   std::vector<Rail> rails;
   for (const Candidate& pair : sorted) {
-    const bool taken = std::ranges::any_of(rails, [&pair](const Rail& rail) {
-      return is_same_port(rail.connecting, *pair.first->port) ||
-             is_same_port(rail.listening, *pair.second->port);
-    });
-    if (!taken) rails.push_back(rail_of(pair));
+    if (rails.size() == kCandidatesMax) break;
+    const auto of_port = std::ranges::count_if(
+        rails, [&pair](const Rail& rail) { return is_same_port(rail.connecting, *pair.connecting->port); });
+    if (static_cast<std::size_t>(of_port) < kCandidatesOfPort) rails.push_back(rail_of(pair));
   }
   return rails;
 }
@@ -180,7 +195,8 @@ std::string no_pair(const std::vector<End>& connecting, const std::vector<End>& 
     return std::ranges::any_of(listening,
                                [&one](const End& other) { return one.port->link == other.port->link; });
   });
-  return fmt::format("{}: {} and {}", one_kind ? "no common subnet" : "no common kind of link",
+  return fmt::format("{}: {} and {}",
+                     one_kind ? "no addresses that could reach each other" : "no common kind of link",
                      listed(connecting), listed(listening));
 }
 
@@ -192,12 +208,96 @@ RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening,
   }
   const std::vector<End> ours = ends_of(connecting, via);
   const std::vector<End> theirs = ends_of(listening, via);
-  for (const PairTest reaches : {&in_one_subnet, &may_be_routed}) {
-    if (auto rails = rails_of(candidates(ours, theirs, reaches)); !rails.empty()) {
-      return {std::move(rails), {}};
+  if (auto rails = rails_of(candidates(ours, theirs)); !rails.empty()) return {std::move(rails), {}};
+  return {{}, no_pair(ours, theirs, via)};
+}
+
+RailPlan::RailPlan(const std::vector<Rail>& candidates)
+    : candidates_(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(
+                                                               std::min(candidates.size(), kCandidatesMax))),
+      pairs_(candidates_.size()) {}
+
+bool RailPlan::any_works() const {
+  return std::ranges::find(pairs_, State::works, &Pair::state) != pairs_.end();
+}
+
+bool RailPlan::all_failed() const {
+  return std::ranges::all_of(pairs_, [this](const Pair& pair) {
+    return pair.state == State::lost || (pair.state == State::untried && !may_try_);
+  });
+}
+
+bool RailPlan::shares_port(std::size_t one, std::size_t other) const {
+  return is_same_port(candidates_[one].connecting, candidates_[other].connecting) ||
+         is_same_port(candidates_[one].listening, candidates_[other].listening);
+}
+
+std::uint32_t RailPlan::megabits_min() const {
+  std::uint32_t fastest = 0;
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    if (pairs_[i].state != State::lost) fastest = std::max(fastest, candidates_[i].megabits());
+  }
+  return slower_ones_ ? 0 : fastest / 4;
+}
+
+std::vector<std::size_t> RailPlan::rails() const {
+  const std::uint32_t least = megabits_min();
+  std::vector<std::size_t> rails;
+  for (const State state : {State::works, State::tried, State::untried}) {
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      if (pairs_[i].state != state) continue;
+      if (state == State::untried && (!may_try_ || candidates_[i].megabits() < least)) continue;
+      const auto shared = [&](std::size_t taken) { return shares_port(taken, i); };
+      if (std::ranges::none_of(rails, shared)) rails.push_back(i);
     }
   }
-  return {{}, no_pair(ours, theirs, via)};
+  return rails;
+}
+
+std::optional<std::size_t> RailPlan::next() const {
+  std::optional<std::size_t> found;
+  const auto speed = [this](std::size_t index) { return std::max(candidates_[index].megabits(), 1u); };
+  const auto streams_if_taken = [this](std::size_t index) { return pairs_[index].streams + 1.0; };
+  for (const std::size_t rail : rails()) {
+    if (pairs_[rail].state == State::untried) return rail;
+    // (streams + 1) / speed is the least where one more stream gets the largest share of its port.
+    if (!found || streams_if_taken(rail) * speed(*found) < streams_if_taken(*found) * speed(rail))
+      found = rail;
+  }
+  if (found && pairs_[*found].state != State::works) return std::nullopt;
+  return found;
+}
+
+std::optional<std::size_t> RailPlan::instead_of(std::size_t slow) const {
+  std::optional<std::size_t> found;
+  for (const std::size_t rail : rails()) {
+    if (pairs_[rail].state != State::untried) continue;
+    if (is_same_port(candidates_[rail].connecting, candidates_[slow].connecting)) return rail;
+    if (!found) found = rail;
+  }
+  return found;
+}
+
+void RailPlan::add_stream(std::size_t index) {
+  ++pairs_[index].streams;
+  if (pairs_[index].state == State::untried) pairs_[index].state = State::tried;
+}
+
+void RailPlan::set_slow(std::size_t index) {
+  if (pairs_[index].state == State::tried) pairs_[index].state = State::slow;
+}
+
+void RailPlan::set_lost(std::size_t index, const std::string& cause) {
+  if (pairs_[index].state == State::lost) return;
+  pairs_[index].state = State::lost;
+  pairs_[index].cause = cause;
+}
+
+std::vector<Rail> best_rails(const std::vector<Rail>& candidates) {
+  const RailPlan plan(candidates);
+  std::vector<Rail> rails;
+  for (const std::size_t index : plan.rails()) rails.push_back(plan.candidates()[index]);
+  return rails;
 }
 
 }  // namespace rdcp::net

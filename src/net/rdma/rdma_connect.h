@@ -14,6 +14,7 @@
 #include "net/crypto/handshake.h"
 #include "net/rdma/rails.h"
 #include "net/sockets/address.h"
+#include "net/sockets/traffic_class.h"
 
 namespace rdcp::net {
 
@@ -25,6 +26,8 @@ struct RdmaConnectionDeleter {
 };
 // Returns the keys that seal the connection, if it is sealed.
 const std::optional<SealKeys>& seal_of(const RdmaConnection& connection);
+// Returns the port of this host that it goes through.
+const RdmaPort& port_of(const RdmaConnection& connection);
 using RdmaConnectionPtr = std::unique_ptr<RdmaConnection, RdmaConnectionDeleter>;
 using RdmaConnections = std::vector<RdmaConnectionPtr>;  // by stream index
 
@@ -32,7 +35,8 @@ using RdmaConnections = std::vector<RdmaConnectionPtr>;  // by stream index
 struct RdmaPatience {
   std::chrono::milliseconds refused{10'000};   // for a rail that refuses, because the peer may be starting
   std::chrono::milliseconds no_answer{5'000};  // for a rail on which nobody answers
-  std::chrono::milliseconds next_rail{1'000};  // for a further stream, until the next rail is tried as well
+  std::chrono::milliseconds next_rail{1'000};  // until the next rail is tried as well
+  std::chrono::milliseconds search{8'000};     // until no more pairs of ports are tried
 };
 
 // The terms that all connections of a job share. `stop` is checked at least every 100 ms.
@@ -44,7 +48,20 @@ struct RdmaCall {
   std::chrono::milliseconds deadline{20'000};
   const std::atomic<bool>& stop;
   RdmaPatience patience = {};
+  // To the other side, as far as it is known; see ack_timeout().
+  std::chrono::microseconds round_trip{0};
+  // The side that connects asks for it by RDMA_OPTION_ID_TOS (rdma_set_option(3)). The side that listens
+  // sends with the class that the request comes with. Without one it is the host's default_roce_tos.
+  TrafficClass traffic_class = {};
+  // The completion queues of the streams have a device's completion vectors in turn, by stream index, so that
+  // its interrupts come to several processors; else all have the first one.
+  bool spreads_vectors = true;
 };
+
+// Returns how long a device waits for the acknowledgement of a packet until it sends it again, as devices are
+// told: 4.096 microseconds, doubled so many times (InfiniBand Architecture Specification, 9.7.6.1.3; a device
+// may wait four times as long).
+std::uint8_t ack_timeout(std::chrono::microseconds round_trip);
 
 // One listening id for each of this host's addresses; for one job alone.
 class RdmaListener {
@@ -83,22 +100,31 @@ class RdmaListener {
   std::unique_ptr<Ids> ids_;
 };
 
-struct RailConnections {
-  RdmaConnections connections;
-  // "rail mlx5_1 -> 10.0.1.2: cause" for each rail that could not be connected while others could.
-  std::vector<std::string> lost_rails;
+// Rails as they were found when the job's streams were connected.
+struct KnownRails {
+  std::vector<Rail> working;
+  std::vector<Rail> others;  // tried in vain or not at all
 };
 
-// Connects stream i over rails[i mod n]. A rail that does not answer is left out, and its streams go over the
-// others. Tries again for call.patience.refused while the other side refuses, because it may still be
-// starting. Errors: every rail with its cause (connection); stopped (interrupted).
-io::Result<RailConnections> connect_rails(const std::vector<Rail>& rails, const RdmaCall& call);
+struct RailConnections {
+  RdmaConnections connections;
+  // "rail mlx5_1 -> 10.0.1.2: cause" for each rail of the first choice that is not used.
+  std::vector<std::string> lost_rails;
+  KnownRails rails;
+};
 
-// Makes one more stream, with this number (call.stream_count does not matter). The rails are tried in turn
-// from rails[stream mod n] on: the next one starts when one has failed, or has not answered for
-// call.patience.next_rail, and the first that proves the key wins. Only the winner is ever sent a proof, so
-// the listener takes no connection that is not used. Errors: those of connect_rails().
-io::Result<RdmaConnectionPtr> connect_further(const std::vector<Rail>& rails, const RdmaCall& call,
+// Connects all streams over rails that it chooses of the candidates (RailPlan), the best first, spread by the
+// speeds of the rails that work. Pairs without a route are left out. A pair that does not answer for
+// patience.next_rail has others tried beside it; its streams go over those, or over the rails that work.
+// Tries again for patience.refused while the other side refuses, because it may still be starting. Errors: no
+// pair works, with the cause of each (connection); stopped (interrupted).
+io::Result<RailConnections> connect_rails(const std::vector<Rail>& candidates, const RdmaCall& call);
+
+// Makes one more stream, with this number (call.stream_count does not matter). The working rails are tried in
+// turn from rails.working[stream mod n] on, then the others: the next one starts when one has failed, or has
+// not answered for call.patience.next_rail, and the first that proves the key wins. Only the winner is ever
+// sent a proof, so the listener takes no connection that is not used. Errors: those of connect_rails().
+io::Result<RdmaConnectionPtr> connect_further(const KnownRails& rails, const RdmaCall& call,
                                               std::uint16_t stream);
 
 }  // namespace rdcp::net

@@ -1,10 +1,14 @@
 // A connection: its id on an event channel of its own, and its queue pair. For use within net only.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "io/result.h"
 #include "net/rdma/rdma_connect.h"
@@ -17,19 +21,40 @@ namespace rdcp::net {
 // If a send finds no receive posted, the device pauses (655 ms, which CM sets) and tries again, this many
 // times. Our sends never meet that, see RdmaQueueSizes; 7 would mean for ever.
 inline constexpr std::uint8_t kReceiverNotReadyRetries = 6;
-// How often a packet that is not acknowledged is sent again; CM sets the pause between. Seven is the most.
-inline constexpr std::uint8_t kRetries = 7;
+// How often a packet that is not acknowledged is sent again, after ack_timeout() each time. Seven would be
+// the most, but means for ever to Soft-RoCE (Linux 6.1, rxe_comp.c).
+inline constexpr std::uint8_t kRetries = 6;
 
-rdma_conn_param connection_parameters();
+// Goes with a connect request and with its answer, as private data, which other versions do not read: this
+// version takes a hello or a challenge that is padded to a full packet. A request says which stream it makes
+// as well, before the hello does.
+//
+//     0  "RDP1"    4  number of the stream (u16, little-endian)    6  zero (u16)
+struct CmWord {
+  bool takes_padding = false;
+  std::uint16_t stream = 0;
+};
+std::array<std::byte, kCmWordBytes> encode(const CmWord& word);
+// Returns an empty word for anything else.
+CmWord decode_cm_word(std::span<const std::byte, kCmWordBytes> said);
+// word: what encode() returned; it must outlive what is returned.
+rdma_conn_param connection_parameters(const std::array<std::byte, kCmWordBytes>& word);
 // These return numeric addresses with their ports.
 std::string local_address_text(rdma_cm_id& id);
 std::string peer_address_text(rdma_cm_id& id);
 
+// Returns the first `bytes` of a message that is longer and has only zeros behind them, else the message.
+std::span<const std::byte> without_padding(std::span<const std::byte> message, std::size_t bytes);
+// Says that a path carries small packets, but none with so many bytes of payload. way: "there" or "from
+// there".
+io::Error full_packet_error(std::size_t bytes, std::string_view way);
+
 class RdmaConnection {
  public:
-  // id must know its device and be on channel, which is its own. port is this host's.
+  // id must know its device and be on channel, which is its own. port is this host's. stream: its number, as
+  // far as anybody has said.
   static io::Result<RdmaConnectionPtr> create(EventChannel channel, CmId id, const RdmaPort& port,
-                                              const RdmaCall& call);
+                                              const RdmaCall& call, std::uint16_t stream);
   ~RdmaConnection();
   RdmaConnection(const RdmaConnection&) = delete;
   RdmaConnection& operator=(const RdmaConnection&) = delete;
@@ -41,6 +66,13 @@ class RdmaConnection {
   // The keys that seal its messages and payloads, if they are sealed.
   const std::optional<SealKeys>& seal() const { return seal_; }
   void set_seal(const std::optional<SealKeys>& seal) { seal_ = seal; }
+  // Sends the hello or the challenge. If the peer `takes_padding`, the message fills a packet of the path's
+  // MTU, after a probe: a path that loses such packets alone is to show before data is trusted to it.
+  io::Result<void> greet(std::span<const std::byte> message, bool takes_padding);
+  // Returns the payload of that packet in bytes, or 0 if none was sent.
+  std::size_t full_packet_bytes() const { return full_packet_bytes_; }
+  // True if this completion says that the full packet has not arrived, although the probe has.
+  bool has_lost_full_packet(const RdmaQueue::Completion& completion) const;
   // Ends the connection; all that is under way completes with an error. Only the first call counts.
   void disconnect();
 
@@ -50,6 +82,7 @@ class RdmaConnection {
   RdmaPort port_;
   std::optional<SealKeys> seal_;
   bool disconnected_ = false;
+  std::size_t full_packet_bytes_ = 0;
   EventChannel channel_;
   CmId id_;
   std::unique_ptr<RdmaQueue> queue_;

@@ -87,6 +87,13 @@ std::uint32_t sysfs_megabits(const std::string& device, unsigned port) {
   return file >> gigabits ? static_cast<std::uint32_t>(gigabits * 1000) : 0;
 }
 
+// The folder of a device is there once somebody has made it (Documentation/ABI/testing/configfs-rdma_cm).
+int default_tos(const std::string& device, unsigned port) {
+  std::ifstream file(fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos", device, port));
+  int tos = -1;
+  return file >> tos && tos >= 0 && tos <= 255 ? tos : -1;
+}
+
 void add_gids(ibv_context& context, std::vector<RdmaPortFacts>& ports, int entries) {
   std::vector<ibv_gid_entry> table(static_cast<std::size_t>(entries));
   const ssize_t found = ::ibv_query_gid_table(&context, table.data(), table.size(), 0);
@@ -118,6 +125,7 @@ RdmaPortFacts port_facts(const ibv_context& context, std::uint8_t number, const 
                            sysfs_megabits(context.device->name, number));
   port.mtu_bytes = mtu_bytes(attributes.active_mtu);
   port.mtu_bytes_max = mtu_bytes(attributes.max_mtu);
+  port.default_tos = default_tos(context.device->name, number);
   return port;
 }
 
@@ -126,6 +134,7 @@ void ask_device(ibv_context& context, RdmaDeviceFacts& device) {
   if (::ibv_query_device(&context, &limits) != 0) return;
   device.work_requests_max = static_cast<std::uint32_t>(std::max(limits.max_qp_wr, 0));
   device.memory_region_bytes_max = limits.max_mr_size;
+  device.completion_vectors = static_cast<unsigned>(std::max(context.num_comp_vectors, 1));
   int gid_entries = 0;
   for (unsigned number = 1; number <= limits.phys_port_cnt; ++number) {
     const auto port_number = static_cast<std::uint8_t>(number);
@@ -135,12 +144,6 @@ void ask_device(ibv_context& context, RdmaDeviceFacts& device) {
     gid_entries += std::max(attributes.gid_tbl_len, 0);
   }
   add_gids(context, device.ports, gid_entries);
-}
-
-int numa_node_of(const std::string& device) {
-  std::ifstream file(fmt::format("{}/{}/device/numa_node", kClass, device));
-  int node = -1;
-  return file >> node ? node : -1;
 }
 
 // Returns the errno for a node that could not be opened. When their first try is refused, the libraries look
@@ -154,7 +157,6 @@ int open_error(const std::string& node, int reported) {
 RdmaDeviceFacts device_facts(const std::string& name, ibv_device* const* offered, int count) {
   RdmaDeviceFacts facts;
   facts.name = name;
-  facts.numa_node = numa_node_of(name);
   const auto found = std::find_if(offered, offered + count,
                                   [&name](const ibv_device* device) { return name == device->name; });
   if (found == offered + count) return facts;
@@ -171,12 +173,23 @@ RdmaDeviceFacts device_facts(const std::string& name, ibv_device* const* offered
   return facts;
 }
 
+// Returns the name of the network interface of one of its ports; empty if it has none.
+std::string interface_of(const RdmaDeviceFacts& device) {
+  for (const RdmaPortFacts& port : device.ports) {
+    if (!port.interfaces.empty()) return port.interfaces.front();
+  }
+  return {};
+}
+
 void add_devices(RdmaFacts& facts, const std::vector<std::string>& names) {
+  stand_forks();
   facts.has_uverbs = std::filesystem::exists("/sys/class/infiniband_verbs");
   int count = 0;
   const DeviceList list(::ibv_get_device_list(&count));
   for (const std::string& name : names) {
     facts.devices.push_back(device_facts(name, list.get(), list ? count : 0));
+    RdmaDeviceFacts& device = facts.devices.back();
+    device.numa_node = numa_node_of(name, interface_of(device));
   }
 }
 
@@ -260,6 +273,18 @@ std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code) {
     return found != codes.end() ? found->value : 0;
   };
   return value_of(kLaneMegabits, speed_code) * value_of(kLanes, width_code);
+}
+
+// The device of an interface may be on another one that alone has a node: virtio's are on PCI functions.
+int numa_node_of(const std::string& device, const std::string& interface) {
+  const std::string of_interface = "/sys/class/net/" + interface + "/device";
+  for (const std::string& folder :
+       {fmt::format("{}/{}/device", kClass, device), of_interface, of_interface + "/.."}) {
+    std::ifstream file(folder + "/numa_node");
+    int node = -1;
+    if (file >> node && node >= 0) return node;
+  }
+  return -1;
 }
 
 RdmaFacts rdma_facts() {

@@ -18,7 +18,10 @@ struct RdmaPortFacts {
   std::uint32_t megabits = 0;
   std::uint32_t mtu_bytes = 0;      // the active one
   std::uint32_t mtu_bytes_max = 0;  // what the port could do
-  std::vector<std::string> gids;    // those that are set, written as in sysfs
+  // The traffic class (IP TOS) of connections that name none: default_roce_tos in configfs (rdma_cm); -1 if
+  // nobody has set one up there.
+  int default_tos = -1;
+  std::vector<std::string> gids;  // those that are set, written as in sysfs
   std::vector<std::string> interfaces;
 };
 
@@ -27,7 +30,8 @@ struct RdmaDeviceFacts {
   std::string node;      // "/dev/infiniband/uverbs0"; empty if libibverbs does not offer the device
   int open_error = 0;    // errno of opening node
   bool connects = true;  // has reliable connections, as InfiniBand, RoCE and iWARP devices do
-  int numa_node = -1;    // -1 if there is none or it is not known
+  int numa_node = -1;    // numa_node_of()
+  unsigned completion_vectors = 0;
   std::uint32_t work_requests_max = 0;
   std::uint64_t memory_region_bytes_max = 0;
   std::vector<RdmaPortFacts> ports;
@@ -57,6 +61,14 @@ RdmaFacts rdma_facts();
 
 // Returns what own_rdma_ports() concludes from these facts.
 RdmaPorts usable_ports(const RdmaFacts& facts);
+
+// Returns the network interface that a device is on, for TCP that is to go the same way; other words than a
+// device's name as they are.
+std::string interface_of(const std::string& via, const RdmaPorts& ports);
+
+// Returns the NUMA node of a device; where it has none, as one that is made in software, that of its network
+// interface. -1 if neither is known.
+int numa_node_of(const std::string& device, const std::string& interface);
 
 // Returns speed times width, given in ibv_port_attr's codes; 0 if a code is not known.
 std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code);

@@ -23,8 +23,12 @@ constexpr std::chrono::seconds kListenAgain{1};  // how often to try after a dev
 // A connection whose peer has not yet proven itself.
 class PendingRdma {
  public:
-  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms)
-      : connection_(std::move(connection)), deadline_(Clock::now() + terms.time_limit), listener_(terms) {}
+  // takes_padding: the peer, of its messages' first.
+  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms, bool takes_padding)
+      : connection_(std::move(connection)),
+        deadline_(Clock::now() + terms.time_limit),
+        listener_(terms),
+        takes_padding_(takes_padding) {}
 
   Clock::time_point deadline() const { return deadline_; }
   std::uint16_t stream_index() const { return listener_.stream_index(); }
@@ -47,6 +51,7 @@ class PendingRdma {
   RdmaConnectionPtr connection_;
   Clock::time_point deadline_;
   Listener listener_;
+  const bool takes_padding_;
   bool challenged_ = false;
 };
 
@@ -75,6 +80,9 @@ io::Result<void> PendingRdma::take_events() {
 
 io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completion,
                                            std::uint16_t stream_count) {
+  if (connection_->has_lost_full_packet(completion)) {
+    return full_packet_error(connection_->full_packet_bytes(), "there");
+  }
   if (completion.status != IBV_WC_SUCCESS) return completion_error(completion.status, peer());
   if (completion.kind != RdmaQueue::Kind::received) return false;
   const auto message = connection_->queue().received(completion);
@@ -92,11 +100,11 @@ io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completi
 }
 
 io::Result<void> PendingRdma::answer_hello(std::span<const std::byte> message, std::uint16_t stream_count) {
-  if (message.size() != kHelloBytes) return not_rdcp();
-  const auto challenge = listener_.challenge(message.first<kHelloBytes>(), stream_count);
+  const auto hello = without_padding(message, kHelloBytes);
+  if (hello.size() != kHelloBytes) return not_rdcp();
+  const auto challenge = listener_.challenge(hello.first<kHelloBytes>(), stream_count);
   if (!challenge) return challenge.error();
-  if (auto sent = connection_->queue().send(*challenge); !sent) return sent.error();
-  return {};
+  return connection_->greet(*challenge, takes_padding_);
 }
 
 io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
@@ -207,8 +215,8 @@ class RdmaAcceptor {
   void serve();
 
  private:
-  void take_request(CmId id);
-  io::Result<void> accept(CmId id);
+  void take_request(CmId id, const CmWord& said);
+  io::Result<void> accept(CmId id, const CmWord& said);
   void step(std::list<PendingRdma>::iterator pending);
   void drop_overdue();
   void refuse(std::list<PendingRdma>::iterator pending, const std::string& why);
@@ -238,7 +246,7 @@ void RdmaAcceptor::serve() {
     const auto event = next_cm_event(listening_.channel());
     if (!event) return;
     if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-      take_request(CmId(event->id));
+      take_request(CmId(event->id), decode_cm_word(event->said));
     } else {
       last_refusal_ = cause_of(cm_error(event->type, event->status, "listener"));
       if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) listening_.remove(event->id);
@@ -247,16 +255,16 @@ void RdmaAcceptor::serve() {
 }
 
 // If accept() fails, it destroys the id, which turns the request down.
-void RdmaAcceptor::take_request(CmId id) {
+void RdmaAcceptor::take_request(CmId id, const CmWord& said) {
   if (pending_.size() == RdmaListener::kPendingMax) {
     refuse(pending_.begin(), "was closed for newer ones before it proved itself");
   }
   const std::string peer = peer_address_text(*id);
-  if (auto accepted = accept(std::move(id)); !accepted)
+  if (auto accepted = accept(std::move(id), said); !accepted)
     last_refusal_ = peer + " " + accepted.error().message();
 }
 
-io::Result<void> RdmaAcceptor::accept(CmId id) {
+io::Result<void> RdmaAcceptor::accept(CmId id, const CmWord& said) {
   auto channel = open_event_channel();
   if (!channel) return channel.error();
   const auto refused = [] { return io::errno_error("accept", "", errno, io::ErrorKind::connection); };
@@ -264,11 +272,12 @@ io::Result<void> RdmaAcceptor::accept(CmId id) {
   // each stream polls its own.
   if (rdma_migrate_id(id.get(), channel->get()) != 0) return refused();
   const RdmaPort& port = listening_.port_of(*id);
-  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call_);
+  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call_, said.stream);
   if (!connection) return connection.error();
-  rdma_conn_param parameters = connection_parameters();
+  const auto word = encode(CmWord{.takes_padding = true});
+  rdma_conn_param parameters = connection_parameters(word);
   if (rdma_accept(&(*connection)->id(), &parameters) != 0) return refused();
-  pending_.emplace_back(std::move(*connection), call_.key);
+  pending_.emplace_back(std::move(*connection), call_.key, said.takes_padding);
   return {};
 }
 

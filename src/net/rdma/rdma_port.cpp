@@ -150,6 +150,11 @@ RdmaPorts usable_ports(const RdmaFacts& facts) {
   return ports;
 }
 
+std::string interface_of(const std::string& via, const RdmaPorts& ports) {
+  const auto port = std::ranges::find(ports.usable, via, &RdmaPort::device);
+  return port == ports.usable.end() ? via : port->interface;
+}
+
 RdmaPorts own_rdma_ports() {
   return usable_ports(rdma_facts());
 }

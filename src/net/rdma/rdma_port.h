@@ -47,6 +47,11 @@ struct RdmaPort {
   bool operator==(const RdmaPort&) const = default;
 };
 
+// They may differ in their address.
+inline bool is_same_port(const RdmaPort& one, const RdmaPort& other) {
+  return one.device == other.device && one.port == other.port;
+}
+
 struct RdmaPorts {
   std::vector<RdmaPort> usable;  // the fastest first
   // Says why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
 #include <string>
 
 namespace rdcp::net {
@@ -68,39 +69,44 @@ RdmaQueue::RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room)
   for (std::uint32_t index = sizes.messages; index > 0; --index) free_messages_.push_back(index - 1);
 }
 
-io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
+io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const RdmaQueueSizes& sizes,
+                                                         unsigned vector) {
   if (auto enough = check_limits(id, sizes); !enough) return enough.error();
-  auto room = io::Arena::create(
-      1, io::round_up((sizes.messages + sizes.receives) * kMessageBytesMax, io::kPageBytes));
+  const std::size_t messages = (sizes.messages + sizes.receives) * kMessageBytesMax;
+  auto room = io::Arena::create(1, io::round_up(messages, io::kPageBytes) + 2 * kPaddedBytesMax);
   if (!room) return room.error();
   std::unique_ptr<RdmaQueue> queue(new RdmaQueue(sizes, std::move(*room)));
-  if (auto made = queue->make_queues(id, sizes); !made) return made.error();
+  if (auto made = queue->make_queues(id, sizes, vector); !made) return made.error();
   if (auto made = queue->make_queue_pair(id, sizes); !made) return made.error();
   queue->fill_requests();
   for (std::uint32_t index = 0; index < sizes.receives; ++index) {
     if (auto posted = queue->repost(index); !posted) return posted.error();
   }
+  queue->receives_.front().room.length = kMessageBytesMax;
   return queue;
 }
 
-io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
+io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes, unsigned vector) {
   pd_.reset(ibv_alloc_pd(id.verbs));
   if (!pd_) return device_error("allocate a protection domain of", device_of(id));
   channel_.reset(ibv_create_comp_channel(id.verbs));
   if (!channel_) return device_error("create a completion channel of", device_of(id));
   if (auto set = set_up_descriptor(channel_->fd); !set) return set.error();
   const int completions = static_cast<int>(requests_out(sizes) + sizes.receives);
-  cq_.reset(ibv_create_cq(id.verbs, completions, nullptr, channel_.get(), 0));
+  const auto vectors = static_cast<unsigned>(std::max(id.verbs->num_comp_vectors, 1));
+  cq_.reset(
+      ibv_create_cq(id.verbs, completions, nullptr, channel_.get(), static_cast<int>(vector % vectors)));
   if (!cq_) return device_error("create a completion queue of", device_of(id));
   room_mr_.reset(ibv_reg_mr(pd_.get(), room_.all().data(), room_.all().size(), IBV_ACCESS_LOCAL_WRITE));
   if (!room_mr_) return device_error("register memory with", device_of(id));
   return {};
 }
 
-// A device that cannot send a frame inline refuses a queue pair with that size, so the second try asks for
-// none.
+// No verb tells how much a device can send inline; it refuses a queue pair that asks for more. bnxt_re has 96
+// bytes and irdma 101, which is enough for a frame that is not sealed.
 io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
-  for (const std::uint32_t inline_bytes : {static_cast<std::uint32_t>(kMessageBytesMax), 0u}) {
+  constexpr std::array<std::size_t, 3> kInlineBytes = {kMessageBytesMax, kFrameBytes, 0};
+  for (const std::size_t inline_bytes : kInlineBytes) {
     ibv_qp_init_attr wanted{};
     wanted.send_cq = cq_.get();
     wanted.recv_cq = cq_.get();
@@ -109,18 +115,16 @@ io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes
     wanted.cap.max_recv_wr = sizes.receives;
     wanted.cap.max_send_sge = 1;
     wanted.cap.max_recv_sge = 1;
-    wanted.cap.max_inline_data = inline_bytes;
+    wanted.cap.max_inline_data = static_cast<std::uint32_t>(inline_bytes);
     if (rdma_create_qp(&id, pd_.get(), &wanted) != 0) continue;
     qp_.reset(&id);
-    sends_inline_ = wanted.cap.max_inline_data >= kMessageBytesMax;
+    inline_bytes_ = wanted.cap.max_inline_data;
     return {};
   }
   return device_error("create a queue pair of", device_of(id));
 }
 
 void RdmaQueue::fill_requests() {
-  const unsigned inline_flag = IBV_SEND_INLINE;
-  const unsigned frame_flags = IBV_SEND_SIGNALED | (sends_inline_ ? inline_flag : 0);
   for (std::uint32_t index = 0; index < messages_max_; ++index) {
     Send& send = sends_[index];
     send.message = {reinterpret_cast<std::uint64_t>(message_room(index).data()), 0, room_mr_->lkey};
@@ -128,7 +132,6 @@ void RdmaQueue::fill_requests() {
     send.send.sg_list = &send.message;
     send.send.num_sge = 1;
     send.send.opcode = IBV_WR_SEND;
-    send.send.send_flags = frame_flags;
     send.write.wr_id = number(Kind::written, index);
     send.write.next = &send.send;
     send.write.sg_list = &send.payload;
@@ -143,6 +146,7 @@ void RdmaQueue::fill_requests() {
     receive.receive.sg_list = &receive.room;
     receive.receive.num_sge = 1;
   }
+  receives_.front().room.length = kPaddedBytesMax;  // for the first time that it is posted
   probe_.wr_id = number(Kind::probed, 0);
   probe_.opcode = IBV_WR_RDMA_WRITE;
   probe_.send_flags = IBV_SEND_SIGNALED;
@@ -152,15 +156,23 @@ std::span<std::byte> RdmaQueue::message_room(std::uint32_t index) const {
   return room_.all().subspan(index * kMessageBytesMax, kMessageBytesMax);
 }
 
+// The rooms for what is padded lie at the end: one to send from, one to receive the first message in.
 std::span<std::byte> RdmaQueue::receive_room(std::uint32_t index) const {
+  if (index == 0) return room_.all().last(kPaddedBytesMax);
   return message_room(messages_max_ + index);
+}
+
+std::span<std::byte> RdmaQueue::padded_room() const {
+  return room_.all().last(2 * kPaddedBytesMax).first(kPaddedBytesMax);
 }
 
 std::uint32_t RdmaQueue::prepare(std::span<const std::byte> message) {
   assert(!free_messages_.empty() && message.size() <= kMessageBytesMax);
   const std::uint32_t index = free_messages_.back();
-  std::ranges::copy(message, message_room(index).begin());
+  if (!message.empty()) std::memcpy(message_room(index).data(), message.data(), message.size());
   sends_[index].message.length = static_cast<std::uint32_t>(message.size());
+  const unsigned inline_flag = IBV_SEND_INLINE;
+  sends_[index].send.send_flags = IBV_SEND_SIGNALED | (message.size() <= inline_bytes_ ? inline_flag : 0);
   return index;
 }
 
@@ -176,6 +188,20 @@ io::Result<std::uint32_t> RdmaQueue::post(ibv_send_wr& first, std::uint32_t inde
 io::Result<std::uint32_t> RdmaQueue::send(std::span<const std::byte> message) {
   const std::uint32_t index = prepare(message);
   return post(sends_[index].send, index);
+}
+
+// Its work request is made here: it is sent once, and is too long to be inline.
+io::Result<std::uint32_t> RdmaQueue::send_padded(std::span<const std::byte> message, std::size_t bytes) {
+  assert(message.size() <= bytes && bytes <= kPaddedBytesMax);
+  const std::uint32_t index = prepare(message);
+  const std::span<std::byte> room = padded_room();
+  std::ranges::fill(std::ranges::copy(message, room.begin()).out, room.end(), std::byte{0});
+  ibv_sge piece{reinterpret_cast<std::uint64_t>(room.data()), static_cast<std::uint32_t>(bytes),
+                room_mr_->lkey};
+  ibv_send_wr request = sends_[index].send;
+  request.sg_list = &piece;
+  request.send_flags = IBV_SEND_SIGNALED;
+  return post(request, index);
 }
 
 io::Result<std::uint32_t> RdmaQueue::write_and_send(const Write& write, std::span<const std::byte> message) {
@@ -209,7 +235,8 @@ io::Result<void> RdmaQueue::repost(std::uint32_t index) {
 std::span<const RdmaQueue::Completion> RdmaQueue::poll(std::span<Completion> room) {
   std::array<ibv_wc, kPollAtOnce> done;
   const std::size_t most = std::min(done.size(), room.size());
-  const int count = ibv_poll_cq(cq_.get(), static_cast<int>(most), done.data());
+  const int count = broken_ ? 0 : ibv_poll_cq(cq_.get(), static_cast<int>(most), done.data());
+  broken_ = broken_ || count < 0;
   for (int i = 0; i < count; ++i) room[i] = take(done[i]);
   return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
@@ -228,8 +255,8 @@ RdmaQueue::Completion RdmaQueue::take(const ibv_wc& completion) {
 std::optional<RdmaQueue::Completion> RdmaQueue::next() {
   std::array<Completion, 1> one;
   if (!poll(one).empty()) return one[0];
-  if (armed_ || !arm()) return std::nullopt;
-  if (!poll(one).empty()) return one[0];
+  if (!broken_ && !armed_ && arm() && !poll(one).empty()) return one[0];
+  if (broken_) return Completion{Kind::received, 0, IBV_WC_GENERAL_ERR, 0};
   return std::nullopt;
 }
 

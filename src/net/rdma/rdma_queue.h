@@ -17,6 +17,9 @@
 namespace rdcp::net {
 
 inline constexpr std::size_t kMessageBytesMax = kSealedFrameBytes;
+// The first message that arrives may be so long, because it may be padded to a full packet: the largest MTU
+// of a path (enum ibv_mtu).
+inline constexpr std::size_t kPaddedBytesMax = 4096;
 
 // How much can be under way at once. A peer that keeps the rules never sends more than `receives`, so it
 // never finds the receiver not ready.
@@ -31,8 +34,10 @@ RdmaQueueSizes rdma_queue_sizes(bool source, std::uint32_t target_slots);
 class RdmaQueue {
  public:
   // Makes the queue of an id whose device is known and which must outlive the queue. All receives are posted.
-  // Errors (connection): the device's limits are too small, or it refused.
-  static io::Result<std::unique_ptr<RdmaQueue>> create(rdma_cm_id& id, const RdmaQueueSizes& sizes);
+  // vector: the device interrupts for completions by this one, modulo the number that it has
+  // (ibv_create_cq(3)). Errors (connection): the device's limits are too small, or it refused.
+  static io::Result<std::unique_ptr<RdmaQueue>> create(rdma_cm_id& id, const RdmaQueueSizes& sizes,
+                                                       unsigned vector);
   RdmaQueue(const RdmaQueue&) = delete;
   RdmaQueue& operator=(const RdmaQueue&) = delete;
 
@@ -49,6 +54,9 @@ class RdmaQueue {
   // At most sizes.messages may be under way. Error (connection): the device did not take the message (it may
   // have taken the write).
   io::Result<std::uint32_t> send(std::span<const std::byte> message);
+  // Sends the message with zeros behind it, `bytes` in all. Nothing else may be sent like this while it is
+  // under way.
+  io::Result<std::uint32_t> send_padded(std::span<const std::byte> message, std::size_t bytes);
   // Writes the payload and sends the message behind it, in one post. Returns and fails as send() does.
   io::Result<std::uint32_t> write_and_send(const Write& write, std::span<const std::byte> message);
   // Posts a write of no bytes, which the peer's device acknowledges whatever its software does. One at a
@@ -63,9 +71,12 @@ class RdmaQueue {
     std::uint32_t bytes;  // received
   };
   // Takes completions into the first of `room` and returns these. A write has a completion of its own only if
-  // it fails; the message behind it always has one.
+  // it fails; the message behind it always has one. Returns none for ever once the queue is broken().
   std::span<const Completion> poll(std::span<Completion> room);
-  // Takes one completion, for the handshake. If there is none, arms the bell for the next one.
+  // True if the device failed to say what has completed (ibv_poll_cq(3)). Nothing more can be learnt then.
+  bool broken() const { return broken_; }
+  // Takes one completion, for the handshake. If there is none, arms the bell for the next one. A broken queue
+  // has one of IBV_WC_GENERAL_ERR.
   std::optional<Completion> next();
   // Returns the message of a successful receive; valid until repost().
   std::span<const std::byte> received(const Completion& completion) const;
@@ -92,11 +103,12 @@ class RdmaQueue {
 
  private:
   RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room);
-  io::Result<void> make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes);
+  io::Result<void> make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes, unsigned vector);
   io::Result<void> make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes);
   void fill_requests();
   std::span<std::byte> message_room(std::uint32_t index) const;
   std::span<std::byte> receive_room(std::uint32_t index) const;
+  std::span<std::byte> padded_room() const;
   std::uint32_t prepare(std::span<const std::byte> message);
   io::Result<std::uint32_t> post(ibv_send_wr& first, std::uint32_t index);
   Completion take(const ibv_wc& completion);
@@ -123,7 +135,8 @@ class RdmaQueue {
   std::uint32_t receives_posted_ = 0;
   bool probing_ = false;
   bool armed_ = false;
-  bool sends_inline_ = false;
+  bool broken_ = false;
+  std::uint32_t inline_bytes_ = 0;  // messages up to this size are copied when they are posted
 
   ProtectionDomain pd_;
   CompletionChannel channel_;

@@ -66,8 +66,7 @@ void RdmaSource::make_room_to_pack(const StreamShape& shape) {
   auto room = io::Arena::create(shape.target_slots, shape.slot_bytes);
   can_pack_ = false;
   if (!room) return;
-  packed_memory_.reset(
-      ibv_reg_mr(&queue().pd(), room->all().data(), room->all().size(), IBV_ACCESS_LOCAL_WRITE));
+  packed_memory_.reset(ibv_reg_mr(&queue().pd(), room->all().data(), room->all().size(), kPayloadAccess));
   if (!packed_memory_) return;
   packed_ = std::move(*room);
   can_pack_ = true;

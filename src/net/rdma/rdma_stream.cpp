@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -115,13 +116,10 @@ io::Result<void> RdmaStream::set_up_waiting() {
 }
 
 // The source's memory is registered for local writing, too. If a page that nobody has touched were pinned
-// only for reading, it would be the shared page of zeros, and the device would send that for ever. Relaxed
-// ordering lets the host's bridge reorder writes of a payload, but never past the completion of what follows.
-// Devices without it ignore it.
+// only for reading, it would be the shared page of zeros, and the device would send that for ever.
 io::Result<void> RdmaStream::register_memory(Side side) {
-  const unsigned access =
-      side == Side::source ? IBV_ACCESS_LOCAL_WRITE
-                           : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
+  const unsigned remote = IBV_ACCESS_REMOTE_WRITE;
+  const unsigned access = kPayloadAccess | (side == Side::target ? remote : 0);
   const std::span<std::byte> all = registered().all();
   memory_.reset(ibv_reg_mr(&queue().pd(), all.data(), all.size(), access));
   if (memory_) return {};
@@ -194,10 +192,20 @@ void RdmaStream::fail(const io::Error& why) {
 bool RdmaStream::take_completions() {
   std::array<RdmaQueue::Completion, kTakenAtOnce> room;
   const auto completions = queue().poll(room);
+  if (queue().broken()) return give_up_queue();
   if (!completions.empty()) last_sign_ = Clock::now();
   for (const RdmaQueue::Completion& completion : completions) take(completion);
   if (over() && queue().sends_under_way() == 0) close_connection();
   return !completions.empty();
+}
+
+// Whatever is under way ends only with the queue pair. Returns true because the pump must look at the end.
+bool RdmaStream::give_up_queue() {
+  stuck_ = true;
+  fail(io::plain_error(io::ErrorKind::connection, "poll a completion queue of",
+                       "RDMA device " + connection_->port().device,
+                       "the device failed (the kernel's log may say why)"));
+  return true;
 }
 
 void RdmaStream::take(const RdmaQueue::Completion& completion) {
@@ -211,7 +219,7 @@ void RdmaStream::take(const RdmaQueue::Completion& completion) {
 void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
   std::array<std::byte, kMessageBytesMax> copy;
   const std::span<const std::byte> message = queue().received(completion);
-  std::ranges::copy(message, copy.begin());
+  if (!message.empty()) std::memcpy(copy.data(), message.data(), message.size());
   if (!closing_) {
     if (auto posted = queue().repost(completion.index); !posted) return fail(posted.error());
   }

@@ -44,6 +44,10 @@ io::Result<SlotRegion> decode_region(std::span<const std::byte> message);
 std::shared_ptr<io::Arena> arena_between(const RecordLayer& record_layer, std::size_t slots,
                                          std::size_t slot_bytes);
 
+// The access to memory that payloads lie in. Relaxed ordering lets the host's bridge reorder a payload's
+// reads and writes, but never past the completion of what follows. Devices without it ignore it.
+inline constexpr unsigned kPayloadAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING;
+
 class RdmaStream : public Stream {
  public:
   // A stream is made of these, its ring and its arena.
@@ -100,6 +104,7 @@ class RdmaStream : public Stream {
   io::Task pump();
   bool finished() const;
   bool take_completions();
+  bool give_up_queue();
   void take(const RdmaQueue::Completion& completion);
   void take_received(const RdmaQueue::Completion& completion);
   void take_failure(ibv_wc_status status);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace rdcp::net {
@@ -85,8 +87,6 @@ std::string cause_of(rdma_cm_event_type type, int status) {
       return "closed the connection before the end";
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
       return "the RDMA device was removed";
-    case RDMA_CM_EVENT_ADDR_CHANGE:
-      return "the address moved to another RDMA device";
     default:
       return "unexpected RDMA event: " + std::string(rdma_event_str(type));
   }
@@ -102,7 +102,12 @@ io::Result<void> set_up_descriptor(int fd) {
   return {};
 }
 
+void stand_forks() {
+  [[maybe_unused]] static const int done = ibv_fork_init();
+}
+
 io::Result<EventChannel> open_event_channel() {
+  stand_forks();
   EventChannel channel(rdma_create_event_channel());
   if (!channel) return io::errno_error("open", "/dev/infiniband/rdma_cm", errno, io::ErrorKind::connection);
   if (auto set = set_up_descriptor(channel->fd); !set) return set.error();
@@ -111,10 +116,17 @@ io::Result<EventChannel> open_event_channel() {
 
 std::optional<CmEvent> next_cm_event(rdma_event_channel& channel) {
   rdma_cm_event* event = nullptr;
-  if (rdma_get_cm_event(&channel, &event) != 0) return std::nullopt;
-  const CmEvent taken{event->event, event->status, event->id};
-  rdma_ack_cm_event(event);
-  return taken;
+  while (rdma_get_cm_event(&channel, &event) == 0) {
+    CmEvent taken{event->event, event->status, event->id};
+    if (taken.type == RDMA_CM_EVENT_CONNECT_REQUEST || taken.type == RDMA_CM_EVENT_ESTABLISHED) {
+      const rdma_conn_param& said = event->param.conn;
+      const std::size_t bytes = std::min<std::size_t>(said.private_data_len, taken.said.size());
+      if (said.private_data != nullptr) std::memcpy(taken.said.data(), said.private_data, bytes);
+    }
+    rdma_ack_cm_event(event);
+    if (taken.type != RDMA_CM_EVENT_ADDR_CHANGE) return taken;
+  }
+  return std::nullopt;
 }
 
 io::Error device_error(std::string_view operation, std::string_view device, int code) {

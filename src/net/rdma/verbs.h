@@ -9,6 +9,8 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -38,14 +40,26 @@ using QueuePair = std::unique_ptr<rdma_cm_id, DestroyWith<rdma_destroy_qp>>;
 // Makes a descriptor that a library opened non-blocking, and closed on exec.
 io::Result<void> set_up_descriptor(int fd);
 io::Result<EventChannel> open_event_channel();
+// Keeps registered memory where it is if this process forks, on kernels that do not do so by themselves (they
+// do from Linux 5.12 on, and ibv_fork_init(3) finds that out). To be called before any other verb; only the
+// first call counts. Where it fails, memory is as it was.
+void stand_forks();
+
+// So much of what a peer says with a connect request is read.
+inline constexpr std::size_t kCmWordBytes = 8;
 
 // An event of an id. For a connect request, id is the new one.
 struct CmEvent {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;
+  // Holds the first bytes of the private data (rdma_connect(3)) that the peer sent with a connect request or
+  // with its answer to one; zeros if it sent less.
+  std::array<std::byte, kCmWordBytes> said{};
 };
-// Takes and acknowledges one event of a non-blocking channel. Returns nothing if there is none.
+// Takes and acknowledges one event of a non-blocking channel. Returns nothing if there is none. That the
+// address has moved, as in a bond, is left out: it is a hint (rdma_get_cm_event(3)), and the queue pair goes
+// on or says itself that it cannot.
 std::optional<CmEvent> next_cm_event(rdma_event_channel& channel);
 
 // Makes an error of errno after a device was asked to make or register something. ENOMEM means the limit on

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 
 #include "net/sockets/sockets.h"
 
@@ -46,6 +47,13 @@ Result<void> set_congestion(int socket, const std::string& name) {
   if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), length) == 0) return {};
   const std::string cause = why_not(errno);
   return io::plain_error(ErrorKind::usage, "use --congestion " + name + " on", host_name(), cause);
+}
+
+bool congestion_counts_losses(int socket) {
+  std::array<char, 17> name{};  // TCP_CA_NAME_MAX, and an end
+  socklen_t length = name.size() - 1;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) != 0) return false;
+  return std::string_view(name.data()) == "cubic" || std::string_view(name.data()) == "reno";
 }
 
 Result<void> check_congestion(const std::string& name) {

@@ -117,8 +117,9 @@ io::Result<io::Fd> open_tcp_socket(int family) {
   return socket;
 }
 
-io::Result<void> set_stream_options(int socket, const std::string& congestion) {
+io::Result<void> set_stream_options(int socket, const std::string& congestion, TrafficClass traffic_class) {
   if (is_unix_socket(socket)) return {};
+  if (auto marked = set_traffic_class(socket, traffic_class); !marked) return marked;
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);

@@ -11,6 +11,7 @@
 #include "io/fd.h"
 #include "io/result.h"
 #include "net/sockets/address.h"
+#include "net/sockets/traffic_class.h"
 
 namespace rdcp::net {
 
@@ -47,8 +48,10 @@ io::Result<io::Fd> connect_to(const Address& address);
 io::Result<io::Fd> open_tcp_socket(int family);
 
 // Sets TCP_NODELAY, and keepalive so that a peer that is gone is noticed within 25 s while nothing is sent.
-// congestion may be empty. A Unix socket has no such options. Errors: those of set_congestion().
-io::Result<void> set_stream_options(int socket, const std::string& congestion);
+// congestion may be empty. A Unix socket has no such options. Errors: those of set_congestion() and of
+// set_traffic_class().
+io::Result<void> set_stream_options(int socket, const std::string& congestion,
+                                    TrafficClass traffic_class = std::nullopt);
 
 // Returns what an error says, without its operation and subject.
 std::string cause_of(const io::Error& error);

@@ -26,6 +26,14 @@ Stream::Stream(io::Ring& ring, Side side, const StreamShape& shape, std::string 
       free_(side == Side::source ? shape.target_slots : 0),
       received_(side == Side::target ? shape.target_slots : 0) {}
 
+// A chunk that is still on its way does not arrive any more.
+Stream::~Stream() {
+  if (arriving_ == nullptr) return;
+  for (const Slot& slot : slots_) {
+    if (slot.state == SlotState::filling) arriving_->leave();
+  }
+}
+
 Stream::CreditAwaiter Stream::credit() {
   return CreditAwaiter(*this);
 }
@@ -94,6 +102,15 @@ void Stream::grant_all() {
   }
 }
 
+void Stream::take_for_granted() {
+  assert(side_ == Side::source);
+  awaited_grants_ = target_slots();
+  for (std::uint32_t slot = 0; slot < target_slots(); ++slot) {
+    slots_[slot].grant_awaited = true;
+    make_free(slot);
+  }
+}
+
 void Stream::complete_send(SendAwaiter& awaiter) {
   if (!shut_down()) {
     if (awaiter.frame().kind == FrameKind::end) ended_ = true;
@@ -113,6 +130,7 @@ io::Result<void> Stream::accept(const Frame& frame) {
   }
   if (takes_slot(frame.kind)) {
     slots_[frame.slot].state = SlotState::filling;
+    if (arriving_ != nullptr) arriving_->enter();
     ++busy_count_;
   }
   return {};
@@ -135,7 +153,8 @@ const char* Stream::fault_at_source(const Frame& frame) const {
   if (frame.slot >= slots_.size()) return "gave a credit for a slot that it does not have";
   const Slot& slot = slots_[frame.slot];
   if (frame.status == AckStatus::granted) {
-    return slot.state == SlotState::unknown ? nullptr : "granted a slot twice";
+    const bool may_come = slot.state == SlotState::unknown || slot.grant_awaited;
+    return may_come ? nullptr : "granted a slot twice";
   }
   if (slot.state != SlotState::busy) return "acknowledged a chunk that is not under way";
   return may_answer(slot.sent, slot.sent_flags, frame) ? nullptr
@@ -156,7 +175,8 @@ const char* Stream::fault_at_target(const Frame& frame) const {
 void Stream::take_credit(const Frame& frame) {
   Slot& slot = slots_[frame.slot];
   if (frame.status == AckStatus::granted) {
-    make_free(frame.slot);
+    if (!std::exchange(slot.grant_awaited, false)) return make_free(frame.slot);
+    --awaited_grants_;
     return;
   }
   slot.state = SlotState::answered;
@@ -169,6 +189,7 @@ void Stream::take_credit(const Frame& frame) {
 // The receiver need not know how the payload travelled.
 void Stream::hand_to_receiver(Frame frame) {
   slots_[frame.slot].state = SlotState::filled;
+  if (arriving_ != nullptr) arriving_->leave();
   ++counters_.frames;
   counters_.payload_bytes += frame.length;
   counters_.wire_bytes += wire_bytes(frame);

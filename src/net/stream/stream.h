@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "io/arena.h"
+#include "io/occupancy.h"
 #include "io/ring.h"
 #include "net/stream/frame.h"
 
@@ -77,7 +78,7 @@ class Stream {
   class AckAwaiter;
   class ReceiveAwaiter;
 
-  virtual ~Stream() = default;
+  virtual ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -96,6 +97,12 @@ class Stream {
   virtual bool peer_can_write() const { return false; }
   // True if a device holds the arena, or as much memory, locked, which counts against RLIMIT_MEMLOCK.
   virtual bool locks_arena() const { return false; }
+  // At the target, before start(): where each chunk counts from its header's arrival to its payload's. Over
+  // RDMA both come at once. meter: outlives this.
+  void measure_arrivals(io::Occupancy& meter) { arriving_ = &meter; }
+  // Returns the shortest time in which the peer has answered so far; nothing where a stream's rate does not
+  // depend on it, as over RDMA, or where it is not known.
+  virtual std::optional<std::chrono::microseconds> round_trip() const { return std::nullopt; }
   // To be called about once a second. Shuts the stream if its peer's host has been out of reach for
   // kUnreachableMax at the time `now`.
   virtual void check_connection(io::Clock::time_point now) { (void)now; }
@@ -139,7 +146,7 @@ class Stream {
   bool ended() const { return ended_; }
   // True if the stream has ended and no chunk is unanswered. Whatever happens to the connection from now on
   // is not an error.
-  bool over() const { return ended_ && busy_count_ == 0; }
+  bool over() const { return ended_ && busy_count_ == 0 && awaited_grants_ == 0; }
   // Returns "peer ADDRESS: detail".
   io::Error peer_error(io::ErrorKind kind, std::string_view detail) const;
   io::Error peer_errno(int code) const;
@@ -160,6 +167,9 @@ class Stream {
 
   // At the target: grants every slot, once, when the stream starts.
   void grant_all();
+  // At the source, when the stream starts: every slot counts as granted, because the target will grant them
+  // all. The first chunks need not wait for that, and the stream is not over before it has come.
+  void take_for_granted();
   void complete_send(SendAwaiter& awaiter);
   // To be called when a frame's header has arrived. If the frame may not come now (its slot is not granted or
   // in use, its kind is the wrong side's, its length is over the slot, it answers what was not asked, it
@@ -174,6 +184,7 @@ class Stream {
   enum class SlotState : std::uint8_t { unknown, free, credited, busy, answered, granted, filling, filled };
   struct Slot {
     SlotState state = SlotState::unknown;
+    bool grant_awaited = false;       // source: it is used already (take_for_granted())
     FrameKind sent = FrameKind::end;  // source: the frame that is under way in it, and its flags
     std::uint8_t sent_flags = 0;
     AckStatus status = AckStatus::granted;
@@ -218,7 +229,9 @@ class Stream {
   std::size_t slot_bytes_;
   std::string peer_;
   std::vector<Slot> slots_;
+  io::Occupancy* arriving_ = nullptr;
   std::uint32_t busy_count_ = 0;  // source: sent, not answered; target: filling or filled
+  std::uint32_t awaited_grants_ = 0;
   bool ended_ = false;
   Fifo<std::uint32_t> free_;         // source; empty while someone waits for a credit
   Fifo<Frame> received_;             // target; empty while someone waits to receive

@@ -23,19 +23,27 @@ class Attempt {
   Attempt(const Address& address, std::uint16_t own_port) : address_(address), own_port_(own_port) {}
 
   void start() {
-    const auto to = to_socket_address(address_);
-    if (!to) return fail(to.error());
-    auto socket = open_tcp_socket(to->storage.ss_family);
+    auto socket = begin();
     if (!socket) return fail(socket.error());
     socket_ = std::move(*socket);
-    if (::connect(socket_.get(), to->get(), to->length) == 0) return judge();
-    if (errno != EINPROGRESS) fail(io::errno_error("", ""));
+  }
+  // Makes more connections, which nobody waits for.
+  void add(std::size_t connections) {
+    for (std::size_t i = 0; i < connections && under_way(); ++i) {
+      if (auto socket = begin()) more_.push_back(std::move(*socket));
+    }
   }
 
   bool under_way() const { return !answered_ && cause_.empty(); }
   bool answered() const { return answered_; }
   pollfd poll() const { return {under_way() ? socket_.get() : -1, POLLOUT, 0}; }
   std::string told() const { return address_.text() + ": " + (cause_.empty() ? "does not answer" : cause_); }
+
+  // Gives up its connections to whoever goes on with them.
+  void hand_over(std::vector<OpenConnection>& open) {
+    open.push_back({address_, std::move(socket_)});
+    for (io::Fd& socket : more_) open.push_back({address_, std::move(socket)});
+  }
 
   // To be called once the socket is ready.
   void step() {
@@ -47,6 +55,15 @@ class Attempt {
   }
 
  private:
+  io::Result<io::Fd> begin() const {
+    const auto to = to_socket_address(address_);
+    if (!to) return to.error();
+    auto socket = open_tcp_socket(to->storage.ss_family);
+    if (!socket) return socket.error();
+    const bool connected = ::connect(socket->get(), to->get(), to->length) == 0;
+    if (!connected && errno != EINPROGRESS) return io::errno_error("", "");
+    return std::move(*socket);
+  }
   void judge() {
     answered_ = address_.port != own_port_ || !stays_on_this_host(socket_.get());
     if (!answered_) cause_ = "is this host's own address";
@@ -56,6 +73,7 @@ class Attempt {
   const Address& address_;
   const std::uint16_t own_port_;
   io::Fd socket_;
+  std::vector<io::Fd> more_;
   bool answered_ = false;
   std::string cause_;
 };
@@ -72,13 +90,14 @@ void wait_and_step(std::vector<Attempt>& attempts, Clock::duration wait) {
 
 }  // namespace
 
-KnockOutcome knock(std::span<const Address> addresses, std::chrono::milliseconds limit,
-                   std::uint16_t own_port, const std::atomic<bool>& stop) {
+KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits, std::uint16_t own_port,
+                   const std::atomic<bool>& stop) {
   addresses = addresses.first(std::min(addresses.size(), kKnocksMax));
   std::vector<Attempt> attempts;
   attempts.reserve(addresses.size());
   for (const Address& address : addresses) attempts.emplace_back(address, own_port).start();
-  auto until = Clock::now() + limit;
+  if (!attempts.empty()) attempts.front().add(limits.to_first - 1);
+  auto until = Clock::now() + limits.time;
   bool any = false;
   while (std::ranges::any_of(attempts, &Attempt::under_way)) {
     if (!any && std::ranges::any_of(attempts, &Attempt::answered)) {
@@ -91,7 +110,9 @@ KnockOutcome knock(std::span<const Address> addresses, std::chrono::milliseconds
   }
   KnockOutcome outcome;
   for (std::size_t i = 0; i < attempts.size(); ++i) {
-    if (attempts[i].answered()) outcome.answered.push_back(static_cast<std::uint16_t>(i));
+    if (!attempts[i].answered()) continue;
+    outcome.answered.push_back(static_cast<std::uint16_t>(i));
+    if (outcome.open.empty()) attempts[i].hand_over(outcome.open);
   }
   if (!outcome.answered.empty()) return outcome;
   for (const Attempt& attempt : attempts) {

@@ -8,21 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "io/fd.h"
 #include "net/sockets/address.h"
 
 namespace rdcp::net {
 
+// A connection over which nothing has been said yet. It is non-blocking, and may still be under way.
+struct OpenConnection {
+  Address to;
+  io::Fd socket;
+};
+
 struct KnockOutcome {
   std::vector<std::uint16_t> answered;  // the places, in the list, of addresses that took a connection
   std::string none_because;             // if there are none: each address and its cause
+  std::vector<OpenConnection> open;     // those to the first of them; all others are closed
 };
 
-// Connects to all of these addresses at once, says nothing, and closes the connections. Returns once one has
-// answered and the others had a little more time, when all have refused, or after `limit`: who drops packets
-// never answers. It also returns soon after `stop` is true. It leaves out those beyond kKnocksMax. An address
-// of this host at `own_port` is our own listener, and no answer; 0: there is none.
-KnockOutcome knock(std::span<const Address> addresses, std::chrono::milliseconds limit,
-                   std::uint16_t own_port, const std::atomic<bool>& stop);
+struct KnockLimits {
+  std::chrono::milliseconds time;
+  std::size_t to_first = 1;  // so many connections to the first address, at least one
+};
+
+// Connects to all of these addresses at once, and says nothing. Returns once one has answered and the others
+// had a little more time, when all have refused, or after limits.time: who drops packets never answers. It
+// also returns soon after `stop` is true. It leaves out addresses beyond kKnocksMax. An address of this host
+// at `own_port` is our own listener, and no answer; 0: there is none.
+KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits, std::uint16_t own_port,
+                   const std::atomic<bool>& stop);
 
 inline constexpr std::size_t kKnocksMax = 32;
 

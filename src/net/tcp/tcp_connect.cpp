@@ -10,6 +10,7 @@
 
 #include "io/ring.h"
 #include "net/sockets/sockets.h"
+#include "net/tcp/tcp_connect_attempt.h"
 
 namespace rdcp::net {
 namespace {
@@ -18,155 +19,12 @@ using io::Clock;
 
 constexpr std::chrono::milliseconds kNextAddress{
     500};  // how long an address is waited for before the next is tried
-constexpr std::size_t kAttemptsAtOnce = TcpListener::kPendingMax / 2;
-
-// The terms that all connections of one connect_all() share.
-struct Call {
-  const HandshakeTerms& terms;
-  Clock::time_point until;
-  const std::atomic<bool>& stop;
-  const TcpOptions& options;
-};
-
-// One attempt at a proven connection.
-class ConnectAttempt {
- public:
-  ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index);
-  // Over a connection that is there already.
-  ConnectAttempt(const Call& call, io::Fd socket, std::uint16_t stream_index);
-
-  const Address& address() const { return address_; }
-  std::uint16_t stream_index() const { return stream_index_; }
-  bool proven() const { return state_ == State::proven; }
-  bool was_challenged() const { return was_challenged_; }
-  bool of_another_version() const { return of_another_version_; }
-  // Says why it failed; empty as long as it has not.
-  const std::string& cause() const { return cause_; }
-  bool under_way() const { return !proven() && cause_.empty(); }
-  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
-
-  pollfd poll() const {
-    return {under_way() ? socket_.get() : -1,
-            static_cast<short>(state_ == State::connecting ? POLLOUT : POLLIN), 0};
-  }
-  // Goes on as far as it can, once the socket is ready.
-  void step();
-  void fail_if_overdue(Clock::time_point now);
-
- private:
-  enum class State : unsigned char { connecting, challenged, proven };
-
-  void connect(const TcpOptions& options);
-  void finish_connecting();
-  void say_hello();
-  void take_challenge();
-  void fail(const io::Error& error);
-
-  Address address_;
-  std::uint16_t stream_index_;
-  Clock::time_point deadline_;
-  const HandshakeTerms* terms_;
-  std::optional<Connector> connector_;  // once it is connected
-  State state_ = State::connecting;
-  std::string cause_;
-  io::Fd socket_;
-  std::optional<SealKeys> seal_;
-  std::array<std::byte, kChallengeBytes> challenge_;
-  std::size_t have_ = 0;
-  bool was_challenged_ = false;
-  bool of_another_version_ = false;
-};
-
-ConnectAttempt::ConnectAttempt(const Call& call, const Address& address, std::uint16_t stream_index)
-    : address_(address),
-      stream_index_(stream_index),
-      deadline_(Clock::now() + call.terms.time_limit),
-      terms_(&call.terms) {
-  connect(call.options);
-}
-
-ConnectAttempt::ConnectAttempt(const Call& call, io::Fd socket, std::uint16_t stream_index)
-    : address_(peer_address(socket.get())),
-      stream_index_(stream_index),
-      deadline_(Clock::now() + call.terms.time_limit),
-      terms_(&call.terms),
-      socket_(std::move(socket)) {
-  if (auto set = set_stream_options(socket_.get(), call.options.congestion); !set) {
-    fail(set.error());
-  } else {
-    say_hello();
-  }
-}
-
-void ConnectAttempt::connect(const TcpOptions& options) {
-  const auto to = to_socket_address(address_);
-  if (!to) return fail(to.error());
-  auto socket = open_tcp_socket(to->storage.ss_family);
-  if (!socket) return fail(socket.error());
-  socket_ = std::move(*socket);
-  if (auto set = set_stream_options(socket_.get(), options.congestion); !set) return fail(set.error());
-  if (::connect(socket_.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) {
-    fail(io::errno_error("", ""));
-  }
-}
-
-void ConnectAttempt::step() {
-  if (state_ == State::connecting) {
-    finish_connecting();
-  } else {
-    take_challenge();
-  }
-}
-
-void ConnectAttempt::finish_connecting() {
-  int code = 0;
-  socklen_t bytes = sizeof(code);
-  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &bytes) != 0) code = errno;
-  if (code != 0) return fail(io::errno_error("", "", code));
-  say_hello();
-}
-
-void ConnectAttempt::say_hello() {
-  state_ = State::challenged;
-  connector_.emplace(terms_for(socket_.get(), *terms_), stream_index_);
-  if (auto sent = send_whole(socket_.get(), connector_->hello()); !sent) fail(sent.error());
-}
-
-void ConnectAttempt::take_challenge() {
-  const auto whole = receive_rest(socket_.get(), challenge_, have_);
-  const auto version = whole ? std::nullopt : other_version(std::span(challenge_).first(have_));
-  if (version) {
-    of_another_version_ = true;
-    return fail(version_error(*version));
-  }
-  if (!whole) return fail(whole.error());
-  if (!*whole) return;
-  was_challenged_ = true;
-  const auto proof = connector_->answer(challenge_);
-  if (!proof) return fail(proof.error());
-  const auto seal = connector_->seal_keys(challenge_);
-  if (!seal) return fail(seal.error());
-  seal_ = *seal;
-  if (auto sent = send_whole(socket_.get(), *proof); !sent) return fail(sent.error());
-  state_ = State::proven;
-}
-
-// Keeps only the cause, because all_failed() names the address.
-void ConnectAttempt::fail(const io::Error& error) {
-  cause_ = cause_of(error);
-  socket_.reset();
-}
-
-void ConnectAttempt::fail_if_overdue(Clock::time_point now) {
-  if (!under_way() || now < deadline_) return;
-  const char* missing =
-      state_ == State::connecting ? "does not answer" : "connected, but does not speak rdcp";
-  fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
-}
 
 io::Error stopped() {
   return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");
 }
+
+using Attempts = std::vector<ConnectAttempt>;
 
 io::Error all_failed(std::span<const ConnectAttempt> attempts) {
   std::string causes;
@@ -185,10 +43,10 @@ io::Error all_failed(std::span<const ConnectAttempt> attempts) {
 // Waits until an attempt is ready, it is time to check `stop`, or the deadline has passed, and lets those go
 // on that are ready. If only one connection is wanted, returns after the first proven one. A listener
 // is watched, too, if there is one.
-void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool only_one,
+void poll_and_step(std::span<ConnectAttempt* const> attempts, const ConnectCall& call, bool only_one,
                    const TcpListener* listener = nullptr) {
   std::vector<pollfd> polls;
-  for (const ConnectAttempt& attempt : attempts) polls.push_back(attempt.poll());
+  for (const ConnectAttempt* attempt : attempts) polls.push_back(attempt->poll());
   if (listener != nullptr) {
     for (const int door : listener->doors()) polls.push_back({door, POLLIN, 0});
   }
@@ -198,45 +56,85 @@ void poll_and_step(std::span<ConnectAttempt> attempts, const Call& call, bool on
   const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(milliseconds.count()));
   for (std::size_t i = 0; ready > 0 && i < attempts.size(); ++i) {
     if (polls[i].revents == 0) continue;
-    attempts[i].step();
-    if (only_one && attempts[i].proven()) return;
+    attempts[i]->step();
+    if (only_one && attempts[i]->proven()) return;
   }
   const auto now = Clock::now();
-  for (ConnectAttempt& attempt : attempts) attempt.fail_if_overdue(now);
+  for (ConnectAttempt* attempt : attempts) attempt->fail_if_overdue(now);
 }
 
-// Returns the first of the addresses that proves the key, with the connection for this stream.
-io::Result<ConnectAttempt> race(const std::vector<Address>& addresses, const Call& call,
-                                std::uint16_t stream = 0) {
-  std::vector<ConnectAttempt> attempts;
-  auto next_start = Clock::now();
+std::vector<ConnectAttempt*> all_of(Attempts& attempts) {
+  std::vector<ConnectAttempt*> all;
+  for (ConnectAttempt& attempt : attempts) all.push_back(&attempt);
+  return all;
+}
+
+// Begins an attempt, over a connection that is open already if there is one.
+ConnectAttempt begin_attempt(const ConnectCall& call, const Address& address, std::uint16_t stream,
+                             std::vector<OpenConnection>& open) {
+  const auto found = std::ranges::find(open, address, &OpenConnection::to);
+  if (found == open.end()) return {call, address, stream};
+  OpenConnection taken = std::move(*found);
+  open.erase(found);
+  return {call, std::move(taken), stream};
+}
+
+// Tries again over a new connection what failed over one that was open before.
+void renew(Attempts& attempts, const ConnectCall& call) {
+  for (ConnectAttempt& attempt : attempts) {
+    if (!attempt.may_be_renewed()) continue;
+    const Address to = attempt.address();
+    attempt = ConnectAttempt(call, to, attempt.stream_index());
+  }
+}
+
+// The connections that are under way until one address has won.
+struct Race {
+  Attempts first;  // for the first stream, to one address after the other
+  Attempts ahead;  // for the other streams, to the address that is most likely to win
+  std::vector<OpenConnection> open;
+};
+
+// Returns the first of the addresses that proves the key, with the connection for this stream. Those that
+// were started ahead say hello meanwhile, but prove nothing before it is known who wins.
+io::Result<ConnectAttempt> run(Race& race, const std::vector<Address>& addresses, const ConnectCall& call,
+                               std::uint16_t stream) {
+  Attempts& attempts = race.first;
+  auto next_start = Clock::now() + (attempts.empty() ? Clock::duration::zero() : kNextAddress);
   while (true) {
     if (call.stop.load()) return stopped();
+    renew(attempts, call);
     const auto now = Clock::now();
     const bool none_under_way = std::ranges::none_of(attempts, &ConnectAttempt::under_way);
     const bool all_started = attempts.size() == addresses.size();
     if (now >= call.until || (all_started && none_under_way)) return all_failed(attempts);
     if (!all_started && (none_under_way || now >= next_start)) {
-      attempts.emplace_back(call, addresses[attempts.size()], stream);
+      attempts.push_back(begin_attempt(call, addresses[attempts.size()], stream, race.open));
       next_start = now + kNextAddress;
     }
-    poll_and_step(attempts, call, true);
+    auto steps = all_of(attempts);
+    for (ConnectAttempt& attempt : race.ahead) {
+      if (attempt.connecting()) steps.push_back(&attempt);
+    }
+    poll_and_step(steps, call, true);
     const auto winner = std::ranges::find_if(attempts, &ConnectAttempt::proven);
     if (winner != attempts.end()) return std::move(*winner);
   }
 }
 
-// Makes the connections for all streams but the first, to the address that won the race.
-io::Result<void> connect_rest(const Address& address, const Call& call, Sockets& sockets) {
-  std::vector<ConnectAttempt> attempts;
-  std::size_t next = 1;
+// Makes the connections for all streams but the first, to the address that won the race. Some of them may be
+// on the way to it.
+io::Result<void> connect_rest(const Address& address, const ConnectCall& call, Attempts attempts,
+                              Sockets& sockets) {
+  std::size_t next = 1 + attempts.size();
   while (next < sockets.size() || !attempts.empty()) {
     if (call.stop.load()) return stopped();
     if (Clock::now() >= call.until) return all_failed(attempts);
-    for (; next < sockets.size() && attempts.size() < kAttemptsAtOnce; ++next) {
+    for (; next < sockets.size() && attempts.size() < kConnectAtOnce; ++next) {
       attempts.emplace_back(call, address, static_cast<std::uint16_t>(next));
     }
-    poll_and_step(attempts, call, false);
+    poll_and_step(all_of(attempts), call, false);
+    renew(attempts, call);
     for (ConnectAttempt& attempt : attempts) {
       if (!attempt.cause().empty()) return all_failed(std::span(&attempt, 1));
       if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
@@ -254,22 +152,31 @@ HandshakeTerms terms_for(int socket, HandshakeTerms terms) {
 }
 
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& wish,
-                                std::uint16_t stream_count) {
+                                std::uint16_t stream_count, std::vector<OpenConnection> open) {
   Sockets sockets(stream_count);
   if (stream_count == 0) return sockets;
-  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
-  auto winner = race(addresses, call);
+  if (addresses.empty()) return all_failed({});
+  const ConnectCall call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
+  Race race;
+  race.open = std::move(open);
+  race.first.push_back(begin_attempt(call, addresses.front(), 0, race.open));
+  for (std::size_t i = 1; i < std::min<std::size_t>(stream_count, kConnectAtOnce); ++i) {
+    race.ahead.push_back(begin_attempt(call, addresses.front(), static_cast<std::uint16_t>(i), race.open));
+  }
+  auto winner = run(race, addresses, call, 0);
   if (!winner) return winner.error();
   sockets[0] = winner->take_socket();
-  if (auto rest = connect_rest(winner->address(), call, sockets); !rest) return rest.error();
+  if (winner->address() != addresses.front()) race.ahead.clear();
+  auto rest = connect_rest(winner->address(), call, std::move(race.ahead), sockets);
+  if (!rest) return rest.error();
   return sockets;
 }
 
 io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& wish,
                                     std::uint16_t stream_count) {
-  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
+  const ConnectCall call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
   Sockets sockets(stream_count);
-  std::vector<ConnectAttempt> attempts;
+  Attempts attempts;
   std::string last_cause = "nobody has connected";
   const auto missing = [&]() -> std::optional<std::uint16_t> {
     for (std::uint16_t i = 0; i < stream_count; ++i) {
@@ -286,9 +193,10 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
     for (auto next = missing(); next; next = missing()) {
       io::Fd socket = listener.accept();
       if (!socket) break;
-      attempts.emplace_back(call, std::move(socket), *next);
+      const Address from = peer_address(socket.get());
+      attempts.emplace_back(call, OpenConnection{from, std::move(socket)}, *next);
     }
-    poll_and_step(attempts, call, false, missing() ? &listener : nullptr);
+    poll_and_step(all_of(attempts), call, false, missing() ? &listener : nullptr);
     for (ConnectAttempt& attempt : attempts) {
       if (!attempt.cause().empty()) last_cause = attempt.cause();
       if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
@@ -300,8 +208,9 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
 
 io::Result<ProvenSocket> connect_further(const std::vector<Address>& addresses, const TcpCall& wish,
                                          std::uint16_t stream) {
-  const Call call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
-  auto winner = race(addresses, call, stream);
+  const ConnectCall call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
+  Race race;
+  auto winner = run(race, addresses, call, stream);
   if (!winner) return winner.error();
   return winner->take_socket();
 }

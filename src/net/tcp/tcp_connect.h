@@ -16,13 +16,24 @@
 #include "io/result.h"
 #include "net/crypto/handshake.h"
 #include "net/sockets/address.h"
+#include "net/sockets/traffic_class.h"
 #include "net/sockets/user_socket.h"
+#include "net/tcp/knock.h"
 
 namespace rdcp::net {
+
+// Says who chooses the congestion control: the user has, or a stream may where its path loses packets
+// (lossy_path.h).
+enum class CongestionChoice : unsigned char { made, open };
 
 struct TcpOptions {
   // Congestion control for the job's sockets (TCP_CONGESTION); if empty, the system's default.
   std::string congestion;
+  TrafficClass traffic_class = {};
+
+  CongestionChoice choice() const {
+    return congestion.empty() ? CongestionChoice::open : CongestionChoice::made;
+  }
 };
 
 // A connection whose two sides have proven the key, and the keys that seal it, if it is sealed.
@@ -51,6 +62,10 @@ class TcpListener {
   // Also listens at the socket beside the port (net/sockets/user_socket.h), for connections that ssh brings
   // from another host. If that cannot be opened they come to the port.
   void open_beside();
+  // Answers connections with this traffic class from now on. Error: as of set_traffic_class().
+  io::Result<void> mark(TrafficClass traffic_class) const {
+    return set_traffic_class(fd_.get(), traffic_class);
+  }
   std::uint16_t port() const { return port_; }
   // Returns what poll(2) must watch for a new connection; -1 for what is not there.
   static constexpr std::size_t kDoors = 2;
@@ -103,13 +118,18 @@ struct TcpCall {
   TcpOptions options = {};
 };
 
-// Tries the addresses in order, then makes stream_count proven connections to the first that proves the key.
+// Tries the addresses in order, and makes stream_count proven connections to the first that proves the key.
 // The next address is tried after 500 ms without an answer. Only the winner is ever sent a proof, so the
-// listener counts no connection that is not used. Errors: each address that was tried and its cause
-// (connection), with the code EPROTONOSUPPORT if one speaks another version, else ECONNREFUSED if none of
-// them sent a challenge, so that trying again may help; stopped (interrupted).
+// listener counts no connection that is not used. If the first address wins, up to kConnectAtOnce of them
+// take two round trips together: connect and hello, challenge and proof. Connections to it that are open
+// already are used first, and cost only one; what fails over them is tried again over new ones. Errors: each
+// address that was tried and its cause (connection), with the code EPROTONOSUPPORT if one speaks another
+// version, else ECONNREFUSED if none of them sent a challenge, so that trying again may help; stopped
+// (interrupted).
 io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const TcpCall& call,
-                                std::uint16_t stream_count);
+                                std::uint16_t stream_count, std::vector<OpenConnection> open = {});
+// So many connections of one call are under way at once, which leaves the listener room for strangers.
+inline constexpr std::size_t kConnectAtOnce = TcpListener::kPendingMax / 2;
 
 // Takes stream_count connections that come to the listener, and proves the key over each as if it had made
 // it; a connection whose other end does not prove the key is dropped. For connections that somebody else

@@ -187,9 +187,11 @@ void Acceptor::drop_overdue() {
   }
 }
 
-// Accepts at most kPendingMax at a time, so that those already here are served in between.
+// Accepts no more than there is room for, or one. Those that are here are served in between, so that
+// connections that were closed while they waited, as a knock's are, push out none that is alive.
 io::Result<void> Acceptor::accept_new(const TcpListener& listener) {
-  for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) {
+  const std::size_t room = TcpListener::kPendingMax - pending_.size();
+  for (std::size_t i = 0; i < std::max<std::size_t>(room, 1); ++i) {
     io::Fd socket = listener.accept();
     if (!socket) {
       const bool out_of_descriptors = errno == EMFILE || errno == ENFILE;
@@ -201,7 +203,8 @@ io::Result<void> Acceptor::accept_new(const TcpListener& listener) {
     if (pending_.size() == TcpListener::kPendingMax) {
       refuse(pending_.begin(), "was closed for newer ones before it proved itself");
     }
-    if (auto set = set_stream_options(socket.get(), options_.congestion); !set) return set;
+    if (auto set = set_stream_options(socket.get(), options_.congestion, options_.traffic_class); !set)
+      return set;
     pending_.emplace_back(std::move(socket), terms_);
   }
   return {};

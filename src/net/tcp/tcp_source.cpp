@@ -9,10 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "net/sockets/congestion.h"
 #include "net/stream/compression_controller.h"
+#include "net/tcp/lossy_path.h"
 #include "net/tcp/tcp.h"
 #include "net/tcp/tcp_stream.h"
 
@@ -55,10 +59,17 @@ class Outgoing {
 
 class TcpSource : public TcpStream {
  public:
-  TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, RecordLayer with)
+  TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, RecordLayer with,
+            CongestionChoice choice)
       : TcpStream(ring, Side::source, std::move(socket), shape, std::move(with)),
+        may_choose_(choice == CongestionChoice::open && congestion_counts_losses(TcpStream::socket())),
         wrapped_(record_layer().travels_as_it_is() ? 0 : shape.slot_bytes),
         arrived_(kCreditsPerReceive * record_layer().frame_bytes()) {}
+
+  void start() override;
+  std::optional<std::chrono::microseconds> round_trip() const override;
+  std::string description() const override;
+  void check_connection(io::Clock::time_point now) override;
 
  private:
   void post_send(SendAwaiter& awaiter) override {
@@ -69,6 +80,8 @@ class TcpSource : public TcpStream {
 
   io::Task pump_out() override;
   io::Task pump_in() override;
+  // Returns what the kernel knows of the connection, or nothing if that is less than we ask for (Linux 4.6).
+  std::optional<tcp_info> facts() const;
   // True if packing the next payload should be tried.
   bool may_pack();
   // Delivers the whole frames in arrived_. Returns false if the stream is shut.
@@ -80,25 +93,65 @@ class TcpSource : public TcpStream {
   static constexpr std::size_t kCreditsPerReceive = 32;
   io::WaiterQueue outgoing_;  // of SendAwaiter
   CompressionController link_;
+  bool may_choose_;  // another congestion control
+  bool has_chosen_ = false;
+  LossyPath path_;
   std::vector<std::byte> wrapped_;  // the payload that is being sent, if it does not travel as it is
   std::vector<std::byte> arrived_;
   std::size_t arrived_bytes_ = 0;
 };
+
+void TcpSource::start() {
+  take_for_granted();
+  TcpStream::start();
+}
+
+std::optional<tcp_info> TcpSource::facts() const {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  if (length < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return std::nullopt;
+  return info;
+}
+
+// tcpi_min_rtt is the greatest number while there is no measurement.
+std::optional<std::chrono::microseconds> TcpSource::round_trip() const {
+  const auto info = facts();
+  if (!info || info->tcpi_min_rtt == std::numeric_limits<decltype(info->tcpi_min_rtt)>::max()) {
+    return std::nullopt;
+  }
+  return std::chrono::microseconds(info->tcpi_min_rtt);
+}
+
+std::string TcpSource::description() const {
+  return TcpStream::description() + (has_chosen_ ? ", by bbr because packets are lost on the way" : "");
+}
+
+// Where bbr is not loaded, or this user may not have it, the system's choice stays.
+void TcpSource::check_connection(io::Clock::time_point now) {
+  TcpStream::check_connection(now);
+  const auto info = may_choose_ && !over() ? facts() : std::nullopt;
+  if (!info || !path_.take({.sent_again = info->tcpi_total_retrans,
+                            .round_trip = std::chrono::microseconds(info->tcpi_rtt),
+                            .shortest_trip = std::chrono::microseconds(info->tcpi_min_rtt)})) {
+    return;
+  }
+  may_choose_ = false;
+  has_chosen_ = bool(set_congestion(socket(), "bbr"));
+}
 
 bool TcpSource::may_pack() {
   if (!record_layer().packs_for_slow_links()) return record_layer().packs();
   const auto now = CompressionController::Clock::now();
   if (link_.due(now)) {
     int queued = 0;
-    tcp_info info{};
-    socklen_t length = sizeof(info);
-    if (::ioctl(socket(), SIOCOUTQ, &queued) != 0) return false;
-    if (::getsockopt(socket(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    const auto info = facts();
+    if (!info || ::ioctl(socket(), SIOCOUTQ, &queued) != 0) return false;
     link_.take({.at = now,
-                .acked_bytes = info.tcpi_bytes_acked,
+                .acked_bytes = info->tcpi_bytes_acked,
                 .queued_bytes = static_cast<std::uint64_t>(queued),
-                .busy_us = info.tcpi_busy_time,
-                .receiver_us = info.tcpi_rwnd_limited},
+                .busy_us = info->tcpi_busy_time,
+                .receiver_us = info->tcpi_rwnd_limited},
                record_layer().packing_speed());
   }
   return link_.packs();
@@ -163,8 +216,8 @@ bool TcpSource::take_arrived() {
 }  // namespace
 
 std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
-                                        RecordLayer record_layer) {
-  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(record_layer));
+                                        RecordLayer record_layer, CongestionChoice choice) {
+  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(record_layer), choice);
 }
 
 }  // namespace rdcp::net

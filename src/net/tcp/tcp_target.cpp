@@ -62,6 +62,11 @@ class Incoming {
   std::size_t header_bytes_ = 0;
 };
 
+// So many credits for one slot can wait to be sent: its grant, which a source need not have read before it
+// uses the slot (Stream::take_for_granted()), and the answer to that use. A source that uses it a second time
+// has read both.
+constexpr std::size_t kCreditsPerSlot = 2;
+
 class TcpTarget : public TcpStream {
  public:
   TcpTarget(io::Ring& ring, io::Fd socket, const StreamShape& shape, io::Arena& arena, RecordLayer with)
@@ -69,7 +74,7 @@ class TcpTarget : public TcpStream {
         arena_(arena),
         packed_(record_layer().packs() ? shape.slot_bytes : 0),
         incoming_(record_layer().frame_bytes()),
-        credits_(shape.target_slots * record_layer().frame_bytes()) {
+        credits_(kCreditsPerSlot * shape.target_slots * record_layer().frame_bytes()) {
     assert(shape.target_slots <= arena.slot_count() && shape.slot_bytes <= arena.slot_bytes());
   }
 
@@ -98,8 +103,6 @@ class TcpTarget : public TcpStream {
 };
 
 void TcpTarget::post_credit(const Frame& credit) {
-  // One frame for each slot is enough room if the source uses a slot only after it has read the credit for
-  // it.
   if (credits_.size() - credit_bytes_ < record_layer().frame_bytes()) {
     shut(peer_error(io::ErrorKind::protocol, "sent a chunk for a slot whose credit it had not read"));
     return;

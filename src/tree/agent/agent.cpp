@@ -95,10 +95,11 @@ bool Agent::serve() {
     if (watched[1].revents != 0) {
       copy_over_.drain();
       tell_result();
+      if (ends_when_done_ && !rejoinable_.away()) return false;
     }
     if (SteadyClock::now() >= next_progress_) {
       next_progress_ = SteadyClock::now() + kProgressInterval;
-      if (!rejoinable_.away()) tell(source_ ? source_->progress() : Progress());
+      if (!rejoinable_.away()) tell_progress();
     }
     if (stopping_) return false;
     if (watched[3].revents != 0 && rejoinable_.let_in()) {
@@ -116,6 +117,11 @@ bool Agent::serve() {
   heard_ = SteadyClock::now();
   suspended_ = false;
   return handle(**message);
+}
+
+void Agent::tell_progress() {
+  tell(source_ ? source_->progress() : Progress());
+  if (tells_pace_ && target_ && copying_) tell(target_->pace());
 }
 
 template <class Message>
@@ -169,9 +175,22 @@ bool Agent::handle_wish(const RawMessage& raw) {
       return with<PassOn>(raw, [this](const PassOn& order) { return take_order(order); });
     case MessageType::keep_ledger:
       return with<KeepLedger>(raw, [this](const KeepLedger&) { return keep_ledger(), true; });
+    case MessageType::tell_pace:
+      return tells_pace_ = true;
+    case MessageType::path_told:
+      return with<PathTold>(raw, [this](const PathTold& told) { return streams_.hear_of_path(told), true; });
+    case MessageType::end_when_done:
+      return ends_when_done_ = true;
+    case MessageType::mark_packets:
+      return with<MarkPackets>(raw, [this](const MarkPackets& mark) {
+        return streams_.set_traffic_class(mark.traffic_class), true;
+      });
+    case MessageType::leave_placement:
+      return with<LeavePlacement>(raw,
+                                  [this](const LeavePlacement&) { return streams_.leave_placement(), true; });
     case MessageType::source_wishes:
       return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
-    default:
+    default:  // may_order() lets no other message through
       return false;
   }
 }
@@ -184,9 +203,7 @@ bool Agent::handle(const RawMessage& raw) {
   if (is_check(raw.type)) return confine({}) && checks_.handle(raw);
   switch (raw.type) {
     case MessageType::stay:
-      return with<Stay>(raw, [this](const Stay& wish) {
-        return rejoinable_.stay(wish) || refuse("asks to stay an agent that it cannot rejoin");
-      });
+      return with<Stay>(raw, [this](const Stay& wish) { return take_wish(wish); });
     case MessageType::ping:
       return tell(Pong()), true;
     case MessageType::beat:
@@ -195,14 +212,6 @@ bool Agent::handle(const RawMessage& raw) {
       return suspended_ = true;
     case MessageType::explain_problems:
       return explains_problems_ = true;
-    case MessageType::paths_named:
-    case MessageType::target_wishes:
-    case MessageType::alterations:
-    case MessageType::source_wishes:
-    case MessageType::join_chain:
-    case MessageType::pass_on:
-    case MessageType::keep_ledger:
-      return handle_wish(raw);
     case MessageType::find_paths:
       return with<FindPaths>(raw, [this](const FindPaths& asked) { return find(asked); });
     case MessageType::source_job:
@@ -232,14 +241,18 @@ bool Agent::handle(const RawMessage& raw) {
       return false;
     case MessageType::finish:
       return with<Finish>(raw, [this](const Finish& finish) { return end_.status = finish.status, false; });
-    default:  // may_order() lets no other message through
-      return false;
+    default:
+      return handle_wish(raw);
   }
 }
 
 void Agent::tell_problem(const Problem& problem) {
   if (explains_problems_) return tell(ExplainedProblem{problem});
   tell(problem);
+}
+
+bool Agent::take_wish(const Stay& wish) {
+  return rejoinable_.stay(wish) || refuse("asks to stay an agent that it cannot rejoin");
 }
 
 bool Agent::take_wishes(const TargetWishes& wishes) {
@@ -263,9 +276,20 @@ bool Agent::take_alterations(const Alterations& wish) {
 // The next target is not reached yet.
 bool Agent::take_order(const PassOn& order) {
   if (!streams_.chain().may_pass_on()) return refuse("asks to pass on what no chain was agreed on for");
+  if (streams_.chain().orders().size() == kNextTargetsMax)
+    return refuse("asks to pass on to too many targets");
   auto taken = streams_.chain().pass_on(order, settings_);
   if (!taken) reporter_.fatal(taken.error());
   return true;
+}
+
+// Orders come before the job begins, so their number is known.
+void Agent::tell_lost(const BranchLost& lost) {
+  if (streams_.chain().orders().size() > 1) {
+    tell(lost);
+  } else {
+    tell(NextLost{lost.why});
+  }
 }
 
 // The job is there already; it has not begun.

@@ -83,8 +83,8 @@ bool Agent::find(const FindPaths& asked) {
 }
 
 void Agent::answer_knock(const Knock& at) {
-  streams_.own().knock(at, [this](net::KnockOutcome outcome) {
-    tell(Knocked{std::move(outcome.answered), std::move(outcome.none_because)});
+  streams_.own().knock(at, [this](const net::KnockOutcome& outcome) {
+    tell(Knocked{outcome.answered, outcome.none_because});
   });
 }
 
@@ -188,7 +188,7 @@ void Agent::start_copy(const Begin& begin) {
   if (source_ && streams_.chain().is_member()) source_->need_all_streams();
   if (target_) {
     const bool chained = streams_.chain().is_member();
-    if (chained) target_->join_chain(streams_.chain().next());
+    if (chained) target_->join_chain(streams_.chain().nexts());
     const auto begun = target_->begin(begin);
     if (!begun && !chained) {
       reporter_.fatal(begun.error());
@@ -239,7 +239,8 @@ void Agent::copy(const Begin& begin) {
 void Agent::tell_result() {
   if (measure_) {
     Measured measured = measure_->result();
-    measured.notes = streams_.own().notes();
+    const std::vector<io::Words> notes = streams_.own().notes();
+    measured.notes.insert(measured.notes.end(), notes.begin(), notes.end());
     tell(measured);
     return;
   }

@@ -51,6 +51,7 @@ class Agent {
     if (!sent) stopping_ = true;
   }
   void tell_problem(const Problem& problem);
+  void tell_progress();
   bool serve();
   bool survive_signal();
   bool handle(const RawMessage& raw);
@@ -64,10 +65,12 @@ class Agent {
   template <class Message>
   std::optional<Message> expect(const RawMessage& raw);
   bool take_names(const PathsNamed& part);
+  bool take_wish(const Stay& wish);
   bool take_wishes(const TargetWishes& wishes);
   bool take_wishes(const SourceWishes& wishes);
   bool take_alterations(const Alterations& wish);
   bool take_order(const PassOn& order);
+  void tell_lost(const BranchLost& lost);
   void keep_ledger();
   void tell_ledger();
   bool find(const FindPaths& asked);
@@ -107,7 +110,7 @@ class Agent {
   TargetWishes wishes_;  // for the target
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
-  JobStreams streams_{config_.streams, [this](const NextLost& lost) { tell(lost); }};
+  JobStreams streams_{config_.streams, [this](const BranchLost& lost) { tell_lost(lost); }};
   io::Thread copy_thread_;
   io::Event copy_over_;             // made by run()
   bool explains_problems_ = false;  // set before a job has threads
@@ -115,6 +118,8 @@ class Agent {
   std::atomic<bool> stopping_{false};
   bool suspended_ = false;
   bool ledger_told_ = false;
+  bool tells_pace_ = false;
+  bool ends_when_done_ = false;
   bool segment_complete_ = true;
   AgentEnd end_;
   SteadyClock::time_point begun_;

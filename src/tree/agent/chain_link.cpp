@@ -4,57 +4,84 @@ namespace rdcp::tree {
 
 ChainLink::~ChainLink() {
   stop();
-  if (thread_.joinable()) thread_.join();
+  join_threads();
+}
+
+void ChainLink::join_threads() {
+  for (const auto& branch : branches_) {
+    if (branch->thread.joinable()) branch->thread.join();
+  }
 }
 
 io::Result<void> ChainLink::pass_on(const PassOn& order, const CopySettings& settings) {
-  order_ = order;
-  setup_ = std::make_unique<StreamSetup>(place_);
-  if (auto opened = setup_->open(order.streams); !opened) return std::move(opened).error();
-  forwarder_ = std::make_unique<Forwarder>(settings, order.streams, [this](const Problem& why) {
-    if (!stopped_) lost_(NextLost{why.text});
-  });
+  auto branch = std::make_unique<Branch>(place_);
+  if (auto opened = branch->setup.open(order.streams); !opened) return std::move(opened).error();
+  branch->forwarder = std::make_unique<Forwarder>(
+      settings, order.streams,
+      [this, number = branches_.size()](const Problem& why) { lose(number, why.text); });
+  branches_.push_back(std::move(branch));
+  orders_.push_back(order);
   return {};
+}
+
+std::vector<NextTargets*> ChainLink::nexts() const {
+  std::vector<NextTargets*> nexts;
+  for (const auto& branch : branches_) nexts.push_back(branch->forwarder.get());
+  return nexts;
 }
 
 io::Result<void> ChainLink::start(const std::string& congestion) {
-  if (forwarder_ == nullptr) return {};
-  auto thread =
-      io::Thread::start("the thread that passes chunks on", [this, congestion] { run(congestion); });
-  if (!thread) return std::move(thread).error();
-  thread_ = std::move(*thread);
+  for (std::size_t number = 0; number < branches_.size(); ++number) {
+    auto thread = io::Thread::start("a thread that passes chunks on",
+                                    [this, number, congestion] { run(number, congestion); });
+    if (!thread) return std::move(thread).error();
+    branches_[number]->thread = std::move(*thread);
+  }
   return {};
 }
 
-void ChainLink::run(const std::string& congestion) {
-  const Begin& begin = order_->begin;
-  const auto streams = setup_->make(begin, true, congestion);
+void ChainLink::run(std::size_t branch, const std::string& congestion) {
+  Branch& own = *branches_[branch];
+  const Begin& begin = orders_[branch].begin;
+  own.setup.set_round_trip(round_trip_);
+  own.setup.set_traffic_class(traffic_class_);
+  if (leaves_placement_) own.setup.leave_placement();
+  const auto streams = own.setup.make(begin, true, congestion);
   if (!streams) {
-    forwarder_->stop();
-    if (!stopped_) lost_(NextLost{io::Words(streams.error().message())});
+    own.forwarder->stop();
+    lose(branch, io::Words(streams.error().message()));
     return;
   }
-  forwarder_->copy(*streams, {.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes});
+  own.forwarder->copy(*streams, {.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes});
+}
+
+void ChainLink::lose(std::size_t branch, const io::Words& why) {
+  if (!stopped_) lost_(BranchLost{static_cast<std::uint32_t>(branch), why});
 }
 
 void ChainLink::finish(bool all_came) {
-  if (forwarder_ == nullptr) return;
-  if (all_came) {
-    forwarder_->close();
-  } else {
-    stop();
+  if (!all_came) stop();
+  for (const auto& branch : branches_) {
+    if (all_came) branch->forwarder->close();
   }
-  if (thread_.joinable()) thread_.join();
+  join_threads();
 }
 
 void ChainLink::stop() {
   stopped_ = true;
-  if (setup_ != nullptr) setup_->stop();
-  if (forwarder_ != nullptr) forwarder_->stop();
+  for (const auto& branch : branches_) {
+    branch->setup.stop();
+    branch->forwarder->stop();
+  }
 }
 
 std::vector<io::Words> ChainLink::notes() const {
-  return setup_ != nullptr ? setup_->notes() : std::vector<io::Words>();
+  std::vector<io::Words> notes;
+  for (const auto& branch : branches_) {
+    const std::vector<io::Words> own = branch->setup.notes();
+    notes.insert(notes.end(), own.begin(), own.end());
+  }
+  return notes;
 }
 
 }  // namespace rdcp::tree

@@ -1,11 +1,14 @@
-// A target's place in a chain of targets.
+// A target's place in a chain of targets, or in a tree of them.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/result.h"
 #include "io/thread.h"
@@ -15,29 +18,36 @@
 
 namespace rdcp::tree {
 
-// Life: join(), pass_on(), start(), finish(). Any thread may call stop() at any time, the others are for one.
+// Life: join(), pass_on() for each next target, start(), finish(). Any thread may call stop() at any time,
+// the others are for one.
 class ChainLink {
  public:
-  // place: outlives this. lost: is told, by any thread, that nothing can be passed on any more; that does not
-  // end the job.
-  ChainLink(const StreamPlace& place, std::function<void(const NextLost&)> lost)
+  // place: outlives this. lost: is told, by any thread, that nothing can be passed on any more to one of the
+  // next targets; that does not end the job.
+  ChainLink(const StreamPlace& place, std::function<void(const BranchLost&)> lost)
       : place_(place), lost_(std::move(lost)) {}
   ~ChainLink();
 
   void join(const JoinChain& chain) { chain_ = chain; }
   bool is_member() const { return chain_.has_value(); }
   bool may_pass_on() const { return chain_ && chain_->passes_on; }
-  // Takes the order to pass on what comes. settings: of the target's job. Errors: as StreamSetup::open().
+  // Takes an order to pass on what comes. settings: of the target's job. Errors: as StreamSetup::open().
   io::Result<void> pass_on(const PassOn& order, const CopySettings& settings);
-  // Returns the order, or nothing for the last target.
-  const std::optional<PassOn>& order() const { return order_; }
-  // Returns what takes the chunks that are passed on; null for the last target.
-  NextTargets* next() const { return forwarder_.get(); }
+  // Returns the orders that were taken; a last target has none.
+  const std::vector<PassOn>& orders() const { return orders_; }
+  // Returns what takes the chunks that are passed on, one for each order.
+  std::vector<NextTargets*> nexts() const;
 
-  // Connects to the next target, and sends it what comes, in a thread of its own. Error: there is no thread.
+  // To be called before start(): how long a message and its answer take to a next target.
+  void set_round_trip(std::chrono::microseconds time) { round_trip_ = time; }
+  // To be called before start(): which class the packets to the next targets are to carry.
+  void set_traffic_class(std::optional<std::uint8_t> traffic_class) { traffic_class_ = traffic_class; }
+  // To be called before start(): see StreamSetup.
+  void leave_placement() { leaves_placement_ = true; }
+  // Connects to the next targets, and sends them what comes, in a thread for each. Error: there is no thread.
   io::Result<void> start(const std::string& congestion);
-  // To be called once nothing comes any more. all_came: waits until the next target has all; else that one
-  // must not take what it got for all.
+  // To be called once nothing comes any more. all_came: waits until the next targets have all; else they must
+  // not take what they got for all.
   void finish(bool all_came);
   // Ends it; nobody is told that nothing is passed on any more.
   void stop();
@@ -45,15 +55,26 @@ class ChainLink {
   std::vector<io::Words> notes() const;
 
  private:
-  void run(const std::string& congestion);
+  // Leads to one next target.
+  struct Branch {
+    explicit Branch(const StreamPlace& place) : setup(place) {}
+    StreamSetup setup;
+    std::unique_ptr<Forwarder> forwarder;
+    io::Thread thread;
+  };
+
+  void run(std::size_t branch, const std::string& congestion);
+  void lose(std::size_t branch, const io::Words& why);
+  void join_threads();
 
   const StreamPlace& place_;
-  const std::function<void(const NextLost&)> lost_;
+  const std::function<void(const BranchLost&)> lost_;
   std::optional<JoinChain> chain_;
-  std::optional<PassOn> order_;
-  std::unique_ptr<StreamSetup> setup_;
-  std::unique_ptr<Forwarder> forwarder_;
-  io::Thread thread_;
+  std::chrono::microseconds round_trip_{0};
+  std::optional<std::uint8_t> traffic_class_;
+  bool leaves_placement_ = false;
+  std::vector<PassOn> orders_;
+  std::vector<std::unique_ptr<Branch>> branches_;  // one for each order
   std::atomic<bool> stopped_{false};
 };
 

@@ -1,17 +1,21 @@
 #include "tree/agent/job_streams.h"
 
+#include <algorithm>
+
 namespace rdcp::tree {
 
 std::optional<std::vector<std::uint16_t>> JobStreams::connects_to(const Begin& begin) const {
   const bool connects = own_->connects_in(begin) && !own_->goes_through_ssh(begin);
-  const Begin* const next = chain_.order() ? &chain_.order()->begin : nullptr;
-  const auto anywhere = [](const Begin& side) { return !side.rails.empty() || side.port == 0; };
+  const std::vector<PassOn> orders = chain_.orders();
+  const auto anywhere = [](const PassOn& order) {
+    return !order.begin.rails.empty() || order.begin.port == 0;
+  };
   if (!begin.rails.empty() || (connects && begin.port == 0)) return std::nullopt;
-  if (next != nullptr && anywhere(*next)) return std::nullopt;
+  if (std::ranges::any_of(orders, anywhere)) return std::nullopt;
   if (!connects && !own_->goes_either_way() && !chain_.may_pass_on()) return std::nullopt;
   std::vector<std::uint16_t> ports;
   if (connects) ports.push_back(begin.port);
-  if (next != nullptr) ports.push_back(next->port);
+  for (const PassOn& order : orders) ports.push_back(order.begin.port);
   return ports;
 }
 

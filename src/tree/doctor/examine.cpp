@@ -35,18 +35,34 @@ std::string uring_advice(const HostFacts& facts) {
          "elsewhere, use Linux 5.11 or later";
 }
 
-// Compares the NUMA nodes of the RDMA devices and the disk.
+// Says what tree/streams/stream_placement.h would do with the streams of a device.
+Finding placement_of(const HostFacts& facts, const net::RdmaDeviceFacts& device) {
+  const std::string node = fmt::format("on NUMA node {}", device.numa_node);
+  const io::NumaPlace place = io::place_near(device.numa_node, facts.numa_nodes, facts.allowed_cpus);
+  if (!place.anywhere()) {
+    return {Level::ok, device.name,
+            fmt::format("{}, and so its streams run there, on processors {}", node, io::text_of(place.cpus)),
+            ""};
+  }
+  return {Level::warning, device.name,
+          node + ", of whose processors this process may use none, so its streams run far from it",
+          fmt::format("give rdcp processors of node {} as well: taskset(1), numactl(8), or the cpuset of the "
+                      "container",
+                      device.numa_node)};
+}
+
+// Compares the NUMA nodes of the RDMA devices with the disk's and this process's.
 void compare_nodes(const HostFacts& facts, std::vector<Finding>& findings) {
   for (const net::RdmaDeviceFacts& device : facts.rdma.devices) {
     if (device.numa_node < 0) continue;
-    Finding finding{Level::ok, device.name, fmt::format("on NUMA node {}", device.numa_node), ""};
+    Finding finding = placement_of(facts, device);
     if (facts.disk.numa_node >= 0 && facts.disk.numa_node != device.numa_node) {
       finding.level = Level::warning;
-      finding.text += fmt::format(", the disk on node {}: each byte goes between them", facts.disk.numa_node);
-      finding.advice = fmt::format(
-          "where there is a choice, take a device on node {} (--via) or a disk on node {}; else start rdcp "
-          "with numactl --cpunodebind={}",
-          facts.disk.numa_node, device.numa_node, device.numa_node);
+      finding.text +=
+          fmt::format("; the disk is on node {}: each byte goes between them", facts.disk.numa_node);
+      finding.advice +=
+          fmt::format("{}where there is a choice, take a device on node {} (--via) or a disk on node {}",
+                      finding.advice.empty() ? "" : "; ", facts.disk.numa_node, device.numa_node);
     }
     findings.push_back(std::move(finding));
   }
@@ -100,7 +116,7 @@ void examine_io(const HostFacts& facts, std::vector<Finding>& findings) {
 
 void examine_nearness(const HostFacts& facts, std::vector<Finding>& findings) {
   findings.push_back({Level::ok, "disk", disk_text(facts.disk), ""});
-  if (facts.numa_nodes > 1) compare_nodes(facts, findings);
+  if (facts.numa_nodes.size() > 1) compare_nodes(facts, findings);
 }
 
 // Judges by the versions that tree/sandbox/landlock.h lists.
@@ -125,6 +141,7 @@ void examine_sandbox(const HostFacts& facts, std::vector<Finding>& findings) {
 std::vector<Finding> examine(const HostFacts& facts) {
   std::vector<Finding> findings;
   examine_rdma(facts, findings);
+  examine_adapters(facts, findings);
   examine_memory(facts, findings);
   examine_io(facts, findings);
   examine_nearness(facts, findings);

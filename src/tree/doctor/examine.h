@@ -21,6 +21,7 @@ std::vector<Finding> examine(const HostFacts& facts);
 
 // The parts of examine().
 void examine_rdma(const HostFacts& facts, std::vector<Finding>& findings);
+void examine_adapters(const HostFacts& facts, std::vector<Finding>& findings);
 void examine_memory(const HostFacts& facts, std::vector<Finding>& findings);
 void examine_io(const HostFacts& facts, std::vector<Finding>& findings);
 void examine_nearness(const HostFacts& facts, std::vector<Finding>& findings);

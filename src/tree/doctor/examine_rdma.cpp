@@ -55,6 +55,9 @@ std::string port_text(const RdmaPortFacts& port, const std::vector<std::string>&
   text += fmt::format(", {}", describe(port.link));
   if (port.megabits != 0) text += fmt::format(", {:g} Gb/s", port.megabits / 1000.0);
   if (port.mtu_bytes != 0 && port.link != LinkKind::iwarp) text += fmt::format(", MTU {}", port.mtu_bytes);
+  if (port.link == LinkKind::roce && port.default_tos >= 0) {
+    text += fmt::format(", default_roce_tos {} (DSCP {})", port.default_tos, port.default_tos / 4);
+  }
   std::vector<std::string> gids;
   std::ranges::transform(port.gids, std::back_inserter(gids), net::short_gid);
   if (!gids.empty()) text += ", GID " + listed(gids, kShownMax);
@@ -111,6 +114,13 @@ Finding judge_port(const HostFacts& facts, const RdmaDeviceFacts& device, const 
   return finding;
 }
 
+// Streams take the vectors in turn (ibv_create_cq(3)), so a device with one has a single processor answer all
+// of its interrupts.
+std::string vectors_of(const RdmaDeviceFacts& device) {
+  const unsigned vectors = device.completion_vectors;
+  return vectors == 0 ? "" : fmt::format(", {} completion vector{}", vectors, vectors == 1 ? "" : "s");
+}
+
 void judge_device(const HostFacts& facts, const RdmaDeviceFacts& device, std::vector<Finding>& findings) {
   Finding finding{Level::problem, device.name, "", ""};
   if (device.node.empty() && !facts.rdma.has_uverbs) {
@@ -124,7 +134,8 @@ void judge_device(const HostFacts& facts, const RdmaDeviceFacts& device, std::ve
     finding.advice = node_advice(device.node, device.open_error, "ib_uverbs");
   } else {
     finding.level = device.connects ? Level::ok : Level::warning;
-    finding.text = device.connects ? device.node + " can be opened" : "it has no reliable connections";
+    finding.text = device.connects ? device.node + " can be opened" + vectors_of(device)
+                                   : "it has no reliable connections";
   }
   findings.push_back(std::move(finding));
   if (!device.connects) return;

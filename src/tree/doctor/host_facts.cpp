@@ -83,15 +83,6 @@ std::string huge_pages() {
   return begin < end && end != line.npos ? line.substr(begin + 1, end - begin - 1) : "";
 }
 
-int numa_nodes() {
-  int count = 0;
-  for (const fs::path& entry : entries_of("/sys/devices/system/node")) {
-    const std::string name = entry.filename();
-    if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == name.npos) ++count;
-  }
-  return count > 0 ? count : 1;
-}
-
 // Returns the NUMA node of a block device, or of the first one that it is made of (device mapper, md).
 int numa_node_of_block_device(const std::string& name) {
   constexpr int kLayersMax = 8;
@@ -174,12 +165,15 @@ HostFacts host_facts() {
   HostFacts facts;
   facts.rdma = net::rdma_facts();
   facts.ports = net::usable_ports(facts.rdma);
+  facts.adapters = adapter_facts(facts.rdma);
+  facts.shared_subnets = shared_subnets(facts.rdma);
   facts.idle_adapters = idle_adapters();
   facts.lockable_bytes = io::lockable_bytes();
   try_ring(facts);
   facts.uring_disabled = number_in("/proc/sys/kernel/io_uring_disabled", 0);
   facts.huge_pages = huge_pages();
-  facts.numa_nodes = numa_nodes();
+  facts.numa_nodes = io::numa_nodes();
+  facts.allowed_cpus = io::allowed_cpus();
   facts.disk = disk_of(".");
   facts.landlock = landlock_support();
   return facts;

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "io/numa.h"
 #include "net/rdma/rdma_facts.h"
+#include "tree/doctor/adapter_facts.h"
 #include "tree/sandbox/landlock.h"
 
 namespace rdcp::tree {
@@ -19,15 +21,18 @@ struct DiskFacts {
 
 struct HostFacts {
   net::RdmaFacts rdma;
-  net::RdmaPorts ports;                    // the ports of rdma that can be used
+  net::RdmaPorts ports;                // the ports of rdma that can be used
+  std::vector<AdapterFacts> adapters;  // of each device of rdma
+  std::vector<SharedSubnet> shared_subnets;
   std::vector<std::string> idle_adapters;  // PCI addresses of RDMA adapters that no RDMA driver serves
   std::uint64_t lockable_bytes = 0;        // io::lockable_bytes()
   std::string uring_refusal;               // why io_uring cannot be used; empty if it can
   std::string buffers_refusal;             // why it cannot register buffers; empty if it can
   int uring_disabled = 0;                  // kernel.io_uring_disabled (Linux 6.6)
   std::string huge_pages;                  // transparent ones: "always", "madvise", "never"; empty if none
-  int numa_nodes = 1;
-  DiskFacts disk;  // of the current directory
+  std::vector<io::NumaNode> numa_nodes;    // io::numa_nodes()
+  io::Cpus allowed_cpus;                   // io::allowed_cpus()
+  DiskFacts disk;                          // of the current directory
   LandlockSupport landlock;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/thread.h"
+#include "tree/doctor/adapter_facts.h"
 
 namespace rdcp::tree {
 
@@ -15,13 +16,16 @@ struct Measure::Worker {
 };
 
 void Measure::run(const std::vector<StreamMaker>& streams, const net::StreamShape& shape) {
+  const NetworkCounters before = network_counters();
   const io::Clock::time_point begun = io::Clock::now();
   until_ = begun + std::chrono::milliseconds(job_.milliseconds);
   measured_.streams.resize(streams.size());
   std::vector<io::Thread> threads;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    auto thread =
-        io::Thread::start("a thread for a stream", [&, i] { work(streams[i], shape, measured_.streams[i]); });
+    auto thread = io::Thread::start("a thread for a stream", [&, i] {
+      streams[i].prepare_thread();
+      work(streams[i], shape, measured_.streams[i]);
+    });
     if (!thread) {
       reporter_.fatal(thread.error());
       stop();
@@ -30,6 +34,9 @@ void Measure::run(const std::vector<StreamMaker>& streams, const net::StreamShap
     threads.push_back(std::move(*thread));
   }
   for (io::Thread& thread : threads) thread.join();
+  if (const std::string grown = growth(before, network_counters()); !grown.empty()) {
+    measured_.notes.emplace_back("packets were lost, came out of order or were marked during this: " + grown);
+  }
   measured_.bytes = bytes_;
   measured_.nanoseconds =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(io::Clock::now() - begun).count());

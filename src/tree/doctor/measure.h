@@ -25,7 +25,7 @@ class Measure {
   void run(const std::vector<StreamMaker>& streams, const net::StreamShape& shape);
   void stop() { stopped_ = true; }
   bool is_source() const { return job_.source; }
-  // The result after run(), without notes.
+  // The result after run(). Its notes tell which counters of the network have grown meanwhile.
   const Measured& result() const { return measured_; }
 
  private:

@@ -15,12 +15,15 @@ namespace rdcp::tree {
 // the version before, without what is new (tree/protocol/hello_reader.h). What travels on streams has a
 // version of its own (net/crypto/handshake.h), which both agents of a job must share.
 //
+// 13: a target passes on to several others (PassOn, BranchLost) and tells what it is busy with (Pace); agents
+// are told of the path (PathTold), the traffic class (MarkPackets) and to move no thread (LeavePlacement),
+// and may end first (EndWhenDone); the side that connects chooses of more rails (Begin).
 // 12: a source has several targets, of which each passes on what it gets (chain.h).
 // 11: a copy may differ from its source in what the user names (Alterations); a target and a source can be
 // asked for more (TargetWishes, SourceWishes); a source finds what patterns stand for (FindPaths);
 // problems come with path and errno (ExplainProblems).
 // 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack (Unlisted).
-inline constexpr std::uint32_t kProtocolVersion = 12;
+inline constexpr std::uint32_t kProtocolVersion = 13;
 inline constexpr std::uint32_t kOldestProtocol = 9;
 
 // In every version the first field is `protocol`, from 10 on the second is `oldest`, and later versions only

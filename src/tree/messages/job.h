@@ -22,10 +22,6 @@ namespace rdcp::tree {
 // The size in an open frame if nobody knows it beforehand (standard input, a FIFO).
 inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
 
-// A job has at most so many streams, and a stream at most so many slots.
-inline constexpr unsigned kStreamsMax = 64;
-inline constexpr std::uint32_t kSlotsMax = 1 << 16;
-
 // Streams that replace lost ones have numbers below this.
 inline constexpr std::size_t kStreamNumbersMax = 4096;
 
@@ -111,11 +107,12 @@ struct TargetReady {
 // Tells both agents to make the streams and copy.
 struct Begin {
   static constexpr MessageType kType = MessageType::begin;
+  static constexpr std::uint32_t kRailsAreChosenSince = 13;  // an older agent uses all that it is told
   io::Within<std::uint16_t, 1, kStreamsMax> streams = 1;
   io::Within<std::uint32_t, 1, kSlotsMax> target_slots = 4;  // for each stream
   // At most the job's chunk size. It is less if locked memory is short.
   io::Within<std::uint32_t, io::kPageBytes, kChunkBytesMax> chunk_bytes;
-  std::vector<net::Rail> rails;    // tried first
+  std::vector<net::Rail> rails;    // tried first: all candidates, the best first
   std::vector<std::string> hosts;  // tried next, by TCP, best first; empty if there is no TCP
   std::uint16_t port = 0;
   bool connects = false;  // this agent connects by TCP; for streams that may be made either way

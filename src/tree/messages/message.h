@@ -106,6 +106,14 @@ struct Abort {
   auto fields() { return std::tie(); }
 };
 
+// Lets the agent exit once it has told that its job is done, without Finish. Over a long path that saves a
+// round trip. Before the job begins; since version 13.
+struct EndWhenDone {
+  static constexpr MessageType kType = MessageType::end_when_done;
+  static constexpr std::uint32_t kFirstProtocol = 13;
+  auto fields() { return std::tie(); }
+};
+
 // Tells the agent to exit: everything has been said.
 struct Finish {
   static constexpr MessageType kType = MessageType::finish;

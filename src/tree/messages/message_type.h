@@ -58,12 +58,19 @@ enum class MessageType : std::uint8_t {
   next_lost,
   keep_ledger,
   ledger,
+  branch_lost,
+  tell_pace,
+  pace,
+  path_told,
+  end_when_done,
+  mark_packets,
+  leave_placement,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::ledger;
+  return MessageType::leave_placement;
 }
 
 }  // namespace rdcp::tree

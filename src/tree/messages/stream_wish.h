@@ -8,6 +8,7 @@
 #include "io/range.h"
 #include "net/crypto/handshake.h"
 #include "net/stream/compress.h"
+#include "tree/messages/message_type.h"
 
 namespace rdcp::tree {
 
@@ -33,11 +34,49 @@ struct StreamWish {
   // Both sides listen, and Begin says which one connects: whoever cannot be reached may be able to reach.
   bool either_way = false;
   net::SessionKey key{};
-  net::Sealing encrypt = net::Sealing::rather;  // over TCP; over RDMA `rather` is `if_wanted`
+  net::Sealing encrypt = net::Sealing::rather;  // over TCP
   io::Within<net::Compression, net::kCompressOff, net::kCompressAuto> compress;
   auto fields() {
     return std::tie(connect, transport, via, port, port_last, either_way, key, encrypt, compress);
   }
+  // Returns the same for RDMA: a network of RDMA devices is the user's own, and sealing would take from it
+  // what it is there for.
+  net::Sealing encrypt_rdma() const {
+    return encrypt == net::Sealing::rather ? net::Sealing::if_wanted : encrypt;
+  }
+};
+
+// A job has at most so many streams, and a stream at most so many slots.
+inline constexpr unsigned kStreamsMax = 64;
+inline constexpr std::uint32_t kSlotsMax = 1 << 16;
+
+// Tells an agent, before it begins, how long a message and its answer take to the other host: RDMA waits
+// longer for acknowledgements where that is long. Who knocks also learns how many streams there will be, and
+// opens their connections at once. 0: not known. Since version 13.
+struct PathTold {
+  static constexpr MessageType kType = MessageType::path_told;
+  static constexpr std::uint32_t kFirstProtocol = 13;
+  static constexpr std::uint32_t kMicrosecondsMax = 60'000'000;
+  io::Within<std::uint32_t, 0, kMicrosecondsMax> microseconds = 0;
+  io::Within<std::uint16_t, 0, kStreamsMax> streams = 0;
+  auto fields() { return std::tie(microseconds, streams); }
+};
+
+// Tells an agent, before it begins, which traffic class the packets of its streams are to carry
+// (net/sockets/traffic_class.h); any value is one. Since version 13.
+struct MarkPackets {
+  static constexpr MessageType kType = MessageType::mark_packets;
+  static constexpr std::uint32_t kFirstProtocol = 13;
+  std::uint8_t traffic_class = 0;
+  auto fields() { return std::tie(traffic_class); }
+};
+
+// Has an agent, before it begins, leave its threads, their memory and its completion queues where they are
+// (--no-numa). Since version 13; those before move nothing.
+struct LeavePlacement {
+  static constexpr MessageType kType = MessageType::leave_placement;
+  static constexpr std::uint32_t kFirstProtocol = 13;
+  auto fields() { return std::tie(); }
 };
 
 }  // namespace rdcp::tree

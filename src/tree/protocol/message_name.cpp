@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 52> kNames = {
+constexpr std::array<std::string_view, 59> kNames = {
     "hello",
     "ping",
     "pong",
@@ -60,8 +60,15 @@ constexpr std::array<std::string_view, 52> kNames = {
     "next_lost",
     "keep_ledger",
     "ledger",
+    "branch_lost",
+    "tell_pace",
+    "pace",
+    "path_told",
+    "end_when_done",
+    "mark_packets",
+    "leave_placement",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::ledger));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::leave_placement));
 
 }  // namespace
 

@@ -31,7 +31,7 @@ bool is_pattern(std::string_view path) {
 
 bool stands_for(std::string_view pattern, std::string_view path) {
   if (path == pattern) return true;
-  if (path.empty() || path.find('\0') != path.npos) return false;
+  if (path.empty() || path.find('\0') != path.npos || pattern.find('\0') != pattern.npos) return false;
   if (path.starts_with('/') != pattern.starts_with('/') || path.ends_with('/') != pattern.ends_with('/')) {
     return false;
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tree/messages/message.h"
+#include "tree/streams/target_pace.h"
 
 namespace rdcp::tree {
 
@@ -20,6 +21,7 @@ class TargetTally {
   std::atomic<bool> lacks_locks{false};  // the target's filesystem has no file locks
   std::atomic<bool> read_from_cache{
       false};  // --verify met a filesystem without O_DIRECT that keeps its pages
+  TargetPace pace;
 
   // Notes that something was not read back as it came. The source sends it again, and gives up after some
   // tries.

@@ -27,12 +27,12 @@ io::Digest token_of(const struct stat& status) {
   return io::digest_of(std::as_bytes(std::span(facts)));
 }
 
-OpenAnswer open_answer(AckStatus status) {
+OpenAnswer open_answer(AckStatus status, const TaskContext& context) {
   switch (status) {
     case AckStatus::done:
       return {.usable = true};
     case AckStatus::in_turn:
-      return {.usable = true, .one_worker = true};
+      return {.usable = true, .one_worker = !context.needs_all_streams};
     case AckStatus::has_basis:
       return {.usable = true, .spans = Spans::probe};
     case AckStatus::has_like:
@@ -130,7 +130,7 @@ FilledSlot fill(OpenTask& task, std::span<std::byte> slot, TaskContext& context)
 }
 
 std::optional<Task> settle(OpenTask& task, const SlotAnswer& answer, TaskContext& context) {
-  OpenAnswer opened = open_answer(answer.status);
+  OpenAnswer opened = open_answer(answer.status, context);
   opened.written_in_place = context.session.settings().inplace;
   if (!opened.usable) task.file->close();
   Plan& plan = context.session.plan();

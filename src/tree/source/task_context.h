@@ -76,6 +76,7 @@ struct TaskContext {
   SourceRemover remover;
   StageTimes times;
   bool sends_from_arena = false;    // payloads must lie in the worker's slots
+  bool needs_all_streams = false;   // the path is so long that one stream is slower than one writer
   std::uint32_t endless_reads = 0;  // reads under way of files without a size, which may take any time
 };
 

@@ -40,25 +40,28 @@ class AnswerDesk {
   std::size_t under_way_ = 0;
 };
 
-// A chunk that is passed on, and in the end what the targets behind have answered. It belongs to one slot of
-// a worker, and stays where it is. While it is under way its payload must not change.
+// A chunk that is passed on to one target or several, and in the end what each has answered. It belongs to
+// one slot of a worker, and stays where it is. While it is under way its payload must not change.
 class PassedChunk {
  public:
   explicit PassedChunk(AnswerDesk& desk) : desk_(desk) {}
   PassedChunk(const PassedChunk&) = delete;
   PassedChunk& operator=(const PassedChunk&) = delete;
 
-  // Takes the next chunk. copies: the slot's memory is about to be used for other things, so the payload is
-  // kept here.
-  void begin(const net::Frame& frame, std::span<const std::byte> payload, bool copies);
+  // Takes the next chunk. nexts: how many targets it is passed on to, at least one. copies: the slot's memory
+  // is about to be used for other things, so the payload is kept here.
+  void begin(const net::Frame& frame, std::span<const std::byte> payload, std::size_t nexts, bool copies);
   const net::Frame& frame() const { return frame_; }
   std::span<const std::byte> payload() const { return payload_; }
 
   bool is_answered() const;
-  // After is_answered(): the answer, or nothing if nobody is behind this target any more.
-  const std::optional<ChunkAnswer>& answer() const { return answer_; }
+  // After is_answered(): the answers, in any order, of those that still have somebody behind them.
+  std::span<const ChunkAnswer> answers() const { return answers_; }
+  // After is_answered(): one of them has nobody any more.
+  bool lacks_answer() const { return answers_.size() < nexts_; }
 
-  // Any thread, once for each chunk. The chunk may be gone when this returns.
+  // Any thread, once for each target that the chunk was passed on to. nothing: nobody is there any more. The
+  // chunk may be gone when this returns.
   void take(const std::optional<ChunkAnswer>& answer);
 
  private:
@@ -66,11 +69,13 @@ class PassedChunk {
   net::Frame frame_;
   std::span<const std::byte> payload_;
   std::vector<std::byte> copy_;
-  bool answered_ = true;
-  std::optional<ChunkAnswer> answer_;
+  std::size_t nexts_ = 0;
+  std::size_t unanswered_ = 0;
+  std::vector<ChunkAnswer> answers_;
 };
 
-// The right and the duty to answer a chunk. Whoever drops it says that nobody is behind the target any more.
+// The right and the duty to answer a chunk for one target that it was passed on to. Whoever drops it says
+// that nobody is there any more.
 class PassedChunkRef {
  public:
   explicit PassedChunkRef(PassedChunk& chunk) : chunk_(&chunk) {}
@@ -91,7 +96,7 @@ class PassedChunkRef {
   PassedChunk* chunk_;
 };
 
-// The targets behind this one.
+// A target behind this one, and all that are behind that one.
 class NextTargets {
  public:
   virtual ~NextTargets() = default;

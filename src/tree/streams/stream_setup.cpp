@@ -1,9 +1,8 @@
 #include "tree/streams/stream_setup.h"
 
-#include <algorithm>
-
 #include "io/locked_memory.h"
 #include "net/rdma/rdma.h"
+#include "net/rdma/rdma_facts.h"
 #include "net/stream/record_layer.h"
 #include "net/tcp/tcp.h"
 
@@ -31,12 +30,6 @@ std::vector<net::Address> addresses_of(const Begin& begin) {
   return addresses;
 }
 
-// Returns the network interface to bind to for TCP. An RDMA device stands for the interface that it is on.
-std::string interface_of(const std::string& via, const net::RdmaPorts& rdma) {
-  const auto port = std::ranges::find(rdma.usable, via, &net::RdmaPort::device);
-  return port == rdma.usable.end() ? via : port->interface;
-}
-
 // A connection and its RecordLayer, kept until a worker takes both over.
 template <class Connection>
 struct Held {
@@ -44,18 +37,19 @@ struct Held {
   net::RecordLayer record_layer;
 };
 
-StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, const net::StreamShape& shape) {
+StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, const net::StreamShape& shape,
+                  net::CongestionChoice choice) {
   auto held = std::make_shared<Held<io::Fd>>(Held<io::Fd>{std::move(socket), std::move(record_layer)});
   return [=](io::Ring& ring, io::Arena& arena) {
-    return source
-               ? net::make_tcp_source(ring, std::move(held->connection), shape, std::move(held->record_layer))
-               : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
-                                      std::move(held->record_layer));
+    return source ? net::make_tcp_source(ring, std::move(held->connection), shape,
+                                         std::move(held->record_layer), choice)
+                  : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
+                                         std::move(held->record_layer));
   };
 }
 
-StreamMaker maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer record_layer,
-                  const net::StreamShape& shape) {
+StreamMaker::Make maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer record_layer,
+                        const net::StreamShape& shape) {
   using HeldQueue = Held<net::RdmaConnectionPtr>;
   auto held = std::make_shared<HeldQueue>(HeldQueue{std::move(connection), std::move(record_layer)});
   return [=](io::Ring& ring, io::Arena& arena) {
@@ -77,28 +71,26 @@ StreamMaker maker(bool source, std::shared_ptr<net::MemoryChannel> channel, cons
 
 StreamSetup::~StreamSetup() {
   stop();
-  if (beside_.joinable()) beside_.join();
 }
 
 void StreamSetup::stop() {
   stop_knock_ = true;
   stop_tcp_ = true;
   stop_rdma_ = true;
+  look_ = true;
   const std::lock_guard lock(listening_);
   if (!may_have_further_ || connects()) return;
-  if (over_rdma_) {
-    rdma_listener_->interrupt();
-  } else {
-    tcp_listener_->interrupt();
-  }
+  if (rdma_listener_) rdma_listener_->interrupt();
+  if (tcp_listener_) tcp_listener_->interrupt();
+  if (beside_) beside_->stop();
 }
 
 void StreamSetup::close() {
   const std::lock_guard lock(listening_);
   may_have_further_ = false;
   rdma_listener_.reset();
-  // If a thread is still accepting beside, it drops the listener itself.
-  if (!beside_.joinable()) tcp_listener_.reset();
+  tcp_listener_.reset();
+  beside_.reset();
 }
 
 Result<Reach> StreamSetup::open(const StreamWish& wish) {
@@ -139,7 +131,7 @@ void StreamSetup::listen_rdma(Reach& reach) {
 }
 
 Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
-  const std::string via = interface_of(wish_.via, reach.rdma);
+  const std::string via = net::interface_of(wish_.via, reach.rdma);
   auto hosts = net::own_addresses(via);
   if (!hosts) return hosts.error();
   const std::string at = via.empty() ? std::string() : hosts->front();
@@ -156,8 +148,10 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
 Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool source,
                                                    const std::string& congestion) {
   stop_knock_ = true;
+  knocking_.join();
   begin_ = begin;
-  tcp_ = {.congestion = congestion};
+  tcp_ = {.congestion = congestion,
+          .traffic_class = place_.traffic_class ? place_.traffic_class : traffic_class_};
   source_ = source;
   std::vector<StreamMaker> makers;
   if (wish_.connect == Connect::in_process) {
@@ -166,7 +160,11 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
+  if (tcp_listener_) {
+    if (auto marked = tcp_listener_->mark(tcp_.traffic_class); !marked) return marked.error();
+  }
   auto made = goes_through_ssh(begin) ? meet_through_ssh() : connects() ? connect() : accept();
+  knocked_ = {};
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
     auto made_of = maker_of(std::move(connection));
@@ -186,87 +184,113 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   return makers;
 }
 
-// A network of RDMA devices is the user's own, and sealing would take from it what it is there for.
-net::HandshakeTerms StreamSetup::rdma_terms() const {
-  const bool unasked = wish_.encrypt == net::Sealing::rather;
-  return {wish_.key, unasked ? net::Sealing::if_wanted : wish_.encrypt};
-}
-
-net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const {
-  return {.key = rdma_terms(),
+net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds deadline,
+                                     const std::atomic<bool>& stop) const {
+  return {.key = {wish_.key, wish_.encrypt_rdma()},
           .stream_count = streams,
           .target_slots = begin_.target_slots,
           .source = source_,
           .deadline = deadline,
-          .stop = stop_rdma_};
+          .stop = stop,
+          .round_trip = round_trip_,
+          .traffic_class = tcp_.traffic_class,
+          .spreads_vectors = !placement_.leaves()};
 }
 
 Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket) const {
   auto record_layer = net::RecordLayer::create(socket.seal, wish_.compress, source_);
   if (!record_layer) return record_layer.error();
-  return maker(source_, std::move(socket.fd), std::move(*record_layer), shape());
+  return maker(source_, std::move(socket.fd), std::move(*record_layer), shape(), tcp_.choice());
 }
 
-Result<StreamMaker> StreamSetup::maker_of(net::RdmaConnectionPtr connection) const {
+Result<StreamMaker> StreamSetup::maker_of(net::RdmaConnectionPtr connection) {
   auto record_layer = net::RecordLayer::create(net::seal_of(*connection), wish_.compress, source_);
   if (!record_layer) return record_layer.error();
-  return maker(source_, std::move(connection), std::move(*record_layer), shape());
+  auto prepare = placement_.of_port(net::port_of(*connection), source_);
+  return StreamMaker(maker(source_, std::move(connection), std::move(*record_layer), shape()),
+                     std::move(prepare));
 }
 
-std::optional<FurtherStream> StreamSetup::next(std::size_t stream) {
+template <class Connection>
+std::optional<FurtherStream> StreamSetup::further_of(std::size_t stream, Connection connection) {
+  auto made = maker_of(std::move(connection));
+  if (!made) return std::nullopt;
+  return FurtherStream{stream, std::move(*made)};
+}
+
+std::optional<FurtherStream> StreamSetup::next(std::size_t stream, StreamsLeft left) {
+  if (!connects()) return over_rdma_ ? accept_either() : accept_further();
   const auto number = static_cast<std::uint16_t>(stream);
-  return over_rdma_ ? next_over_rdma(number) : next_over_tcp(number);
+  return over_rdma_ ? connect_further(number, left) : connect_over_tcp(number);
 }
 
-std::optional<FurtherStream> StreamSetup::next_over_tcp(std::uint16_t stream) {
-  net::TcpListener::Further got{stream, {}};
-  if (connects()) {
-    auto socket =
-        net::connect_further(addresses_of(begin_), {terms(), kFurtherDeadline, stop_tcp_, tcp_}, stream);
-    if (!socket) return std::nullopt;
-    got.socket = std::move(*socket);
-  } else {
-    auto further = tcp_listener_->accept_further(terms(), kFurtherLimit, stop_tcp_, tcp_);
-    if (!further) return std::nullopt;
-    got = std::move(*further);
+// Where all that went over RDMA is lost, RDMA is tried first, and at once TCP if nothing was carried; then
+// they take turns. A version that has stopped to listen for TCP refuses that.
+std::optional<FurtherStream> StreamSetup::connect_further(std::uint16_t stream, StreamsLeft left) {
+  const bool tcp_first = left == StreamsLeft::none_carried;
+  const bool takes_tcp = left != StreamsLeft::some && !begin_.hosts.empty() &&
+                         (tcp_first ? failed_ != Failed::tcp : failed_ == Failed::rdma);
+  auto made = takes_tcp ? connect_over_tcp(stream) : connect_over_rdma(stream);
+  failed_ = made ? Failed::neither : takes_tcp ? Failed::tcp : Failed::rdma;
+  if (made && takes_tcp) {
+    over_rdma_ = false;
+    notes_.emplace_back(tcp_first ? "RDMA was given up for TCP: it carried nothing"
+                                  : "RDMA was given up for TCP: no further stream could be made over it");
   }
-  auto made = maker_of(std::move(got.socket));
-  if (!made) return std::nullopt;
-  return FurtherStream{got.stream, std::move(*made)};
+  return made;
 }
 
-std::optional<FurtherStream> StreamSetup::next_over_rdma(std::uint16_t stream) {
-  const net::RdmaCall call = rdma_call(kFurtherLimit, kFurtherDeadline);
-  net::RdmaListener::Further got{stream, nullptr};
-  if (connects()) {
-    auto connection = net::connect_further(begin_.rails, call, stream);
-    if (!connection) return std::nullopt;
-    got.connection = std::move(*connection);
-  } else {
-    auto further = rdma_listener_->accept_further(call);
-    if (!further) return std::nullopt;
-    got = std::move(*further);
+std::optional<FurtherStream> StreamSetup::connect_over_tcp(std::uint16_t stream) {
+  auto socket =
+      net::connect_further(addresses_of(begin_), {terms(), kFurtherDeadline, stop_tcp_, tcp_}, stream);
+  if (!socket) return std::nullopt;
+  return further_of(stream, std::move(*socket));
+}
+
+std::optional<FurtherStream> StreamSetup::connect_over_rdma(std::uint16_t stream) {
+  auto connection =
+      net::connect_further(rails_, rdma_call(kFurtherLimit, kFurtherDeadline, stop_rdma_), stream);
+  if (!connection) return std::nullopt;
+  return further_of(stream, std::move(*connection));
+}
+
+std::optional<FurtherStream> StreamSetup::accept_further() {
+  auto further = tcp_listener_->accept_further(terms(), kFurtherLimit, stop_tcp_, tcp_);
+  if (!further) return std::nullopt;
+  return further_of(further->stream, std::move(further->socket));
+}
+
+// Without a thread for TCP only RDMA comes.
+std::optional<FurtherStream> StreamSetup::accept_either() {
+  if (beside_) (void)beside_->go_on(terms(), kFurtherLimit, tcp_, [this] { look_ = true; }).ok();
+  for (;;) {
+    look_ = false;
+    if (stop_rdma_) return std::nullopt;
+    auto socket = beside_ ? beside_->take() : std::nullopt;
+    if (socket) return further_of(socket->stream, std::move(socket->socket));
+    auto further = rdma_listener_->accept_further(rdma_call(kFurtherLimit, kFurtherDeadline, look_));
+    if (further) return further_of(further->stream, std::move(further->connection));
+    if (further.error().kind != ErrorKind::interrupted) return std::nullopt;
   }
-  auto made = maker_of(std::move(got.connection));
-  if (!made) return std::nullopt;
-  return FurtherStream{got.stream, std::move(*made)};
 }
 
-void StreamSetup::knock(const Knock& at, std::function<void(net::KnockOutcome)> told) {
+void StreamSetup::knock(const Knock& at, std::function<void(const net::KnockOutcome&)> told) {
   stop_knock_ = true;
   knocking_.join();
   stop_knock_ = false;
   std::vector<net::Address> addresses;
   for (const std::string& host : at.hosts) addresses.push_back({host, at.port});
   const std::uint16_t own_port = tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0};
-  auto started = io::Thread::start("a thread that knocks", [this, addresses, own_port, told] {
-    net::KnockOutcome outcome = net::knock(addresses, kKnockMax, own_port, stop_knock_);
-    if (!stop_knock_) told(std::move(outcome));
+  const std::size_t connections = std::clamp<std::size_t>(expected_streams_, 1, net::kConnectAtOnce);
+  auto started = io::Thread::start("a thread that knocks", [this, addresses, connections, own_port, told] {
+    knocked_ = net::knock(addresses, {kKnockMax, connections}, own_port, stop_knock_);
+    if (!stop_knock_) told(knocked_);
   });
   if (started) {
     knocking_ = std::move(*started);
   } else {
-    told({.answered = {}, .none_because = started.error().message()});
+    knocked_ = {.answered = {}, .none_because = started.error().message(), .open = {}};
+    told(knocked_);
   }
 }
 
@@ -299,17 +323,19 @@ Result<StreamSetup::Connections> StreamSetup::connect() {
   if (wish_.either_way) stop_listening();
   Connections made;
   if (!begin_.rails.empty()) {
-    auto over_rdma = net::connect_rails(begin_.rails, rdma_call(begin_.streams, kConnectDeadline));
+    auto over_rdma =
+        net::connect_rails(begin_.rails, rdma_call(begin_.streams, kConnectDeadline, stop_rdma_));
     if (over_rdma) {
       for (const std::string& lost : over_rdma->lost_rails) notes_.push_back("left out: " + lost);
       made.rdma = std::move(over_rdma->connections);
+      rails_ = std::move(over_rdma->rails);
       return made;
     }
     if (begin_.hosts.empty() || stop_rdma_) return over_rdma.error();
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
-  auto over_tcp =
-      net::connect_all(addresses_of(begin_), {terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams);
+  auto over_tcp = net::connect_all(addresses_of(begin_), {terms(), kConnectDeadline, stop_tcp_, tcp_},
+                                   begin_.streams, std::move(knocked_.open));
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;
@@ -327,33 +353,26 @@ Result<StreamSetup::Connections> StreamSetup::accept() {
     return made;
   }
   const std::chrono::seconds deadline = kConnectDeadline + kFallBackGrace;
-  if (begin_.hosts.empty()) tcp_listener_.reset();
-  if (tcp_listener_) {
-    if (auto begun = accept_tcp_beside(deadline); !begun) return begun.error();
+  if (tcp_listener_ && !begin_.hosts.empty()) beside_.emplace(std::move(*tcp_listener_));
+  tcp_listener_.reset();
+  if (beside_) {
+    auto begun =
+        beside_->begin({terms(), deadline, stop_tcp_, tcp_}, begin_.streams, [this] { stop_rdma_ = true; });
+    if (!begun) return begun.error();
   }
-  auto connections = rdma_listener_->accept_first(rdma_call(begin_.streams, deadline));
+  auto connections = rdma_listener_->accept_first(rdma_call(begin_.streams, deadline, stop_rdma_));
   if (connections) {
     stop_tcp_ = true;
     made.rdma = std::move(*connections);
     return made;
   }
   rdma_listener_.reset();
-  if (beside_.joinable()) beside_.join();
-  if (!over_tcp_) return connections.error();
-  made.tcp = std::move(*over_tcp_);
+  auto over_tcp = beside_ ? beside_->first() : std::nullopt;
+  if (!over_tcp) return connections.error();
+  made.tcp = std::move(*over_tcp);
+  tcp_listener_.emplace(beside_->release());
+  beside_.reset();
   return made;
-}
-
-Result<void> StreamSetup::accept_tcp_beside(std::chrono::seconds deadline) {
-  auto thread = io::Thread::start("a thread for TCP", [this, deadline] {
-    auto sockets = tcp_listener_->accept_first(terms(), begin_.streams, deadline, stop_tcp_, tcp_);
-    if (!sockets) return tcp_listener_.reset();
-    over_tcp_ = std::move(*sockets);
-    stop_rdma_ = true;
-  });
-  if (!thread) return thread.error();
-  beside_ = std::move(*thread);
-  return {};
 }
 
 }  // namespace rdcp::tree

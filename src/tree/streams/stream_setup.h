@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,7 +19,9 @@
 #include "tree/messages/job.h"
 #include "tree/messages/knock.h"
 #include "tree/streams/stream_place.h"
+#include "tree/streams/stream_placement.h"
 #include "tree/streams/stream_supervisor.h"
+#include "tree/streams/tcp_beside.h"
 #include "tree/streams/worker.h"
 
 namespace rdcp::tree {
@@ -26,20 +30,29 @@ namespace rdcp::tree {
 class StreamSetup : public FurtherStreams {
  public:
   // place must outlive this.
-  explicit StreamSetup(const StreamPlace& place) : place_(place) {}
+  explicit StreamSetup(const StreamPlace& place) : place_(place), placement_(place.numa) {}
   ~StreamSetup() override;
 
   // Finds out how this host can be reached, and listens if the job wants it. Error: there is nothing to
   // listen on.
   io::Result<Reach> open(const StreamWish& wish);
+  // Before make(): how long a message and its answer take to the other side, as far as it is known.
+  void set_round_trip(std::chrono::microseconds time) { round_trip_ = time; }
+  // Before knock(): how many streams make() will be asked for.
+  void expect_streams(std::size_t streams) { expected_streams_ = streams; }
+  // Before make(): which class the packets of the connections are to carry, unless the place has one.
+  void set_traffic_class(std::optional<std::uint8_t> traffic_class) { traffic_class_ = traffic_class; }
+  // Before make(): threads, their memory and completion queues stay where they are (--no-numa).
+  void leave_placement() { placement_.leave(); }
   // Makes the job's connections. Returns, by stream index, something from which each worker makes its stream.
   // RDMA is tried first, if there are rails; the side that connects falls back to TCP if none of them works,
   // and the side that listens takes what comes.
   io::Result<std::vector<StreamMaker>> make(const Begin& begin, bool source, const std::string& congestion);
   // Any thread may call this. make() then ends soon, with an error unless it is done.
   void stop() override;
-  // After make(): where further streams come from, over RDMA or TCP like the first ones. Null if there are
-  // none to come.
+  // After make(): where further streams come from. Null if there are none to come. They are made over TCP or
+  // RDMA like the first ones; but over TCP if all of those over RDMA are lost, and RDMA is tried in vain or
+  // carried nothing. The side that listens takes what comes.
   FurtherStreams* further() { return may_have_further_ ? this : nullptr; }
   // After make(): stops listening, because no further streams are wanted.
   void close();
@@ -53,11 +66,13 @@ class StreamSetup : public FurtherStreams {
   // Before make(): true if the connections come through ssh by this Begin.
   bool goes_through_ssh(const Begin& begin) const { return wish_.either_way && begin.through_ssh; }
   // Tries, in a thread of its own, whether the other side can be reached by TCP, for kKnockMax at most; then
-  // that thread calls told(). If make(), stop() or another knock() comes before, it may never do so.
-  void knock(const Knock& at, std::function<void(net::KnockOutcome)> told);
-  std::optional<FurtherStream> next(std::size_t stream) override;
-  // After make(): what went wrong, in words: rails that were lost, or why RDMA was given up.
-  const std::vector<io::Words>& notes() const { return notes_; }
+  // that thread calls told(). If make(), stop() or another knock() comes before, it may never do so. What it
+  // has opened, make() goes on with.
+  void knock(const Knock& at, std::function<void(const net::KnockOutcome&)> told);
+  std::optional<FurtherStream> next(std::size_t stream, StreamsLeft left) override;
+  // After make(): what went wrong, in words: rails that were lost, or why RDMA was given up; and once workers
+  // run, where they do.
+  std::vector<io::Words> notes() const { return placement_.added_to(notes_); }
 
  private:
   // The connections that make() makes, before workers take them over.
@@ -71,24 +86,32 @@ class StreamSetup : public FurtherStreams {
   io::Result<Connections> connect();
   io::Result<Connections> meet_through_ssh();
   void stop_listening();
-  net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline) const;
+  net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline,
+                          const std::atomic<bool>& stop) const;
   net::StreamShape shape() const {
     return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
   }
-  io::Result<void> accept_tcp_beside(std::chrono::seconds deadline);
-  std::optional<FurtherStream> next_over_tcp(std::uint16_t stream);
-  std::optional<FurtherStream> next_over_rdma(std::uint16_t stream);
+  std::optional<FurtherStream> connect_further(std::uint16_t stream, StreamsLeft left);
+  std::optional<FurtherStream> connect_over_tcp(std::uint16_t stream);
+  std::optional<FurtherStream> connect_over_rdma(std::uint16_t stream);
+  std::optional<FurtherStream> accept_further();
+  std::optional<FurtherStream> accept_either();
 
   io::Result<StreamMaker> maker_of(net::ProvenSocket socket) const;
-  io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection) const;
+  io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection);
+  template <class Connection>
+  std::optional<FurtherStream> further_of(std::size_t stream, Connection connection);
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
-  net::HandshakeTerms rdma_terms() const;
   net::PortRange ports() const { return {wish_.port, std::max(wish_.port, wish_.port_last)}; }
 
   const StreamPlace& place_;
   StreamWish wish_;
   // Set by make(), for further streams.
   Begin begin_;
+  std::chrono::microseconds round_trip_{0};
+  std::size_t expected_streams_ = 0;
+  std::optional<std::uint8_t> traffic_class_;
+  net::KnownRails rails_;  // of the side that connects
   net::TcpOptions tcp_;
   bool source_ = false;
   bool over_rdma_ = false;
@@ -97,13 +120,18 @@ class StreamSetup : public FurtherStreams {
   std::optional<net::TcpListener> tcp_listener_;
   std::optional<net::RdmaListener> rdma_listener_;
   std::vector<io::Words> notes_;
-  // If both may come, this thread accepts over TCP. Whichever transport has all its streams first stops the
-  // other one, which notices within 100 ms; nobody waits for that.
-  io::Thread beside_;
-  std::optional<net::Sockets> over_tcp_;  // read after the thread has ended
+  StreamPlacement placement_;
+  // This accepts over TCP if both may come, and has the listener then. Whichever transport has all its
+  // streams first stops the other one, which notices within 100 ms; nobody waits for that.
+  std::optional<TcpBeside> beside_;
   std::atomic<bool> stop_tcp_{false};
   std::atomic<bool> stop_rdma_{false};
+  std::atomic<bool> look_{
+      false};  // ends a wait for a further stream over RDMA, since there is something to see
+  enum class Failed : std::uint8_t { neither, tcp, rdma };
+  Failed failed_ = Failed::neither;  // how the last try at a further stream ended
   std::atomic<bool> stop_knock_{false};
+  net::KnockOutcome knocked_;  // of knocking_, once that has ended
   io::Thread knocking_;
 };
 

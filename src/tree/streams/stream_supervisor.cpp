@@ -55,10 +55,16 @@ bool StreamSupervisor::finished(milliseconds patience) const {
   return over_() || table_.any_ended() || table_.gone_for(patience);
 }
 
+StreamsLeft StreamSupervisor::left() const {
+  if (!table_.gone_for(milliseconds(0))) return StreamsLeft::some;
+  return table_.last_carried() ? StreamsLeft::none : StreamsLeft::none_carried;
+}
+
 // To be called with the mutex held.
 void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
   ++running_;
   auto thread = io::Thread::start("a thread for a stream", [this, stream, maker] {
+    maker.prepare_thread();
     work_(stream, maker);
     const std::lock_guard lock(mutex_);
     --running_;
@@ -114,7 +120,7 @@ void StreamSupervisor::fetch(FurtherStreams& further, milliseconds patience) {
       if (!wait_for_need(tries, patience) || !pause(tries)) return;
     }
     // A number is never used twice, even after a failed try, because the other side may know it.
-    auto stream = next_stream_ < kStreamNumbersMax ? further.next(next_stream_++) : std::nullopt;
+    auto stream = next_stream_ < kStreamNumbersMax ? further.next(next_stream_++, left()) : std::nullopt;
     const std::lock_guard lock(mutex_);
     if (closing_ || next_stream_ >= kStreamNumbersMax) return;
     if (stream && table_.add(stream->stream)) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -25,6 +26,10 @@ struct FurtherStream {
   StreamMaker maker;
 };
 
+// Says which of a job's streams are left; and, if none is, whether the last ones carried any chunk before
+// they were lost. Those that did not were lost because of their path or their device.
+enum class StreamsLeft : std::uint8_t { some, none, none_carried };
+
 // The source of such streams. Only stop() may be called by any thread, the others by one.
 class FurtherStreams {
  public:
@@ -32,8 +37,9 @@ class FurtherStreams {
   // True if this side connects, so that next() tries once. False if the other side does; next() then waits
   // for it.
   virtual bool connects() const = 0;
-  // stream is the number to give to it, on the side that connects. Returns nothing after a failure or stop().
-  virtual std::optional<FurtherStream> next(std::size_t stream) = 0;
+  // stream is the number to give to it, on the side that connects; left tells what it is needed for. Returns
+  // nothing after a failure or stop().
+  virtual std::optional<FurtherStream> next(std::size_t stream, StreamsLeft left) = 0;
   // Any thread may call this. next() then ends soon, and every later call at once.
   virtual void stop() = 0;
 };
@@ -70,6 +76,7 @@ class StreamSupervisor {
   struct Tries;
   bool wait_for_need(Tries& tries, std::chrono::milliseconds patience);
   bool pause(Tries& tries);
+  StreamsLeft left() const;
   bool finished(std::chrono::milliseconds patience) const;
 
   StreamTable& table_;

@@ -73,6 +73,13 @@ std::size_t StreamTable::losses() const {
   return lost_.size();
 }
 
+bool StreamTable::last_carried() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t last = streams_.size();
+  while (last > count_ && !streams_[last - 1].known) --last;
+  return last > count_ ? !streams_[last - 1].in_vain : std::ranges::any_of(streams_, &Stream::carried);
+}
+
 bool StreamTable::gone_for(std::chrono::milliseconds time) const {
   const std::lock_guard lock(mutex_);
   return all_lost() && (!may_come_back_ || io::Clock::now() - lost_since_ >= time);
@@ -108,6 +115,7 @@ bool StreamTable::note_loss(std::size_t stream, const std::string& description, 
   const std::lock_guard lock(mutex_);
   Stream& lost = streams_[stream];
   lost.state = State::lost;
+  lost.carried = carried;
   lost.in_vain = stream >= count_ && !carried && io::Clock::now() - lost.since < kIdle;
   if (lost.in_vain) {
     --replaced_;

@@ -37,6 +37,9 @@ class StreamTable {
   std::size_t missing() const;
   // How many streams were lost, without failed tries. It never decreases.
   std::size_t losses() const;
+  // True if a chunk went over the newest of the streams that replaced others, or over any of the first ones
+  // if none has come since.
+  bool last_carried() const;
   // True if all are lost, and the last loss, failed tries excepted, is at least that long ago.
   bool gone_for(std::chrono::milliseconds time) const;
   // True if the other side has been reached: a stream lives, or has ended well.
@@ -79,6 +82,7 @@ class StreamTable {
   struct Stream {
     State state = State::living;
     bool in_vain = false;
+    bool carried = false;
     io::Clock::time_point since = io::Clock::now();
     bool known = true;  // false: it has not come; a higher number has, or it was given up
     bool given_up = false;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/arena.h"
@@ -16,7 +18,30 @@
 namespace rdcp::tree {
 
 // Makes a worker's stream, on the worker's thread, from a connection that exists already.
-using StreamMaker = std::function<std::unique_ptr<net::Stream>(io::Ring&, io::Arena&)>;
+class StreamMaker {
+ public:
+  using Make = std::function<std::unique_ptr<net::Stream>(io::Ring&, io::Arena&)>;
+
+  StreamMaker() = default;
+  // prepare: is called by prepare_thread().
+  template <class Function>
+  requires(!std::same_as<Function, StreamMaker> && std::convertible_to<Function, Make>)
+      StreamMaker(Function make, std::function<void()> prepare = {})
+      : make_(std::move(make)), prepare_(std::move(prepare)) {}
+
+  // To be called first on the worker's thread, before its ring and its arena are made: the thread goes to
+  // where it is near its stream's device.
+  void prepare_thread() const {
+    if (prepare_) prepare_();
+  }
+  std::unique_ptr<net::Stream> operator()(io::Ring& ring, io::Arena& arena) const {
+    return make_(ring, arena);
+  }
+
+ private:
+  Make make_;
+  std::function<void()> prepare_;
+};
 
 // A small table of the files that are registered with one ring, by file id. When a new file comes, the least
 // recently used one that has no operation under way is dropped.

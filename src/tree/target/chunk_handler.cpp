@@ -21,7 +21,7 @@ bool is_last_of_file(FrameKind kind) {
 }  // namespace
 
 void ChunkHandler::start() {
-  if (chain_.next != nullptr) desk_ = std::make_unique<AnswerDesk>(*context_.ring);
+  if (!chain_.next.empty()) desk_ = std::make_unique<AnswerDesk>(*context_.ring);
 }
 
 ChunkHandler::Slot::Slot(ChunkHandler& handler) : own(handler.handlers_) {
@@ -31,6 +31,7 @@ ChunkHandler::Slot::Slot(ChunkHandler& handler) : own(handler.handlers_) {
 io::Step<ChunkAnswer> ChunkHandler::handle(const net::Frame& frame, std::span<const std::byte> payload,
                                            Slot& slot) {
   slot.own.verdicts = {};
+  context_.session.tally.pace.bytes += frame.length;
   if (TargetLedger* ledger = context_.session.guards.ledger.get())
     ledger->frames.add(identity_of(frame, payload));
   if (slot.passed) return handle_and_pass_on(frame, payload, slot);
@@ -59,6 +60,7 @@ io::Step<ChunkAnswer> ChunkHandler::handle_here(const net::Frame& frame, std::sp
   TargetSession& session = context_.session;
   ChunkAnswer answer{AckStatus::refused, {}};
   if (session.refusing() || (chain_.member && is_for_others(frame))) co_return answer;
+  const io::Occupancy::Use handling(session.tally.pace.handling);
   const io::Clock::time_point before = io::Clock::now();
   answer.status = co_await handlers_.handle(frame, payload, slot);
   if (answer.status == AckStatus::done) answer.verdicts = slot.verdicts;
@@ -76,8 +78,9 @@ io::Step<ChunkAnswer> ChunkHandler::handle_and_pass_on(const net::Frame& frame,
                                                        std::span<const std::byte> payload, Slot& slot) {
   TargetSession& session = context_.session;
   PassedChunk& passed = *slot.passed;
-  passed.begin(frame, payload, frame.kind != FrameKind::data || context_.read_back != nullptr);
-  chain_.next->pass_on(passed);
+  const bool copies = frame.kind != FrameKind::data || context_.read_back != nullptr;
+  passed.begin(frame, payload, chain_.next.size(), copies);
+  for (NextTargets* next : chain_.next) next->pass_on(passed);
   ChunkAnswer own = co_await handle_here(frame, payload, slot.own);
   for (int tries = 1; own.status == AckStatus::bad_digest; ++tries) {
     // Whoever sent it would send it to the others, too, so it is written again here.
@@ -88,11 +91,16 @@ io::Step<ChunkAnswer> ChunkHandler::handle_and_pass_on(const net::Frame& frame,
     std::ranges::copy(passed.payload(), slot.own.memory.begin());
     own = co_await handle_here(frame, payload, slot.own);
   }
-  while (!passed.is_answered()) co_await context_.turns->wait();
-  const std::optional<ChunkAnswer>& behind = passed.answer();
+  {
+    const io::Occupancy::Use waiting(session.tally.pace.waiting);
+    while (!passed.is_answered()) co_await context_.turns->wait();
+  }
   // A source that heard an answer would take the chunk for one that all targets have.
-  while (!behind && session.guards.ledger && context_.may_wait()) co_await context_.turns->wait();
-  co_return behind ? merged(frame, own, *behind, session.job.wishes.strict) : own;
+  while (passed.lacks_answer() && session.guards.ledger && context_.may_wait())
+    co_await context_.turns->wait();
+  for (const ChunkAnswer& behind : passed.answers())
+    own = merged(frame, own, behind, session.job.wishes.strict);
+  co_return own;
 }
 
 void ChunkHandler::look_around() {
@@ -101,7 +109,7 @@ void ChunkHandler::look_around() {
 
 void ChunkHandler::abandon() {
   if (desk_ == nullptr) return;
-  chain_.next->stop();
+  for (NextTargets* next : chain_.next) next->stop();
   desk_->wait_for_all();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "io/step.h"
 #include "tree/handlers/frame_handlers.h"
@@ -15,7 +16,7 @@ namespace rdcp::tree {
 // A target's place among several of one source.
 struct ChainPlace {
   bool member = false;
-  NextTargets* next = nullptr;  // null for the last one
+  std::vector<NextTargets*> next;  // whom it passes on to; nobody: it is a last one
 };
 
 // The handler of one worker, for its thread.
@@ -40,7 +41,7 @@ class ChunkHandler {
   void take_back(const CachedReply& reply) { handlers_.take_back(reply); }
   // To be called after each round of the ring: wakes the slots whose chunks were answered.
   void look_around();
-  // To be called if the ring has broken: blocks until nothing of this worker is under way to the next target.
+  // To be called if the ring has broken: blocks until nothing of this worker is under way to other targets.
   void abandon();
 
  private:

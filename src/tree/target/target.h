@@ -33,10 +33,9 @@ class Target {
   void use_umask(std::uint32_t umask) { umask_ = umask; }
   // Before open(): where a sync's changes go.
   void tell_changes(std::function<void(const Changes&)> tell) { session_.changes.set_tell(std::move(tell)); }
-  // Before copy(): other targets of the same source get what this one gets. next: those behind this one, or
-  // null.
-  void join_chain(NextTargets* next) {
-    chain_ = {.member = true, .next = next};
+  // Before copy(): other targets of the same source get what this one gets. next: whom it passes on to.
+  void join_chain(std::vector<NextTargets*> next) {
+    chain_ = {.member = true, .next = std::move(next)};
     session_.files.others = true;
     session_.streams.need_all();
   }
@@ -53,6 +52,8 @@ class Target {
   bool connected() const { return session_.streams.connected(); }
   // After copy(): the source has ended in order, so nothing more was to come, whatever became of it here.
   bool all_came() const { return session_.streams.any_ended(); }
+  // Says what it has been busy with so far. Any thread may call this at any time.
+  Pace pace() const { return session_.tally.pace.told(); }
   // Says what stands at DST, and which directories are above it.
   TargetReady open();
   // Directories outside the root of which it makes links. After open().
@@ -69,7 +70,7 @@ class Target {
 
   void stop() {
     session_.stop();
-    if (chain_.next != nullptr) chain_.next->stop();
+    for (NextTargets* next : chain_.next) next->stop();
   }
 
   // After copy().

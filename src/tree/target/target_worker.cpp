@@ -25,6 +25,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
     return;
   }
   context_.ring = std::move(*ring);
+  session.tally.pace.slots += context_.shape.target_slots;
   start(make_stream, *arena);
   std::vector<io::Task> tasks;
   for (std::uint32_t i = 0; i < context_.shape.target_slots; ++i) tasks.push_back(slot_loop(*arena));
@@ -34,6 +35,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   if (driven && !stream_lost_) session.streams.end(context_.index);
   if (stream_lost_) session.files.replies.keep(answered_);
   session.streams.leave(context_.index);
+  session.tally.pace.slots -= context_.shape.target_slots;
   tell_tally();
   if (!driven) chunks_.abandon();
   // Where the ring broke, work is under way. The stream goes first: a peer in this process may be reading
@@ -50,6 +52,7 @@ void TargetWorker::start(const StreamMaker& make_stream, io::Arena& arena) {
   io::Ring& ring = *context_.ring;
   StreamTable& streams = context_.session.streams;
   context_.stream = make_stream(ring, arena);
+  context_.stream->measure_arrivals(context_.session.tally.pace.arriving);
   offer_arena(ring, arena, *context_.stream, streams.count());
   context_.files = std::make_unique<RegisteredFiles>(ring);
   context_.turns = std::make_unique<io::WaitList>(ring);

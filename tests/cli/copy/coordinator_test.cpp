@@ -69,7 +69,7 @@ struct BegunCopyTest : CoordinatorTest {
     start();
     source.say(tree::Hello());
     EXPECT_EQ(hear<tree::SourceJob>(source).paths, request.sources) << "it need not wait for the target";
-    target.say(tree::Hello());
+    target.say(targets_hello);
     EXPECT_EQ(hear<tree::TargetJob>(target).path, request.destination);
     tree::SourceReady source_ready;
     source_ready.sources = {{tree::PathKind::file, 1, 2}};
@@ -96,6 +96,7 @@ struct BegunCopyTest : CoordinatorTest {
     agent.say(tree::Knocked{.answered = {}, .none_because = std::string(why)});
   }
   bool source_listens = true;
+  tree::Hello targets_hello;
 
   // Returns the status that both agents are told at the end.
   int finish() {
@@ -153,6 +154,20 @@ TEST_F(BegunCopyTest, AnAgentMayGoWhenItIsDoneAndNotBefore) {
   thread.join();
   EXPECT_EQ(status, kExitConnection);
   EXPECT_THAT(told, ElementsAre("send to from: is gone"));
+}
+
+TEST_F(BegunCopyTest, WhoIsTooOldToMarkPacketsIsWarnedOf) {
+  std::vector<std::string> remarks;
+  request.view.remark = [&](const std::string& line) { remarks.push_back(line); };
+  request.traffic_class = 104;
+  targets_hello.protocol = tree::MarkPackets::kFirstProtocol - 1;
+  targets_hello.program_version = "0.1.9";
+  begin();
+  source.say(done(true));
+  target.say(done(true));
+  EXPECT_EQ(finish(), kExitOk);
+  EXPECT_THAT(remarks, ElementsAre("warning: --tos is not heeded on to: rdcp 0.1.9 there does not know it, "
+                                   "and marks no packets\n"));
 }
 
 TEST_F(BegunCopyTest, WhoCannotBeReachedConnects) {
@@ -242,7 +257,11 @@ struct ChainOfThreeTest : CoordinatorTest {
   void get_ready() {
     start();
     source.say(tree::Hello());
-    for (FakeAgent* agent : targets) agent->say(tree::Hello());
+    for (FakeAgent* agent : targets) {
+      tree::Hello hello;
+      if (agent == &second) hello.protocol = protocol_of_second;
+      agent->say(hello);
+    }
     hear<tree::JoinChain>(source);
     source_key = hear<tree::SourceJob>(source).streams.key;
     tree::SourceReady source_ready;
@@ -292,6 +311,7 @@ struct ChainOfThreeTest : CoordinatorTest {
     EXPECT_EQ(status, wanted);
   }
 
+  std::uint32_t protocol_of_second = tree::kProtocolVersion;
   FakeAgent second{"second"};
   FakeAgent third{"third"};
   std::vector<FakeAgent*> targets{&target, &second, &third};
@@ -406,6 +426,63 @@ TEST_F(ChainOfThreeTest, ATargetThatHasNotAllIsNotDone) {
   }
   EXPECT_EQ(hear<tree::Finish>(source).status, kExitConnection);
   finish(kExitConnection);
+}
+
+// The first of three passes on to both others.
+struct TreeOfThreeTest : ChainOfThreeTest {
+  TreeOfThreeTest() { request.fanout = 2; }
+};
+
+TEST_F(TreeOfThreeTest, TheFirstIsToldOfEachThatItPassesOnTo) {
+  request.wish.encrypt = net::Sealing::never;  // so no ledgers are kept
+  get_ready();
+  for (const std::size_t next : {1u, 2u}) {
+    const auto order = hear<tree::PassOn>(target);
+    EXPECT_EQ(order.streams.key, keys[next]);
+    EXPECT_EQ(order.begin.port, 7000 + next);
+  }
+  for (FakeAgent* agent : targets) EXPECT_FALSE(hear<tree::Begin>(*agent).connects);
+  hear<tree::Begin>(source);
+  source.say(done(true));
+  for (FakeAgent* agent : targets) agent->say(done(true));
+  EXPECT_EQ(hear<tree::Finish>(source).status, kExitOk);
+  finish(kExitOk);
+}
+
+// In a chain it would have come by way of the second.
+TEST_F(TreeOfThreeTest, WhatOneGotCameByWayOfItsParent) {
+  begin();
+  all_are_done({got(1), got(1), got(2)});
+  EXPECT_EQ(hear<tree::Finish>(source).status, kExitDigest);
+  finish(kExitDigest);
+  EXPECT_THAT(told,
+              ElementsAre(HasSubstr("third: what it has got is not what was sent; it came by way of to")));
+  EXPECT_EQ(outcomes[1].state, HostOutcome::State::done);
+}
+
+TEST_F(TreeOfThreeTest, ALostBranchTellsWhoIsSuspect) {
+  begin();
+  target.say(tree::BranchLost{.branch = 1, .why = io::Words("reset")});
+  hear<tree::Abort>(source);
+  for (FakeAgent* agent : targets) agent->say(got(1));
+  source.say(sent.tell());
+  finish(kExitOk);  // of this tree; the copy goes on in another one
+  EXPECT_EQ(outcomes[1].state, HostOutcome::State::again);
+  EXPECT_EQ(outcomes[2].state, HostOutcome::State::suspect);
+}
+
+// Its version is asked before it is told more than that knows.
+TEST_F(TreeOfThreeTest, WhereOneKnowsChainsOnlyItIsAChain) {
+  request.wish.encrypt = net::Sealing::never;
+  protocol_of_second = 12;
+  get_ready();
+  hear<tree::PassOn>(target);
+  EXPECT_EQ(hear<tree::PassOn>(second).streams.key, keys[2]);
+  hear<tree::Begin>(source);
+  source.say(done(true));
+  for (FakeAgent* agent : targets) agent->say(done(true));
+  hear<tree::Finish>(source);
+  finish(kExitOk);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ TEST(CopyRequest, SettingsAreThoseOfTheOptions) {
   options.xattrs = false;
   options.numeric_ids = true;
   options.congestion = "bbr";
+  options.traffic_class = 104;
   options.verify = true;
   options.resume = false;
   options.fsync = true;
@@ -113,6 +114,7 @@ TEST(CopyRequest, SettingsAreThoseOfTheOptions) {
   EXPECT_FALSE(settings.keep_owner || settings.keep_xattrs || settings.resume);
   EXPECT_TRUE(settings.numeric_ids && settings.verify && settings.fsync);
   EXPECT_EQ(settings.congestion, "bbr");
+  EXPECT_EQ(request.traffic_class, 104);
   EXPECT_EQ(settings.retry_seconds, 7u);
   EXPECT_EQ(request.wish.port, 99);
   EXPECT_EQ(request.wish.via, "eth9");

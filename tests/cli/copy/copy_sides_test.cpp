@@ -96,6 +96,50 @@ TEST_F(CopySidesTest, LossesReachNobodyBeforeTheBeginOrAfterTheEnd) {
   EXPECT_EQ(source.hear_type(), MessageType{});
 }
 
+// As rdrecv and the segments of rdpipe.
+TEST_F(CopySidesTest, WhoWasNotStartedHereWaitsForTheLastWord) {
+  sides.let_end_when_done(std::chrono::seconds(1));
+  for (FakeAgent* agent : {&source, &target, &other_target}) EXPECT_EQ(agent->hear_type(), MessageType{});
+}
+
+TEST_F(CopySidesTest, WhoKnowsHowMarksItsPackets) {
+  EXPECT_TRUE(sides.mark_packets(104).empty());
+  for (FakeAgent* agent : {&source, &target, &other_target}) {
+    const auto raw = agent->hear();
+    ASSERT_TRUE(raw);
+    EXPECT_EQ(agent->channel->decode<tree::MarkPackets>(*raw)->traffic_class, 104);
+  }
+}
+
+TEST(CopySides, WhoIsTooOldToMarkPacketsIsNotTold) {
+  CopySides sides;
+  FakeAgent source("from"), target("to");
+  tree::Hello older;
+  older.protocol = tree::MarkPackets::kFirstProtocol - 1;
+  ASSERT_TRUE(source.reach_session(tree::Hello()) && target.reach_session(older));
+  sides.set_source(std::move(source.session)).session->tell(tree::SourceJob());
+  const AgentSession& old = *sides.add_target(std::move(target.session)).session;
+  EXPECT_THAT(sides.mark_packets(104), testing::ElementsAre(&old));
+  EXPECT_EQ(source.hear_type(), MessageType::source_job);
+  EXPECT_EQ(source.hear_type(), MessageType::mark_packets);
+  EXPECT_EQ(target.hear_type(), MessageType{});
+}
+
+// An agent of the version before moves no thread, and would end the run at a message that it does not know.
+TEST(CopySides, WhoWouldMoveNoThreadIsNotTold) {
+  FakeAgent source{"from"}, target{"to"};
+  tree::Hello older;
+  older.protocol = tree::LeavePlacement::kFirstProtocol - 1;
+  EXPECT_TRUE(source.reach_session(older));
+  EXPECT_TRUE(target.reach_session(tree::Hello()));
+  CopySides sides;
+  sides.set_source(std::move(source.session));
+  sides.add_target(std::move(target.session));
+  sides.leave_placement();
+  EXPECT_EQ(source.hear_type(), MessageType{});
+  EXPECT_EQ(target.hear_type(), MessageType::leave_placement);
+}
+
 TEST(CopySides, ACopyWithoutASourceIsNeverDone) {
   CopySides sides;
   EXPECT_FALSE(sides.all_done());

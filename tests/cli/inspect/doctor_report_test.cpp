@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/copy/data_path.h"
+#include "cli/layout/data_path.h"
 #include "cli/text/version.h"
 #include "tree/doctor/examine.h"
 
@@ -118,6 +118,17 @@ TEST(DoctorPaths, RatesAreToldOfBoth) {
   EXPECT_EQ(report.findings[0].subject, "RDMA");
   EXPECT_EQ(report.findings[0].text, "2.00 GB/s from memory to memory, 2 streams of chunks of 1.05 MB");
   EXPECT_FALSE(has_problem({report}));
+}
+
+TEST(DoctorPaths, ATrafficClassThatIsAskedForIsTold) {
+  MeasuredPath marked = measured(tree::Transport::tcp);
+  EXPECT_FALSE(json::parse(report_json({}, {marked}))["transfers"][0].contains("tos"));
+  marked.traffic_class = 106;
+  marked.notes = {"far: a note"};
+  EXPECT_EQ(path_report("far", {marked}).findings[0].text,
+            "2.00 GB/s from memory to memory, 2 streams of chunks of 1.05 MB, traffic class 106 (DSCP 26, "
+            "af31); far: a note");
+  EXPECT_EQ(json::parse(report_json({}, {marked}))["transfers"][0]["tos"], 106);
 }
 
 TEST(DoctorPaths, NoRdmaIsNoProblemButNoPathIs) {

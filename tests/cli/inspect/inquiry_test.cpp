@@ -59,6 +59,25 @@ TEST_F(InquiryTest, ALostAgentEndsTheWait) {
   EXPECT_TRUE(session.gone());
 }
 
+TEST_F(InquiryTest, WhatHappensToOneSessionIsNoAffairOfOthers) {
+  AgentSession& session = add();
+  FakeAgent other{"host2"};
+  AgentSession& of_other = inquiry.add(std::move(other.session));
+  other.channel.reset();
+  agent.say(problem("no"));
+  EXPECT_TRUE(
+      inquiry.wait_for_all([&] { return inquiry.failure_of(session) && inquiry.failure_of(of_other); }));
+  EXPECT_EQ(inquiry.failure_of(session)->message(), "examine host1: no");
+  EXPECT_EQ(inquiry.failure_of(of_other)->message(), "send to host2: is gone");
+  EXPECT_FALSE(inquiry.wait_for({&of_other}, [] { return false; })) << "it is gone for good";
+  agent.say(problem("nor now"));
+  EXPECT_FALSE(inquiry.wait_for({&session}, [] { return false; })) << "the other one goes on";
+  EXPECT_EQ(inquiry.failure_of(session)->message(), "examine host1: nor now");
+  inquiry.drop(of_other, false);
+  agent.say(problem("nor now"));
+  EXPECT_EQ(error().message(), "examine host1: nor now");
+}
+
 TEST_F(InquiryTest, AgentsAreToldOfTheEnd) {
   add();
   inquiry.end(false);

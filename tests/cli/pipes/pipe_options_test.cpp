@@ -75,24 +75,20 @@ TEST(PipeOptions, KeysMayLookLikeAnything) {
 }
 
 TEST(PipeOptions, TheRestIsAsInRdcp) {
-  const Options copy = good("rdsend", {"h",       "1",
-                                       "k",       "--streams",
-                                       "7",       "--chunk-size",
-                                       "64K",     "--transport",
-                                       "tcp",     "--via",
-                                       "eth0",    "--bwlimit",
-                                       "1M",      "--congestion",
-                                       "bbr",     "--cache",
-                                       "keep",    "--ring",
-                                       "threads", "--progress",
-                                       "--wait",  "3"})
-                           .copy;
+  const Options copy =
+      good("rdsend",
+           {"h",           "1",       "k",     "--streams", "7",         "--chunk-size", "64K",
+            "--transport", "tcp",     "--via", "eth0",      "--bwlimit", "1M",           "--congestion",
+            "bbr",         "--cache", "keep",  "--ring",    "threads",   "--progress",   "--wait",
+            "3",           "--tos",   "ef"})
+          .copy;
   EXPECT_EQ(copy.streams, 7u);
   EXPECT_EQ(copy.chunk_bytes, 65536u);
   EXPECT_EQ(copy.transport, tree::Transport::tcp);
   EXPECT_EQ(copy.via, "eth0");
   EXPECT_EQ(copy.bwlimit, 1u << 20);
   EXPECT_EQ(copy.congestion, "bbr");
+  EXPECT_EQ(copy.traffic_class, 46 << 2);
   EXPECT_EQ(copy.cache, io::CacheMode::keep);
   EXPECT_EQ(copy.ring, io::RingChoice::thread_pool);
   EXPECT_TRUE(copy.progress);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/settings/host_config.h"
+
 namespace rdcp::cli {
 namespace {
 
@@ -36,6 +38,17 @@ TEST(Settings, OnlyWhatIsAboutHostsAndNetworksMayStandThere) {
   }
   EXPECT_THAT(refused("\x1b[2J"), testing::Not(testing::HasSubstr("\x1b")))
       << "control characters are escaped";
+}
+
+TEST(Settings, StreamsStayWhereTheyAreOnHostsThatSaySo) {
+  EXPECT_THAT(good("--no-numa"), ElementsAre("--no-numa"));
+  const auto config = HostConfig::parse("[host \"far\"]\nnuma = never\n[host \"*\"]\nnuma = auto\n", "F");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->find("numa", "far")->word(), "--no-numa");
+  EXPECT_EQ(config->find("numa", "near")->word(), "--numa");
+  const auto refused = HostConfig::parse("numa = off\n", "F");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("must be one of auto, never"));
 }
 
 TEST(Settings, TheUsersOwnWordsComeLast) {

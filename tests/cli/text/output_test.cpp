@@ -28,10 +28,20 @@ TEST(Output, WhatWasEscapedBeforeIsLeft) {
 
 TEST(Output, ALineIsDrawnOverTheLastOne) {
   Redirected errors(STDERR_FILENO);
-  EXPECT_TRUE(draw_line(STDERR_FILENO, "50 % of a\x1b[2J\nb"));
+  EXPECT_TRUE(draw_lines(STDERR_FILENO, {"50 % of a\x1b[2J\nb"}, 0));
   EXPECT_EQ(errors.text(), "\r50 % of a\\x1b[2J\\nb\033[K");
-  EXPECT_TRUE(draw_line(STDERR_FILENO, ""));
+  EXPECT_TRUE(draw_lines(STDERR_FILENO, {""}, 1));
   EXPECT_EQ(errors.text(), "\r\033[K");
+}
+
+TEST(Output, LinesAreDrawnOverThoseOfLastTime) {
+  Redirected errors(STDERR_FILENO);
+  EXPECT_TRUE(draw_lines(STDERR_FILENO, {"50 %", "n1\x1b", "n2"}, 1));
+  EXPECT_EQ(errors.text(), "\r50 %\033[K\n\rn1\\x1b\033[K\n\rn2\033[K\r\033[2A");
+  EXPECT_TRUE(draw_lines(STDERR_FILENO, {"51 %", "n1"}, 3));
+  EXPECT_EQ(errors.text(), "\r51 %\033[K\n\rn1\033[K\033[J\r\033[1A");
+  EXPECT_TRUE(draw_lines(STDERR_FILENO, {""}, 2));
+  EXPECT_EQ(errors.text(), "\r\033[K\033[J");
 }
 
 TEST(Output, OurOwnWordsAreWrittenAsTheyAre) {

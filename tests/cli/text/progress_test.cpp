@@ -238,6 +238,53 @@ TEST(Progress, FitsTheTerminalWithOneColumnToSpare) {
   EXPECT_EQ(drawn.size(), 71 + std::string("\r\033[K").size()) << drawn;
 }
 
+// Shown, erased, and shown on this terminal.
+struct TableTest : testing::Test {
+  std::string drawn_on(const TestTerminal& terminal, bool always) {
+    Progress progress(true, terminal.slave.get());
+    progress.show_table(
+        [this](std::size_t most) {
+          asked_for = most;
+          return std::vector<std::string>{"  h7: its link could do 9.10 MB/s", "  h3: failed: \x1b[2J"};
+        },
+        always);
+    progress.update(halfway());
+    const std::string drawn = written_to(terminal.master.get());
+    progress.clear();
+    erased = written_to(terminal.master.get());
+    return drawn;
+  }
+  std::size_t asked_for = 0;
+  std::string erased;
+};
+
+TEST_F(TableTest, ShowsBelowTheLineOnAWideTerminalOrWhereItIsWanted) {
+  const TestTerminal wide(Progress::kTableColumns), narrow(Progress::kTableColumns - 1);
+  if (!wide.slave || !narrow.slave) GTEST_SKIP() << "no pseudo-terminals here";
+  for (const std::string& drawn : {drawn_on(wide, false), drawn_on(narrow, true)}) {
+    EXPECT_NE(drawn.find("  h7: its link could do 9.10 MB/s"), std::string::npos) << drawn;
+    EXPECT_NE(drawn.find("  h3: failed: \\x1b[2J"), std::string::npos) << drawn;
+    EXPECT_TRUE(drawn.ends_with("\r\033[2A")) << drawn;
+    EXPECT_EQ(erased, "\r\033[K\033[J");
+  }
+  EXPECT_EQ(asked_for, Progress::kTableRows);
+  EXPECT_EQ(drawn_on(narrow, false).find("h7"), std::string::npos);
+  EXPECT_EQ(erased, "\r\033[K");
+}
+
+TEST_F(TableTest, NeedsATerminalWithRoomForIt) {
+  const TestTerminal low(120);
+  if (!low.slave) GTEST_SKIP() << "no pseudo-terminals here";
+  const winsize size{.ws_row = 4, .ws_col = 120, .ws_xpixel = 0, .ws_ypixel = 0};
+  ::ioctl(low.slave.get(), TIOCSWINSZ, &size);
+  EXPECT_EQ(drawn_on(low, true).find("h7"), std::string::npos);
+  TestPipe pipe;
+  Progress progress(true, pipe.write.get());
+  progress.show_table([](std::size_t) { return std::vector<std::string>{"h7"}; }, true);
+  progress.update(halfway());
+  EXPECT_EQ(written_to(pipe.read.get()).find("h7"), std::string::npos);
+}
+
 TEST(ProgressWanted, OnTerminalsOrWhenForced) {
   TestTerminal terminal(80);
   if (!terminal.slave) GTEST_SKIP() << "no pseudo-terminals here";

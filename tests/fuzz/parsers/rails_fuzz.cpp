@@ -1,6 +1,6 @@
-// Whatever RDMA ports an agent says it has: a port is in one rail at most, a rail pairs ports of one kind of
-// link, `via` is kept to, and where there is no rail there is a reason. The input is two encoded lists of
-// ports and a word for --via.
+// Whatever RDMA ports an agent says it has: of the rails that are used a port is in one at most, and none is
+// below a quarter of the fastest; a rail pairs ports of one kind of link, `via` is kept to, and where there
+// is no rail there is a reason. The input is two encoded lists of ports and a word for --via.
 #include <algorithm>
 
 #include "net/rdma/rails.h"
@@ -35,17 +35,21 @@ RdmaPorts ports_of(Choices& choices) {
   return ports;
 }
 
-void check_rails(const std::vector<net::Rail>& rails, const RdmaPorts& connecting,
+void check_rails(const std::vector<net::Rail>& candidates, const RdmaPorts& connecting,
                  const RdmaPorts& listening) {
-  require(rails.size() <= std::min(connecting.usable.size(), listening.usable.size()));
-  const auto name = [](const RdmaPort& port) { return std::pair(port.device, port.port); };
-  for (std::size_t i = 0; i < rails.size(); ++i) {
-    const net::Rail& rail = rails[i];
+  require(candidates.size() <= net::kCandidatesMax);
+  for (const net::Rail& rail : candidates) {
     require(rail.connecting.link == rail.listening.link);
     require(std::ranges::find(connecting.usable, rail.connecting) != connecting.usable.end());
+  }
+  const std::vector<net::Rail> rails = net::best_rails(candidates);
+  require(rails.empty() == candidates.empty());
+  require(rails.size() <= std::min(connecting.usable.size(), listening.usable.size()));
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    require(rails[i].megabits() >= rails[0].megabits() / 4);
     for (std::size_t k = 0; k < i; ++k) {
-      require(name(rails[k].connecting) != name(rail.connecting) &&
-              name(rails[k].listening) != name(rail.listening));
+      require(!net::is_same_port(rails[k].connecting, rails[i].connecting) &&
+              !net::is_same_port(rails[k].listening, rails[i].listening));
     }
   }
 }
@@ -59,14 +63,14 @@ void fuzz_rails(Bytes input) {
     for (const RdmaPort& port : ports->usable) require(!port.text().empty());
   }
   const auto chosen = net::choose_rails(connecting, listening, "");
-  check_rails(chosen.rails, connecting, listening);
-  require(!chosen.rails.empty() || connecting.usable.empty() || listening.usable.empty() ||
+  check_rails(chosen.candidates, connecting, listening);
+  require(!chosen.candidates.empty() || connecting.usable.empty() || listening.usable.empty() ||
           !chosen.none_because.empty());
   const std::string via(choices.rest());
   if (via.empty()) return;
   const auto meant = net::choose_rails(connecting, listening, via);
-  check_rails(meant.rails, connecting, listening);
-  require(meant.rails.empty() || !chosen.rails.empty());
+  check_rails(meant.candidates, connecting, listening);
+  require(meant.candidates.empty() || !chosen.candidates.empty());
 }
 
 }  // namespace rdcp::fuzz

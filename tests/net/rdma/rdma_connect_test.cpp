@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <map>
+#include <string>
 
 #include "io/ring.h"
 #include "tests/net/rdma/rdma_pair.h"
@@ -89,10 +91,14 @@ TEST_F(RdmaConnectTest, StreamsAreSpreadOverTheRails) {
   ASSERT_TRUE(connected) << connected.error().message();
   auto accepted = accepted_.get();
   ASSERT_TRUE(accepted) << accepted.error().message();
+  std::map<std::string, int> streams;
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(connected->connections[i]->port().device, ports_[i % 2].device);
-    EXPECT_EQ(accepted->at(i)->port().device, ports_[i % 2].device);
+    const std::string& device = connected->connections[i]->port().device;
+    EXPECT_EQ(accepted->at(i)->port().device, device);
+    ++streams[device];
   }
+  EXPECT_EQ(streams, (std::map<std::string, int>{{ports_[0].device, 2}, {ports_[1].device, 2}}));
+  EXPECT_EQ(connected->rails.working.size(), 2u);
   EXPECT_TRUE(connected->lost_rails.empty());
   expect_paired(std::move(connected->connections), std::move(*accepted));
 }
@@ -281,7 +287,7 @@ class RdmaFurtherTest : public RdmaConnectTest {
   io::Result<RdmaConnectionPtr> further(const std::vector<Rail>& rails, std::uint16_t stream,
                                         milliseconds deadline = seconds(20)) {
     job_.deadline = deadline;
-    return net::connect_further(rails, job_.call(true), stream);
+    return net::connect_further({rails, {}}, job_.call(true), stream);
   }
   void expect_further(const std::vector<Rail>& rails, std::uint16_t stream) {
     accept_further();

@@ -56,11 +56,14 @@ struct RdmaJob {
   bool seals = false;
   std::chrono::milliseconds handshake = kHandshakeTimeout;
   RdmaPatience patience;
+  TrafficClass traffic_class = {};
 
   RdmaCall call(bool source) const {
     HandshakeTerms terms(key, seals ? Sealing::always : Sealing::never);
     terms.time_limit = handshake;
-    return {terms, streams, slots, source, deadline, stop, patience};
+    RdmaCall call{terms, streams, slots, source, deadline, stop, patience};
+    call.traffic_class = traffic_class;
+    return call;
   }
 };
 

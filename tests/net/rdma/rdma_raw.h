@@ -43,7 +43,12 @@ class RawEnd {
     const RdmaQueue::Write write{memory().first(bytes), region_->lkey, address, rkey};
     return queue().write_and_send(write, message).ok();
   }
-  // Longer than what any message may be.
+  // Sends this, which may be longer than any message.
+  bool send_long(std::span<const std::byte> message) {
+    std::ranges::copy(message, memory().begin());
+    return send_long(message.size());
+  }
+  // Sends so many bytes, more than any message has.
   bool send_long(std::size_t bytes) {
     ibv_sge piece{reinterpret_cast<std::uint64_t>(memory().data()), static_cast<std::uint32_t>(bytes),
                   region_->lkey};
@@ -116,8 +121,19 @@ inline bool expect_event(rdma_event_channel& channel, rdma_cm_event_type type) {
   return false;
 }
 
+// What versions say with a connect request and its answer: this one, and those before it.
+enum class SaidByCm { takes_padding, nothing };
+inline rdma_conn_param raw_parameters(SaidByCm said) {
+  static const auto word = encode(CmWord{.takes_padding = true});
+  rdma_conn_param parameters = connection_parameters(word);
+  if (said == SaidByCm::nothing) parameters.private_data_len = 0;
+  if (said == SaidByCm::nothing) parameters.private_data = nullptr;
+  return parameters;
+}
+
 // Connects without a word of the handshake; nothing when it is refused.
-inline std::optional<RawEnd> raw_connection(const RdmaPort& port, const RdmaCall& call) {
+inline std::optional<RawEnd> raw_connection(const RdmaPort& port, const RdmaCall& call,
+                                            SaidByCm said = SaidByCm::nothing) {
   auto channel = open_event_channel();
   rdma_cm_id* raw = nullptr;
   if (!channel || rdma_create_id(channel->get(), &raw, nullptr, RDMA_PS_TCP) != 0) return std::nullopt;
@@ -128,9 +144,9 @@ inline std::optional<RawEnd> raw_connection(const RdmaPort& port, const RdmaCall
   if (!expect_event(**channel, RDMA_CM_EVENT_ADDR_RESOLVED)) return std::nullopt;
   if (rdma_resolve_route(raw, 2000) != 0) return std::nullopt;
   if (!expect_event(**channel, RDMA_CM_EVENT_ROUTE_RESOLVED)) return std::nullopt;
-  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call);
+  auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call, 0);
   if (!connection) return std::nullopt;
-  rdma_conn_param parameters = connection_parameters();
+  rdma_conn_param parameters = raw_parameters(said);
   if (rdma_connect(raw, &parameters) != 0) return std::nullopt;
   if (!expect_event((*connection)->channel(), RDMA_CM_EVENT_ESTABLISHED)) return std::nullopt;
   return RawEnd(std::move(*connection));

@@ -84,7 +84,6 @@ INSTANTIATE_TEST_SUITE_P(
         CmCase{RDMA_CM_EVENT_REJECTED, 10, "peer 10.0.0.2:7: refused the connection (reason 10)"},
         CmCase{RDMA_CM_EVENT_DISCONNECTED, 0, "peer 10.0.0.2:7: closed the connection before the end"},
         CmCase{RDMA_CM_EVENT_DEVICE_REMOVAL, 0, "peer 10.0.0.2:7: the RDMA device was removed"},
-        CmCase{RDMA_CM_EVENT_ADDR_CHANGE, 0, "peer 10.0.0.2:7: the address moved to another RDMA device"},
         CmCase{RDMA_CM_EVENT_MULTICAST_JOIN, 0,
                "peer 10.0.0.2:7: unexpected RDMA event: RDMA_CM_EVENT_MULTICAST_JOIN"}));
 

@@ -50,6 +50,17 @@ TEST(Congestion, OneThatThereIsIsTaken) {
   EXPECT_EQ(std::string(now), name);
 }
 
+TEST(Congestion, RenoCountsLosses) {
+  auto socket = open_tcp_socket(AF_INET);
+  ASSERT_TRUE(socket);
+  ASSERT_TRUE(set_congestion(socket->get(), "reno"));  // which every kernel has for everybody
+  EXPECT_TRUE(congestion_counts_losses(socket->get()));
+  if (set_congestion(socket->get(), "bbr")) {
+    EXPECT_FALSE(congestion_counts_losses(socket->get()));
+  }
+  EXPECT_FALSE(congestion_counts_losses(-1));
+}
+
 TEST(Congestion, WithoutANameItIsTheSystems) {
   EXPECT_TRUE(check_congestion(""));
 }

@@ -119,6 +119,24 @@ TEST_P(ConnectedStreamTest, ATargetThatGoesInTheMiddleEndsTheSource) {
   EXPECT_EQ(source_->error->kind, io::ErrorKind::connection);
 }
 
+TEST_P(ConnectedStreamTest, NothingArrivesOnceAllHasComeOrTheStreamIsGone) {
+  io::Occupancy arriving;
+  const auto is_over = [&] {
+    const std::uint64_t before = arriving.times().any_us;
+    const auto later = io::Clock::now() + std::chrono::microseconds(300);
+    while (io::Clock::now() < later) std::this_thread::yield();
+    return arriving.times().any_us == before;
+  };
+  EXPECT_TRUE(is_over());
+  target_stream_->measure_arrivals(arriving);
+  start(std::vector<std::size_t>(1000, kShape.slot_bytes));
+  ASSERT_TRUE(until([this] { return target_->received.size() > 5; }));
+  target_stream_->shut(stopped());
+  ASSERT_TRUE(finish());
+  target_stream_.reset();
+  EXPECT_TRUE(is_over());
+}
+
 TEST_P(ConnectedStreamTest, AStreamThatNeverStartedCanBeDestroyed) {
   source_stream_.reset();
   target_stream_->start();

@@ -17,6 +17,7 @@ class RecordingStream : public Stream {
   using Stream::deliver;
   using Stream::over;
   using Stream::Side;
+  using Stream::take_for_granted;
 
   RecordingStream(io::Ring& ring, Side side) : Stream(ring, side, kThreeSlots, "10.0.0.9:1") {}
   void start() override { grant_all(); }
@@ -332,6 +333,51 @@ TEST_F(StreamTest, SourceRefusesASlotThatDoesNotExist) {
 
 TEST_F(StreamTest, SourceRefusesASecondGrant) {
   ASSERT_TRUE(source_.arrive(credit_frame(0, AckStatus::granted)));
+  expect_violation(source_, source_.arrive(credit_frame(0, AckStatus::granted)));
+}
+
+// A transport may let its source use the slots before they are granted.
+class TakenForGranted : public StreamTest {
+ protected:
+  TakenForGranted() { source_.take_for_granted(); }
+  void grant(std::uint32_t slot) { ASSERT_TRUE(source_.arrive(credit_frame(slot, AckStatus::granted))); }
+};
+
+TEST_F(TakenForGranted, SlotsAreFreeAtOnceAndTheirGrantsGiveNoMore) {
+  Outcome<std::uint32_t> credits[4];
+  for (auto& each : credits) credit(each);
+  turn();
+  for (std::uint32_t slot = 0; slot < 3; ++slot) EXPECT_EQ(**credits[slot].result, slot);
+  EXPECT_FALSE(credits[3].result);
+  for (std::uint32_t slot = 0; slot < 3; ++slot) grant(slot);
+  turn();
+  EXPECT_FALSE(credits[3].result);
+}
+
+TEST_F(TakenForGranted, AnAnswerMayComeBeforeTheGrantsOfOtherSlots) {
+  Outcome<std::uint32_t> credited;
+  credit(credited);
+  Outcome<void> sent;
+  send(**credited.result, sent);
+  source_.complete_send(*source_.sends.back());
+  grant(0);
+  EXPECT_TRUE(source_.arrive(credit_frame(0, AckStatus::done)));
+}
+
+TEST_F(TakenForGranted, IsNotOverBeforeEveryGrantHasCome) {
+  Outcome<void> sent;
+  sent.task = await_send(source_, Frame{}, {}, sent);
+  sent.task.start();
+  source_.complete_send(*source_.sends.back());
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    EXPECT_FALSE(source_.over());
+    grant(slot);
+  }
+  EXPECT_TRUE(source_.over());
+}
+
+TEST_F(TakenForGranted, RefusesASecondGrant) {
+  grant(0);
   expect_violation(source_, source_.arrive(credit_frame(0, AckStatus::granted)));
 }
 

@@ -31,7 +31,7 @@ TEST(Knock, WhoListensAnswers) {
   const auto listener = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(listener);
   const std::vector<Address> addresses{{"127.0.0.1", closed_port()}, {"127.0.0.1", listener->port()}};
-  const KnockOutcome outcome = knock(addresses, seconds(20), 0, kNever);
+  const KnockOutcome outcome = knock(addresses, {seconds(20)}, 0, kNever);
   EXPECT_THAT(outcome.answered, ElementsAre(1));
   EXPECT_THAT(outcome.none_because, IsEmpty());
 }
@@ -40,7 +40,7 @@ TEST(Knock, EachThatRefusesIsNamedAtOnce) {
   const std::uint16_t port = closed_port();
   const auto begun = io::Clock::now();
   const KnockOutcome outcome =
-      knock(std::vector<Address>{{"127.0.0.1", port}, {"nonsense", 1}}, seconds(60), 0, kNever);
+      knock(std::vector<Address>{{"127.0.0.1", port}, {"nonsense", 1}}, {seconds(60)}, 0, kNever);
   EXPECT_LT(io::Clock::now() - begun, seconds(30));
   EXPECT_THAT(outcome.answered, IsEmpty());
   EXPECT_THAT(outcome.none_because,
@@ -70,14 +70,15 @@ struct DroppingListener : testing::Test {
 };
 
 TEST_F(DroppingListener, IsWaitedForNoLongerThanTheLimit) {
-  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, milliseconds(100), 0, kNever);
+  const KnockOutcome outcome =
+      knock(std::vector<Address>{{"127.0.0.1", port}}, {milliseconds(100)}, 0, kNever);
   EXPECT_THAT(outcome.answered, IsEmpty());
   EXPECT_EQ(outcome.none_because, "127.0.0.1:" + std::to_string(port) + ": does not answer");
 }
 
 TEST_F(DroppingListener, IsWaitedForNoLongerOnceItIsToStop) {
   const std::atomic<bool> stop{true};
-  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, kForever, 0, stop);
+  const KnockOutcome outcome = knock(std::vector<Address>{{"127.0.0.1", port}}, {kForever}, 0, stop);
   EXPECT_THAT(outcome.answered, IsEmpty());
 }
 
@@ -86,17 +87,34 @@ TEST(Knock, OnesOwnListenerIsNoAnswer) {
   const auto listener = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(listener);
   const std::vector<Address> addresses{{"127.0.0.1", listener->port()}};
-  EXPECT_THAT(knock(addresses, seconds(20), listener->port(), kNever).answered, IsEmpty());
-  EXPECT_THAT(knock(addresses, seconds(20), 1, kNever).answered, ElementsAre(0));
+  EXPECT_THAT(knock(addresses, {seconds(20)}, listener->port(), kNever).answered, IsEmpty());
+  EXPECT_THAT(knock(addresses, {seconds(20)}, 1, kNever).answered, ElementsAre(0));
+}
+
+TEST(Knock, WhatAnsweredFirstIsLeftOpen) {
+  const auto first = TcpListener::open("127.0.0.1");
+  const auto second = TcpListener::open("127.0.0.1");
+  ASSERT_TRUE(first && second);
+  const Address silent{"127.0.0.1", closed_port()};
+  const Address best{"127.0.0.1", first->port()};
+  const Address other{"127.0.0.1", second->port()};
+  const auto left_open = [](const std::vector<Address>& addresses) {
+    std::vector<std::uint16_t> to;
+    for (const OpenConnection& open : knock(addresses, {seconds(20), 3}, 0, kNever).open)
+      to.push_back(open.to.port);
+    return to;
+  };
+  EXPECT_THAT(left_open({best, other}), ElementsAre(best.port, best.port, best.port));
+  EXPECT_THAT(left_open({silent, best, other}), ElementsAre(best.port));
 }
 
 TEST(Knock, NoAddressIsNoAnswer) {
-  EXPECT_EQ(knock({}, seconds(1), 0, kNever).none_because, "it has no address");
+  EXPECT_EQ(knock({}, {seconds(1)}, 0, kNever).none_because, "it has no address");
 }
 
 TEST(Knock, AListIsCutShortRatherThanTakenWhole) {
   const std::vector<Address> addresses(1000, {"127.0.0.1", closed_port()});
-  const std::string why = knock(addresses, seconds(20), 0, kNever).none_because;
+  const std::string why = knock(addresses, {seconds(20)}, 0, kNever).none_because;
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(why, ';')), kKnocksMax - 1);
 }
 

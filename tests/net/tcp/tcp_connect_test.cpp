@@ -194,6 +194,63 @@ TEST_F(TcpConnectTest, AListenerOfAnotherVersionIsNamed) {
             std::string::npos);
 }
 
+// A listener that challenges nobody before all have said hello.
+TEST_F(TcpConnectTest, AllStreamsSayHelloBeforeTheFirstIsChallenged) {
+  static constexpr std::uint16_t kStreams = 4;
+  const io::Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::listen(listening.get(), kStreams), 0);
+  auto proven = std::async(std::launch::async, [&] {
+    struct Caller {
+      io::Fd socket;
+      Listener listener;
+      std::array<std::byte, kHelloBytes> hello = {};
+    };
+    std::vector<Caller> callers;
+    for (std::uint16_t i = 0; i < kStreams; ++i) {
+      callers.push_back({io::Fd(::accept(listening.get(), nullptr, nullptr)), Listener(key_)});
+      make_blocking(callers.back().socket);
+      if (!receive_all(callers.back().socket, callers.back().hello)) return false;
+    }
+    return std::ranges::all_of(callers, [](Caller& caller) {
+      const auto challenge = caller.listener.challenge(caller.hello, kStreams);
+      std::array<std::byte, kProofBytes> proof;
+      return challenge && send_all(caller.socket, *challenge) && receive_all(caller.socket, proof) &&
+             caller.listener.check(proof);
+    });
+  });
+  const auto connected = connect({here(local_address(listening.get()).port)}, kStreams);
+  EXPECT_TRUE(connected) << connected.error().message();
+  EXPECT_TRUE(proven.get());
+}
+
+TEST_F(TcpConnectTest, ConnectionsThatAreOpenAreUsed) {
+  open("127.0.0.1");
+  KnockOutcome knocked = knock(std::vector<Address>{here()}, {kDeadline, 3}, 0, stop_);
+  std::vector<Address> opened;
+  for (const OpenConnection& each : knocked.open) opened.push_back(local_address(each.socket.get()));
+  accept(4);
+  const auto connected = connect_all({here()}, {key_, kDeadline, stop_}, 4, std::move(knocked.open));
+  ASSERT_TRUE(connected) << connected.error().message();
+  ASSERT_TRUE(accepted_.get());
+  for (const Address& from : opened) {
+    EXPECT_TRUE(std::ranges::any_of(
+        *connected, [&](const ProvenSocket& socket) { return local_address(socket.get()) == from; }));
+  }
+}
+
+// Whoever had them open may have given them up meanwhile.
+TEST_F(TcpConnectTest, OpenConnectionsThatFailAreMadeAnew) {
+  open("127.0.0.1");
+  KnockOutcome knocked = knock(std::vector<Address>{here()}, {kDeadline, 3}, 0, stop_);
+  for (std::size_t i = 0; i < knocked.open.size(); ++i) {
+    reset_on_close(listener_->accept());
+  }
+  accept(3);
+  const auto connected = connect_all({here()}, {key_, kDeadline, stop_}, 3, std::move(knocked.open));
+  EXPECT_TRUE(connected) << connected.error().message();
+  EXPECT_TRUE(accepted_.get());
+}
+
 TEST_F(TcpConnectTest, ATrickledHandshakeIsTakenWhenItIsWhole) {
   open("127.0.0.1");
   accept(1);
@@ -220,6 +277,23 @@ TEST_F(TcpConnectTest, AHundredSilentConnectionsBlockNobody) {
   ASSERT_TRUE(accepted);
   EXPECT_LT(io::Clock::now() - before, kHandshakeTimeout);
   expect_paired(*connected, *accepted);
+}
+
+// A host with many interfaces is knocked at by many connections at once, all but the first of which are
+// closed.
+TEST_F(TcpConnectTest, ConnectionsThatWereClosedPushOutNobody) {
+  open("127.0.0.1");
+  const io::Fd alive = raw_connection(here());
+  const Connector connector(key_, 0);
+  ASSERT_TRUE(send_whole(alive.get(), connector.hello()));
+  for (std::size_t i = 0; i < 3 * TcpListener::kPendingMax; ++i) raw_connection(here()).reset();
+  accept(1);
+  std::array<std::byte, kChallengeBytes> challenge;
+  ASSERT_TRUE(receive_all(alive, challenge));
+  const auto proof = connector.answer(challenge);
+  ASSERT_TRUE(proof);
+  ASSERT_TRUE(send_whole(alive.get(), *proof));
+  EXPECT_TRUE(accepted_.get());
 }
 
 // The oldest gives way, so a crowd of silent connections never grows past its limit.

@@ -51,5 +51,17 @@ TEST(TcpStream, SaysWhoTalksToWhom) {
   EXPECT_EQ(within->source(*ring, arena)->description(), "unix socket to a process of this host");
 }
 
+TEST(TcpStream, KnowsHowLongARoundTripTakes) {
+  constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
+  const auto ring = test_ring();
+  io::Arena arena = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
+  const auto ends = connect_by<TcpPair>(kShape);
+  const auto trip = ends->source(*ring, arena)->round_trip();
+  ASSERT_TRUE(trip);  // from the connection's own setting up
+  EXPECT_GE(*trip, std::chrono::microseconds(0));
+  EXPECT_LT(*trip, std::chrono::seconds(10));
+  EXPECT_FALSE(connect_by<UnixPair>(kShape)->source(*ring, arena)->round_trip());
+}
+
 }  // namespace
 }  // namespace rdcp::net

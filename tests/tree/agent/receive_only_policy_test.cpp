@@ -1,22 +1,18 @@
 // A coordinator that proved a key and no more: what it may make an agent do.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "io/arena.h"
+#include "tests/tree/agent/held_agent.h"
 #include "tests/tree/copy/copy_fixture.h"
-#include "tree/agent/agent.h"
 #include "tree/messages/check_job.h"
 #include "tree/messages/finding.h"
 #include "tree/messages/measure_job.h"
 #include "tree/messages/paths_named.h"
 #include "tree/messages/segment_job.h"
-#include "tree/protocol/control.h"
 
 namespace rdcp::tree {
 namespace {
@@ -84,50 +80,29 @@ TEST_F(OnlyFileTest, ADirectoryTreeIsRefused) {
   EXPECT_TRUE(names_in(scratch / "out").empty());
 }
 
-// An agent of that kind on a thread, and the coordinator's end of its control channel.
+// An agent of that kind.
 struct ReceiveOnlyPolicyAgent : testing::Test {
-  void SetUp() override {
-    ::signal(SIGPIPE, SIG_IGN);  // as the programs do
-    int ends[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    control.emplace(io::Fd(ends[0]), io::Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0)), "agent");
+  AgentConfig only_one_file() {
+    AgentConfig place;
     place.only.emplace();
     place.only->path = scratch / "FILE";
     place.streams.key.emplace();
     place.tell = [this](const Problem& problem) { told = problem.text; };
-    agent = std::thread([this, end = ends[1]] {
-      ended = run_agent(io::Fd(end), io::Fd(::fcntl(end, F_DUPFD_CLOEXEC, 0)), place);
-    });
-  }
-  void TearDown() override {
-    control.reset();
-    if (agent.joinable()) agent.join();
-  }
-  // Receives until there is such a message. False: the agent has ended before.
-  bool hear(MessageType wanted) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    for (;;) {
-      const auto message = control->wait(deadline);
-      if (!message) return false;
-      if (message->type == wanted) return true;
-    }
+    return place;
   }
   template <class Message>
   void expect_refused(Message message, const std::string& why) {
-    ASSERT_TRUE(control->send(std::move(message)));
-    EXPECT_TRUE(hear(MessageType::problem));
-    agent.join();
+    agent.tell(std::move(message));
+    EXPECT_TRUE(agent.hear<Problem>());
+    const AgentEnd ended = agent.join();
     EXPECT_NE(told.find(why), std::string::npos) << told;
     EXPECT_FALSE(ended.status);
     EXPECT_TRUE(names_in(scratch.path()).empty());
   }
 
   ScratchDirectory scratch;
-  AgentConfig place;
-  std::optional<ControlChannel> control;
-  std::thread agent;
   std::string told;  // the last problem, to be read after the agent's end
-  AgentEnd ended;
+  HeldAgent agent{"agent", only_one_file()};
 };
 
 TEST_F(ReceiveOnlyPolicyAgent, ReadsNoFile) {
@@ -166,8 +141,8 @@ TEST_F(ReceiveOnlyPolicyAgent, HasOneTry) {
   TargetJob job;
   job.settings.chunk_bytes = 1 << 20;
   job.streams.transport = Transport::tcp;
-  ASSERT_TRUE(control->send(job));
-  ASSERT_TRUE(hear(MessageType::target_ready));
+  agent.tell(job);
+  ASSERT_TRUE(agent.hear<TargetReady>());
   expect_refused(job, "asks for more than to send one stream");
 }
 
@@ -179,8 +154,8 @@ TEST_F(ReceiveOnlyPolicyAgent, AllocatesNoMoreThanAJobNeeds) {
   TargetJob job;
   job.settings.chunk_bytes = 1 << 20;
   job.streams.transport = Transport::tcp;
-  ASSERT_TRUE(control->send(job));
-  ASSERT_TRUE(hear(MessageType::target_ready));
+  agent.tell(job);
+  ASSERT_TRUE(agent.hear<TargetReady>());
   Begin begin;
   begin.streams = kStreamsMax;
   begin.chunk_bytes = kChunkBytesMax;
@@ -189,15 +164,15 @@ TEST_F(ReceiveOnlyPolicyAgent, AllocatesNoMoreThanAJobNeeds) {
 }
 
 TEST_F(ReceiveOnlyPolicyAgent, TheCoordinatorsLastWordIsKept) {
-  ASSERT_TRUE(control->send(Finish{.status = 5}));
-  agent.join();
+  agent.tell(Finish{.status = 5});
+  const AgentEnd ended = agent.join();
   EXPECT_EQ(ended.status, 5);
   EXPECT_FALSE(ended.aborted || ended.signal || ended.done);
 }
 
 TEST_F(ReceiveOnlyPolicyAgent, ACoordinatorThatIsGoneHasNoLastWord) {
-  control.reset();
-  agent.join();
+  agent.leave();
+  const AgentEnd ended = agent.join();
   EXPECT_FALSE(ended.status);
   EXPECT_TRUE(ended.complete);
 }

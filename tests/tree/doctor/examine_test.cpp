@@ -35,7 +35,8 @@ HostFacts good_host() {
   facts.rdma.addresses = {{"eth0", "10.0.0.1", 24, "mlx5_0", 1, port.gids[1]}};
   facts.lockable_bytes = io::kNoLockLimit;
   facts.huge_pages = "madvise";
-  facts.numa_nodes = 2;
+  facts.numa_nodes = {{0, {0, 1, 2, 3}}, {1, {4, 5, 6, 7}}};
+  facts.allowed_cpus = {0, 1, 2, 3, 4, 5, 6, 7};
   facts.disk = {"ext4", "nvme0n1", 0};
   facts.landlock.abi = 7;
   return facts;
@@ -81,6 +82,40 @@ TEST(Examine, AGoodHostIsOkThroughout) {
   EXPECT_EQ(found(good_host(), "mlx5_0 port 1").text,
             "ACTIVE, RoCE, 100 Gb/s, MTU 4096, GID fe80::1, ::ffff:10.0.0.1, 10.0.0.1 on eth0");
   EXPECT_EQ(found(good_host(), "rdma_ucm").text, "/dev/infiniband/rdma_cm can be opened");
+}
+
+TEST(Examine, ASlotThatIsNarrowerThanThePortsIsAWarning) {
+  HostFacts facts = good_host();
+  facts.adapters = {{"mlx5_0", {8, 4}, {16, 16}}};
+  for (const Finding& finding : findings_of(facts)) {
+    if (finding.subject != "mlx5_0" || finding.text.find("PCIe") == std::string::npos) continue;
+    EXPECT_EQ(finding.level, Level::warning);
+    EXPECT_EQ(finding.text,
+              "PCIe 8 GT/s x4, 32 Gb/s, the adapter could 16 GT/s x16, less than the 100 Gb/s of its ports");
+    EXPECT_THAT(finding.advice, HasSubstr("a slot with 16 lanes of 16 GT/s"));
+    return;
+  }
+  FAIL() << "nothing on the slot";
+}
+
+TEST(Examine, ASlotThatIsWideEnoughIsNoWarning) {
+  HostFacts facts = good_host();
+  facts.adapters = {
+      {"mlx5_0", {16, 8}, {16, 16}}};  // half of what the adapter could, but more than its ports
+  EXPECT_EQ(worst(facts), Level::ok);
+  facts.adapters = {{"mlx5_0", {}, {}}};  // not on PCIe
+  EXPECT_EQ(worst(facts), Level::ok);
+  facts.adapters = {{"mlx5_0", {8, 8}, {8, 8}}};  // less than its ports, but no slot would help
+  EXPECT_EQ(worst(facts), Level::ok);
+}
+
+TEST(Examine, PortsInOneSubnetThatAnswerForEachOtherAreAWarning) {
+  HostFacts facts = good_host();
+  facts.shared_subnets = {{"eth0", "eth1", "10.0.0.0/24"}};
+  const Finding shared = found(facts, "eth0");
+  EXPECT_EQ(shared.level, Level::warning);
+  EXPECT_THAT(shared.text, HasSubstr("eth1 is in the same subnet, 10.0.0.0/24"));
+  EXPECT_THAT(shared.advice, HasSubstr("net.ipv4.conf.all.arp_ignore=1"));
 }
 
 TEST(Examine, NoRdmaIsNoProblem) {
@@ -160,6 +195,15 @@ TEST(Examine, ASmallMtuIsNoFaultWhereItIsAllThatThePortHas) {
   port_of(facts).link = LinkKind::iwarp;
   EXPECT_EQ(worst(facts), Level::ok);
   EXPECT_THAT(found(facts, "mlx5_0 port 1").text, Not(HasSubstr("MTU")));
+}
+
+TEST(Examine, TheTrafficClassOfThisHostIsShown) {
+  HostFacts facts = good_host();
+  port_of(facts).default_tos = 106;
+  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, HasSubstr(", default_roce_tos 106 (DSCP 26)"));
+  EXPECT_EQ(worst(facts), Level::ok);
+  port_of(facts).link = LinkKind::infiniband;
+  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, Not(HasSubstr("default_roce_tos")));
 }
 
 TEST(Examine, ManyGidsStayOneShortLine) {
@@ -292,6 +336,43 @@ TEST(Examine, ADeviceFarFromTheDiskIsAWarning) {
   EXPECT_EQ(far_apart(facts), 0U);
 }
 
+// A device has a finding on its node beside the one on its file in /dev.
+std::string placement(const HostFacts& facts) {
+  for (const Finding& finding : findings_of(facts)) {
+    if (finding.text.find("on NUMA node") == 0) return finding.text;
+  }
+  return {};
+}
+
+TEST(Examine, WhereTheStreamsOfADeviceRunIsTold) {
+  HostFacts facts = good_host();
+  EXPECT_EQ(placement(facts), "on NUMA node 0, and so its streams run there, on processors 0-3");
+  facts.allowed_cpus = {2, 3, 4};
+  EXPECT_EQ(placement(facts), "on NUMA node 0, and so its streams run there, on processors 2-3");
+  EXPECT_EQ(far_apart(facts), 0U);
+  facts.allowed_cpus = {4, 5};
+  EXPECT_EQ(placement(facts),
+            "on NUMA node 0, of whose processors this process may use none, so its streams run far from it");
+  EXPECT_EQ(far_apart(facts), 1U);
+  facts.disk.numa_node = 1;
+  EXPECT_EQ(far_apart(facts), 1U) << "one finding says both";
+}
+
+TEST(Examine, AHostWithOneNodeHearsNothingOfNodes) {
+  HostFacts facts = good_host();
+  facts.numa_nodes.pop_back();
+  facts.disk.numa_node = -1;
+  EXPECT_EQ(placement(facts), "");
+}
+
+TEST(Examine, CompletionVectorsAreCounted) {
+  HostFacts facts = good_host();
+  facts.rdma.devices[0].completion_vectors = 63;
+  EXPECT_EQ(found(facts, "mlx5_0").text, "/dev/infiniband/uverbs0 can be opened, 63 completion vectors");
+  facts.rdma.devices[0].completion_vectors = 1;
+  EXPECT_EQ(found(facts, "mlx5_0").text, "/dev/infiniband/uverbs0 can be opened, 1 completion vector");
+}
+
 TEST(Examine, ADiskIsNamedWithItsFilesystem) {
   HostFacts facts = good_host();
   EXPECT_EQ(found(facts, "disk").text, "ext4 on nvme0n1, NUMA node 0 (of the current directory)");
@@ -310,7 +391,7 @@ TEST(Examine, FindingsTravelUnchanged) {
 // On this machine, whatever it is.
 TEST(HostFacts, AreThoseOfThisMachine) {
   const HostFacts facts = host_facts();
-  EXPECT_GE(facts.numa_nodes, 1);
+  EXPECT_FALSE(facts.allowed_cpus.empty());
   EXPECT_NE(facts.disk.filesystem, "");
   EXPECT_GT(facts.lockable_bytes, 0U);
   EXPECT_NE(facts.ports.usable.empty(), facts.ports.none_because.empty());

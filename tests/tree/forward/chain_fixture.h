@@ -1,4 +1,4 @@
-// A source and a chain of targets in one process, each joined to the next by memory streams.
+// A source and a chain or a tree of targets in one process, each joined to the next by memory streams.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,8 @@ struct ChainCase {
   CopySettings settings = {};
   Selection selection = {};
   std::string marker = {};
+  std::size_t fanout = 1;  // to how many others each target passes on
+  std::uint32_t chunk_bytes = 64 << 10;
   std::uint16_t streams = 2;
   std::uint32_t depth = 4;
   bool ledger = true;                     // without it a target goes on when those behind it are lost
@@ -28,13 +30,14 @@ struct ChainCase {
 struct ChainedTarget {
   Heard heard;
   std::unique_ptr<Target> target;
-  std::unique_ptr<Forwarder> forwarder;  // null for the last one
-  std::vector<Problem> lost;             // why the relay could pass on no more
+  std::vector<std::unique_ptr<Forwarder>> forwarders;  // one for each target that it passes on to
+  std::vector<Problem> lost;                           // why the relays could pass on no more
 };
 
 struct ChainResult {
   Done source;
   std::vector<Done> targets;
+  std::vector<Pace> paces;             // what each target has been busy with
   std::vector<std::string> told;       // problems of each target
   std::vector<std::string> losses;     // what each relay said of its loss
   std::vector<bool> proven;            // each target has got what the source sent
@@ -44,13 +47,17 @@ struct ChainResult {
 class Chain {
  public:
   Chain(ChainCase wanted, Heard& heard) : case_(std::move(wanted)), heard_(heard) {
-    case_.settings.chunk_bytes = 64 << 10;
+    case_.settings.chunk_bytes = case_.chunk_bytes;
     shape_ = {.target_slots = case_.depth, .slot_bytes = case_.settings.chunk_bytes};
     for (const std::string& destination : case_.destinations) add_target(destination);
+    for (std::size_t i = 1; i < targets_.size(); ++i) add_forwarder(*targets_[parent(i)]);
+    for (const auto& one : targets_) join_chain(*one);
   }
 
   // Any thread may call these during run(). The first has a target pass on no more.
-  void cut_behind(std::size_t target) { targets_[target]->forwarder->stop(); }
+  void cut_behind(std::size_t target, std::size_t branch = 0) {
+    targets_[target]->forwarders[branch]->stop();
+  }
   void stop() {
     source_->stop();
     for (const auto& one : targets_) one->target->stop();
@@ -71,19 +78,19 @@ class Chain {
     std::vector<StreamMaker> from = join(0);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < targets_.size(); ++i) begin(i, source);
-    for (std::size_t i = 0; i < targets_.size(); ++i) {
-      if (i + 1 < targets_.size()) {
-        threads.emplace_back([this, i, next = join(i + 1)] { targets_[i]->forwarder->copy(next, shape_); });
-      }
+    for (std::size_t i = 1; i < targets_.size(); ++i) {
+      Forwarder& to_it = *targets_[parent(i)]->forwarders[(i - 1) % case_.fanout];
+      threads.emplace_back([this, &to_it, next = join(i)] { to_it.copy(next, shape_); });
     }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       threads.emplace_back([this, i] {
         targets_[i]->target->copy(ends_[i], shape_);
-        if (targets_[i]->forwarder == nullptr) return;
-        if (targets_[i]->target->all_came()) {
-          targets_[i]->forwarder->close();
-        } else {
-          targets_[i]->forwarder->stop();
+        for (const auto& forwarder : targets_[i]->forwarders) {
+          if (targets_[i]->target->all_came()) {
+            forwarder->close();
+          } else {
+            forwarder->stop();
+          }
         }
       });
     }
@@ -93,6 +100,7 @@ class Chain {
     result.source = source.result();
     for (const auto& one : targets_) {
       result.targets.push_back(one->target->result());
+      result.paces.push_back(one->target->pace());
       result.told.push_back(one->heard.text());
       std::string lost;
       for (const Problem& why : one->lost) lost += why.text + "\n";
@@ -116,12 +124,20 @@ class Chain {
     auto one = std::make_unique<ChainedTarget>();
     one->target = std::make_unique<Target>(job, one->heard.reporter);
     if (case_.ledger) one->target->keep_ledger();
-    if (targets_.size() + 1 < case_.destinations.size()) {
-      one->forwarder = std::make_unique<Forwarder>(
-          job.settings, StreamWish(), [lost = &one->lost](const Problem& why) { lost->push_back(why); });
-    }
-    one->target->join_chain(one->forwarder.get());
     targets_.push_back(std::move(one));
+  }
+
+  std::size_t parent(std::size_t target) const { return (target - 1) / case_.fanout; }
+
+  void add_forwarder(ChainedTarget& from) {
+    from.forwarders.push_back(std::make_unique<Forwarder>(
+        case_.settings, StreamWish(), [lost = &from.lost](const Problem& why) { lost->push_back(why); }));
+  }
+
+  static void join_chain(ChainedTarget& one) {
+    std::vector<NextTargets*> nexts;
+    for (const auto& forwarder : one.forwarders) nexts.push_back(forwarder.get());
+    one.target->join_chain(nexts);
   }
 
   // Opens the target, and tells it and the source where things land.

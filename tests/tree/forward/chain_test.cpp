@@ -1,14 +1,10 @@
 // What a source sends reaches every target of a chain, whatever happens at one of them.
-#include <sys/stat.h>
-
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <future>
-#include <set>
 #include <thread>
 
-#include "tests/tree/forward/chain_fixture.h"
+#include "tests/tree/forward/chain_test.h"
 
 namespace rdcp::tree {
 namespace {
@@ -16,61 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 using net::FrameKind;
 using testing::Each;
-
-struct ChainTest : testing::Test {
-  ScratchDirectory scratch;
-  Heard heard;
-
-  // Makes from/ with small files, large ones, links and directories.
-  void make_tree() {
-    fs::create_directories(scratch / "from/deep/er");
-    for (int i = 0; i < 300; ++i) {
-      write_file(scratch / ("from/deep/s" + std::to_string(i)), test_bytes(200 + i * 7, i));
-    }
-    for (int i = 0; i < 5; ++i) {
-      write_file(scratch / ("from/deep/er/large" + std::to_string(i)),
-                 test_bytes(300'000 + i * 4097, 900 + i));
-    }
-    write_file(scratch / "from/empty", "");
-    fs::create_symlink("deep/s1", scratch / "from/symlink");
-    fs::create_hard_link(scratch / "from/deep/er/large1", scratch / "from/linked");
-  }
-
-  ChainCase chain_of(std::size_t targets) {
-    ChainCase chain;
-    chain.sources = {scratch / "from/"};
-    for (std::size_t i = 0; i < targets; ++i) {
-      const std::string host = "host" + std::to_string(i + 1);
-      fs::create_directories(scratch / host);
-      chain.destinations.push_back(scratch / (host + "/to"));
-    }
-    return chain;
-  }
-
-  // Every path beneath, with its type, content and time.
-  static std::string listing(const std::string& root) {
-    std::set<std::string> lines;
-    for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      struct stat status {};
-      EXPECT_EQ(::lstat(entry.path().c_str(), &status), 0);
-      std::string line = fs::relative(entry.path(), root).string() + " " + std::to_string(status.st_mode);
-      if (S_ISLNK(status.st_mode)) line += " -> " + fs::read_symlink(entry.path()).string();
-      if (S_ISREG(status.st_mode)) {
-        line += " " + std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_nlink) + " " +
-                std::to_string(std::hash<std::string>()(content_of(entry.path())));
-      }
-      lines.insert(line);
-    }
-    std::string all;
-    for (const std::string& line : lines) all += line + "\n";
-    return all;
-  }
-
-  void expect_all_equal(const ChainCase& chain) {
-    const std::string wanted = listing(scratch / "from");
-    for (const std::string& destination : chain.destinations) EXPECT_EQ(listing(destination), wanted);
-  }
-};
 
 TEST_F(ChainTest, EveryTargetGetsTheWholeTree) {
   make_tree();
@@ -86,6 +27,31 @@ TEST_F(ChainTest, EveryTargetGetsTheWholeTree) {
     EXPECT_THAT(result.proven, Each(true));
     EXPECT_THAT(result.missing, Each(0u));
   }
+}
+
+// The third one's answers are late, so the two before wait for it.
+TEST_F(ChainTest, EachTargetTellsWhatItWasBusyWith) {
+  make_tree();
+  ChainCase chain = chain_of(3);
+  chain.taps.resize(3);
+  chain.taps[2] = [](net::Frame&, std::span<std::byte>) {
+    const auto later = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    while (std::chrono::steady_clock::now() < later) std::this_thread::yield();
+    return true;
+  };
+  const ChainResult result = Chain(chain, heard).run();
+  ASSERT_EQ(result.paces.size(), 3u);
+  for (const Pace& pace : result.paces) {
+    EXPECT_EQ(pace.bytes, result.paces[0].bytes);
+    EXPECT_GT(pace.bytes, 1'500'000u);
+    EXPECT_GT(pace.handling_us, 0u);
+    EXPECT_LE(pace.handling_us, pace.clock_us);
+    EXPECT_GE(pace.handling_slots_us, pace.handling_us);
+    EXPECT_EQ(pace.slots, 0u);  // its workers have ended
+  }
+  EXPECT_GT(result.paces[0].waiting_slots_us, 0u);
+  EXPECT_GT(result.paces[1].waiting_slots_us, 0u);
+  EXPECT_EQ(result.paces[2].waiting_slots_us, 0u);
 }
 
 // One hop changes a chunk of each kind, with a digest that fits, so that nobody behind it finds fault.

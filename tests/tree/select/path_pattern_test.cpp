@@ -51,6 +51,7 @@ TEST(PathPattern, StandsForNothingElse) {
     EXPECT_FALSE(stands_for(pattern, path)) << pattern << " " << path;
   }
   EXPECT_FALSE(stands_for("*", std::string("a\0b", 3)));
+  EXPECT_FALSE(stands_for(std::string("a\0b", 3), "a"));
 }
 
 }  // namespace

@@ -90,6 +90,21 @@ TEST_F(OpenTasks, TheAnswerSaysWhatIsAskedAboutFirst) {
   EXPECT_TRUE(std::holds_alternative<AskTask>(take()));
 }
 
+// On a long path one stream is slower than one writer (TaskContext::needs_all_streams).
+TEST_F(OpenTasks, WhatOneWriterMustWriteComesOverAllStreamsOfALongPath) {
+  for (const bool is_long : {false, true}) {
+    begin();
+    context->needs_all_streams = is_long;
+    const auto large = open(file("large", std::string(3 * kSlotBytes, 'x')), AckStatus::in_turn);
+    take();
+    Work work;
+    const int another = 0;
+    const auto next = session->plan().take(work, &another);
+    EXPECT_EQ(next, is_long ? Plan::Next::work : Plan::Next::wait);
+    EXPECT_EQ(large->belongs_to(this), !is_long);
+  }
+}
+
 TEST_F(OpenTasks, ARefusedNameIsNoNameToBeLinkedTo) {
   begin();
   Item first = file("first", "x");

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
+#include <utility>
 
 namespace rdcp::tree {
 namespace {
@@ -22,7 +25,8 @@ class Given : public FurtherStreams {
  public:
   explicit Given(bool connects, bool any = true) : connects_(connects), any_(any) {}
   bool connects() const override { return connects_; }
-  std::optional<FurtherStream> next(std::size_t stream) override {
+  std::optional<FurtherStream> next(std::size_t stream, StreamsLeft left) override {
+    left_ = left;
     std::unique_lock lock(mutex_);
     if (connects_) {
       const bool first_try = tried_.empty();
@@ -55,6 +59,8 @@ class Given : public FurtherStreams {
     const std::lock_guard lock(mutex_);
     return tried_.size();
   }
+
+  std::atomic<StreamsLeft> left_{StreamsLeft::some};  // what was told last
 
  private:
   const bool connects_;
@@ -120,6 +126,31 @@ TEST_F(StreamSupervisorTest, OneThatEndsWellIsEnough) {
   EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 1, 2}));
 }
 
+// Before its ring and its memory are made, so before its work begins.
+TEST_F(StreamSupervisorTest, EachThreadIsPreparedBeforeItWorks) {
+  std::mutex mutex;
+  std::vector<std::pair<std::thread::id, bool>> calls;  // whose, and if it is the work
+  const auto note = [&](bool works) {
+    const std::lock_guard lock(mutex);
+    calls.emplace_back(std::this_thread::get_id(), works);
+  };
+  const auto make = [](io::Ring&, io::Arena&) { return std::unique_ptr<net::Stream>(); };
+  const auto work = [&](std::size_t stream, const StreamMaker&) {
+    note(true);
+    worker_(stream);
+  };
+  StreamSupervisor supervisor(
+      table_, work, [] { return false; }, [](const io::Error&) {});
+  supervisor.run({StreamMaker(make, [&] { note(false); }), StreamMaker(make, [&] { note(false); })}, nullptr,
+                 milliseconds(0));
+  ASSERT_EQ(calls.size(), 4u);
+  for (const auto& [thread, works] : calls) {
+    const auto first = std::ranges::find(calls, thread, &std::pair<std::thread::id, bool>::first);
+    EXPECT_FALSE(first->second);
+    EXPECT_EQ(std::ranges::count(calls, std::pair(thread, true)), 1);
+  }
+}
+
 TEST_F(StreamSupervisorTest, WithoutOthersTheLastLossEndsTheRun) {
   const auto error = run(2, nullptr, seconds(9));
   ASSERT_TRUE(error);
@@ -166,6 +197,19 @@ TEST_F(StreamSupervisorTest, OneThatCarriesNothingIsAFailedTry) {
   EXPECT_TRUE(worker_.seen_.contains(5));
   ASSERT_EQ(table_.lost().size(), 1u) << "failed tries are told";
   EXPECT_NE(table_.lost()[0].find("it was cut; another one took its place"), std::string::npos);
+}
+
+TEST_F(StreamSupervisorTest, ATryIsToldThatNoneIsLeft) {
+  Given further(true);
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_EQ(further.left_, StreamsLeft::none);
+}
+
+TEST_F(StreamSupervisorTest, ATryIsToldThatTheLastOneCarriedNothing) {
+  worker_.good_from_ = 4;
+  Given further(true);
+  EXPECT_FALSE(run(1, &further, seconds(20)));
+  EXPECT_EQ(further.left_, StreamsLeft::none_carried);
 }
 
 TEST_F(StreamSupervisorTest, PatienceEndsWithThoseThatCarryNothing) {

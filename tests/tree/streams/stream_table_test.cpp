@@ -55,6 +55,26 @@ TEST_F(StreamFates, WhatTheOtherSideSaidIsNotToldBack) {
   EXPECT_EQ(told, (std::vector<std::size_t>{2}));
 }
 
+TEST_F(StreamFates, ItIsKnownIfTheLastOnesCarriedAnything) {
+  table.begin(2, true);
+  lose(0, false);
+  lose(1, false);
+  EXPECT_FALSE(table.last_carried());
+  ASSERT_TRUE(table.add(5));
+  lose(5, true);
+  EXPECT_TRUE(table.last_carried());
+  ASSERT_TRUE(table.add(7));
+  lose(7, false);
+  EXPECT_FALSE(table.last_carried()) << "of those that came the newest counts";
+}
+
+TEST_F(StreamFates, OneOfTheFirstThatCarriedIsEnough) {
+  table.begin(2, true);
+  lose(0, true);
+  lose(1, false);
+  EXPECT_TRUE(table.last_carried());
+}
+
 TEST_F(StreamFates, AStreamMayBeGivenUpBeforeTheWorkersStart) {
   EXPECT_TRUE(table.give_up(1));
   table.begin(2);

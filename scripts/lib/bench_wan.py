@@ -1,0 +1,162 @@
+"""What a long path costs: a large file, a first copy of many small ones, and a mirror with nothing to do, over a path that holds
+packets back and loses some, by rdcp and by other tools in turn. The other host is a network namespace; cubic is TCP's congestion
+control at both ends, as most machines have it; medians count."""
+
+import contextlib
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench_machine import warm_memory
+from long_path import Way, long_path, why_no_long_path
+from sshd import LocalSshd
+from trees import GIB, MIB, make_file
+
+SSH_PORT = 2222
+TRIPS_MS, LOSSES = (0, 20, 100), (0.0, 0.001, 0.01)
+SIZE = 192 * MIB
+FILES, FILE_BYTES, FOLDERS = 3000, 2000, 30
+FEW, TURN = 20, 0.5  # files, and seconds for a round trip that can be counted
+PATIENCE = 60.0  # seconds: a tool that takes longer is ended, and what has arrived by then tells its rate
+
+
+class Bed:
+    """The path, and what is copied over it."""
+
+    def __init__(self, rdcp: Path, folder: Path, ssh: LocalSshd, inside: list[str]):
+        self.rdcp, self.folder, self.inside = rdcp, folder, inside
+        self.config = ssh.config
+        self.shell = f"ssh -F {shlex.quote(str(ssh.config))}"
+
+    def received_bytes(self) -> int:
+        shown = subprocess.run([*self.inside, "cat", "/proc/net/dev"], capture_output=True, text=True, check=True).stdout
+        return next(int(line.split(":")[1].split()[0]) for line in shown.splitlines() if line.strip().startswith("rdcplf"))
+
+    def ours(self, *words) -> list[str]:
+        return [str(word) for word in (self.rdcp, "-q", "-F", self.config, "--rdcp-path", self.rdcp, *words)]
+
+    def login(self) -> list[str]:
+        return ["ssh", "-F", str(self.config), "dest", "true"]
+
+    def mirrors(self, source: Path, ours: Path, theirs: Path) -> dict[str, list[str]]:
+        return {"rdcp": self.ours("--sync", f"{source}/", f"dest:{ours}"),
+                "rsync": ["rsync", "-a", "-e", self.shell, f"{source}/", f"dest:{theirs}/"]}
+
+    def seconds(self, command: list[str], size: int) -> float:
+        """How long it takes or, where that is too long, would take."""
+        before, begin = self.received_bytes(), time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            _, said = process.communicate(timeout=PATIENCE if size else None)
+        except subprocess.TimeoutExpired:
+            took = time.monotonic() - begin
+            process.kill()
+            process.communicate()
+            return took * size / max(self.received_bytes() - before, 1)
+        if process.returncode != 0:
+            raise RuntimeError(f"{command[0]} failed: {said}")
+        return time.monotonic() - begin
+
+
+def large_file_tools(bed: Bed, large: Path, to: Path) -> dict[str, list[str]]:
+    tools = {"rdcp": bed.ours(large, f"dest:{to}"),
+             "scp": ["scp", "-q", "-F", str(bed.config), str(large), f"dest:{to}"],
+             "rsync": ["rsync", "-e", bed.shell, str(large), f"dest:{to}"],
+             "tar | ssh": ["sh", "-c", f"tar -C {large.parent} -cf - {large.name} | {bed.shell} dest tar -xf - -C {to.parent}"]}
+    if shutil.which("rclone"):
+        tools["rclone"] = ["rclone", "copyto", str(large), f":sftp,ssh='{bed.shell} dest':{to}"]
+    return tools
+
+
+def medians_of(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clear) -> dict[str, float]:
+    samples: dict[str, list[float]] = {name: [] for name in tools}
+    for run in range(runs):
+        names = list(tools)
+        for name in names[run % len(names):] + names[:run % len(names)]:
+            if samples[name] and samples[name][0] > PATIENCE:
+                continue  # once is enough
+            clear()
+            samples[name].append(bed.seconds(tools[name], size))
+    return {name: statistics.median(times) for name, times in samples.items()}
+
+
+@contextlib.contextmanager
+def bed_over(options, folder: Path, way: Way):
+    with long_path(options.rdcp.parent / "long_path", way) as (address, inside), \
+            tempfile.TemporaryDirectory(dir=folder) as keys, LocalSshd(Path(keys), address, SSH_PORT, inside) as ssh:
+        yield Bed(options.rdcp, folder, ssh, inside)
+
+
+def measure_large(options, folder: Path):
+    large, to = folder / "large", folder / "to" / "large"
+    make_file(large, SIZE)
+    print(f"One file of {SIZE / 1e6:.0f} MB: seconds, ssh's login included, and how many times as fast rdcp is")
+    for trip in TRIPS_MS:
+        for loss in LOSSES:
+            with bed_over(options, folder, Way(trip / 2, loss)) as bed:
+                def clear():
+                    shutil.rmtree(to.parent, ignore_errors=True)
+                    to.parent.mkdir()
+
+                medians = medians_of(options.runs, large_file_tools(bed, large, to), bed, SIZE, clear)
+            line = "".join(f"  {name} {seconds:8.2f} ({seconds / medians['rdcp']:.2f})" for name, seconds in medians.items())
+            print(f"{trip:4} ms {100 * loss:4.1f} % lost {line}", flush=True)
+
+
+def make_small(source: Path, files: int = FILES):
+    for number in range(files):
+        folder = source / str(number % FOLDERS)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(number)).write_bytes(number.to_bytes(4, "little") * (FILE_BYTES // 4))
+
+
+def count_turns(options, folder: Path):
+    """How many round trips a copy needs beyond ssh's login: each takes so long that nothing else counts."""
+    source, ours, theirs = (folder / name for name in ("few", "ours", "theirs"))
+    make_small(source, FEW)
+    with bed_over(options, folder, Way(TURN / 2 * 1000)) as bed:
+        login = bed.seconds(bed.login(), 0)
+        for name, command in bed.mirrors(source, ours, theirs).items():
+            turns = [(bed.seconds(command, 0) - login) / TURN for _ in ("a first copy", "nothing to do")]
+            print(f"{name:5} {FEW} files: {turns[0]:.1f} round trips beyond ssh's login; {turns[1]:.1f} with nothing to do",
+                  flush=True)
+
+
+def measure_small(options, folder: Path):
+    """Net of what ssh takes for a command that does nothing."""
+    source, ours, theirs = (folder / name for name in ("small", "ours", "theirs"))
+    make_small(source)
+    print(f"{FILES:,} files of {FILE_BYTES:,} bytes: seconds without those of ssh's login")
+    for trip in TRIPS_MS:
+        with bed_over(options, folder, Way(trip / 2)) as bed:
+            def clear():
+                for copy in (ours, theirs):
+                    shutil.rmtree(copy, ignore_errors=True)
+
+            login, mirror = {"ssh": bed.login()}, bed.mirrors(source, ours, theirs)
+            first = medians_of(options.runs, mirror | login, bed, 0, clear)
+            again = medians_of(options.runs, mirror | login, bed, 0, lambda: None)
+        for what, medians in (("a first copy", first), ("nothing to do", again)):
+            net = {name: seconds - medians["ssh"] for name, seconds in medians.items()}
+            print(f"{trip:4} ms  {what:14}  rdcp {net['rdcp']:6.2f}  rsync {net['rsync']:6.2f} "
+                  f"({net['rsync'] / max(net['rdcp'], 0.001):.2f})  ssh {medians['ssh']:.2f}", flush=True)
+
+
+def measure_wan(options) -> int:
+    if why := why_no_long_path():
+        print(f"bench: {why}", file=sys.stderr)
+        return 2
+    with contextlib.ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="rdcp-bench-", dir=options.tmpfs))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        if not options.no_warm:
+            stack.enter_context(warm_memory([], 3 * SIZE / GIB))
+        measure_large(options, folder)
+        measure_small(options, folder)
+        count_turns(options, folder)
+    return 0

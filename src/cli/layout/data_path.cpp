@@ -1,0 +1,196 @@
+#include "cli/layout/data_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/options/options.h"
+#include "cli/text/human.h"
+#include "io/arena.h"
+#include "io/locked_memory.h"
+
+namespace rdcp::cli {
+
+using io::ErrorKind;
+using tree::Transport;
+
+namespace {
+
+constexpr unsigned kStreamsMin = 2;
+constexpr unsigned kStreamsAutomaticMax = 8;
+// One stream carries so much in a round trip (tcp(7), tcp_wmem: 4 MiB, of which the kernel's accounts take a
+// part), so a long path needs as many as make this rate, but no more than that.
+constexpr double kStreamBytesOfRoundTrip = 2.5e6;
+constexpr double kLongPathBytesPerSecond = 1.25e9;
+constexpr unsigned kStreamsOfLongPathMax = 16;
+constexpr std::uint64_t kArenaBytes = 64 << 20;  // at most, of all streams of one agent
+constexpr std::uint32_t kSlotsWanted = 4;        // at least, where memory allows
+constexpr std::uint32_t kSlotsMin = 2;
+// The rate for which all streams together are laid out; with the round-trip time it says how many chunks must
+// be under way.
+constexpr double kBytesPerSecond = 5e9;
+// At most this much memory is locked for the queues and frames of a stream, and of each of its slots, besides
+// the slots themselves (measured: 172 KiB of frames for 510 slots; devices add work requests and completions
+// of up to 128 bytes each).
+constexpr std::uint64_t kQueueBytes = 96 << 10;
+constexpr std::uint64_t kQueueBytesOfSlot = 1 << 10;
+
+unsigned streams_for(const DataPathWish& wish) {
+  if (wish.one_stream) return 1;
+  return wish.streams != 0 ? wish.streams : std::clamp(wish.cpus, kStreamsMin, kStreamsAutomaticMax);
+}
+
+unsigned streams_over_tcp(const DataPathWish& wish) {
+  const unsigned streams = streams_for(wish);
+  if (wish.one_stream || wish.streams != 0) return streams;
+  const double of_long_path =
+      std::ceil(wish.round_trip.count() * kLongPathBytesPerSecond / kStreamBytesOfRoundTrip);
+  return static_cast<unsigned>(std::clamp<double>(of_long_path, streams, kStreamsOfLongPathMax));
+}
+
+// Returns enough slots to fill the path for one round trip, and no more, because a small arena stays in the
+// cache.
+std::uint32_t slots_for(const DataPathWish& wish, unsigned streams, std::uint32_t chunk_bytes) {
+  const double of_chain = (2.0 * wish.targets + kSlotsWanted) / streams;
+  const double wanted = std::max({static_cast<double>(kSlotsWanted), wish.targets > 1 ? of_chain : 0.0,
+                                  wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes});
+  const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, kSlotsMin);
+  return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
+}
+
+std::uint64_t locked_bytes(const DataPath& path) {
+  return path.streams * (path.slots * (path.chunk_bytes + kQueueBytesOfSlot) + kQueueBytes);
+}
+
+// Shrinks the path until no more than `lockable` bytes are locked. Returns false if even the smallest path
+// locks more.
+bool shrink_to(std::uint64_t lockable, DataPath& path) {
+  const auto too_much = [&] { return locked_bytes(path) > lockable; };
+  while (too_much() && path.slots > kSlotsWanted) --path.slots;
+  while (too_much() && path.chunk_bytes / 2 >= kChunkBytesMin) {
+    path.chunk_bytes = path.chunk_bytes / 2 / io::kPageBytes * io::kPageBytes;
+  }
+  while (too_much() && path.slots > kSlotsMin) --path.slots;
+  while (too_much() && path.streams > 1) --path.streams;
+  return !too_much();
+}
+
+std::uint64_t lockable_for_each(const DataPathEnd& end) {
+  return end.reach.lockable_bytes / end.arenas;
+}
+
+const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
+  return lockable_for_each(b) < lockable_for_each(a) ? b : a;
+}
+
+// Limits the slots to what the devices can hold. Each slot takes two work requests at the source.
+std::uint32_t slots_of_devices(const std::vector<net::Rail>& rails, std::uint32_t slots) {
+  constexpr std::uint32_t kBeside = 16;  // work requests for the end, probes and the handshake
+  for (const net::Rail& rail : rails) {
+    for (const net::RdmaPort* port : {&rail.connecting, &rail.listening}) {
+      if (port->work_requests_max > kBeside) {
+        slots = std::min(slots, (port->work_requests_max - kBeside) / 2);
+      }
+    }
+  }
+  return std::max(slots, 1u);
+}
+
+// Warns of the first rail over Ethernet whose ends have different MTUs: the one that connects takes its own
+// for both, so packets are dropped, or are smaller than they could be. With InfiniBand the subnet manager
+// knows both.
+void warn_of_mtus(const DataPathEnd& connecting, const DataPathEnd& listening, DataPath& path) {
+  const auto differ = [](const net::Rail& rail) {
+    return rail.connecting.link == net::LinkKind::roce && rail.connecting.mtu_bytes != 0 &&
+           rail.listening.mtu_bytes != 0 && rail.connecting.mtu_bytes != rail.listening.mtu_bytes;
+  };
+  const auto rails = net::best_rails(path.rails);
+  const auto found = std::ranges::find_if(rails, differ);
+  if (found == rails.end()) return;
+  const auto said = [](const DataPathEnd& end, const net::RdmaPort& port) {
+    return fmt::format("{} on {} carries {} bytes in a packet", port.device, end.host, port.mtu_bytes);
+  };
+  path.warnings.emplace_back(fmt::format(
+      "{}, {}: set the same MTU on {} and on {}", said(connecting, found->connecting),
+      said(listening, found->listening), found->connecting.interface, found->listening.interface));
+}
+
+// Lays the path out over RDMA and returns "", or returns the reason why it cannot.
+std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, const DataPathEnd& listening,
+                     DataPath& path) {
+  for (const DataPathEnd* end : {&connecting, &listening}) {
+    if (end->reach.rdma.usable.empty()) return end->host + ": " + end->reach.rdma.none_because;
+  }
+  net::RailChoice choice = net::choose_rails(connecting.reach.rdma, listening.reach.rdma, wish.via);
+  if (choice.candidates.empty()) return choice.none_because;
+  DataPath wanted = path;
+  wanted.streams = streams_for(wish);
+  if (wish.streams == 0 && !wish.one_stream) {
+    const std::size_t rails = net::best_rails(choice.candidates).size();
+    wanted.streams = std::clamp(static_cast<unsigned>(rails), wanted.streams, tree::kStreamsMax);
+  }
+  wanted.slots = slots_of_devices(choice.candidates, slots_for(wish, wanted.streams, wanted.chunk_bytes));
+  DataPath fitting = wanted;
+  const DataPathEnd& least = who_locks_less(connecting, listening);
+  const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
+                            format_bytes(least.reach.lockable_bytes);
+  if (!shrink_to(lockable_for_each(least), fitting)) {
+    return limit + ", and RDMA needs " + format_bytes(least.arenas * locked_bytes(fitting)) + ": " +
+           io::kHowToLockMore;
+  }
+  if (locked_bytes(fitting) < locked_bytes(wanted)) {
+    fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +
+                            " of " + plural(fitting.slots, "slot", "slots") + " of " +
+                            format_bytes(fitting.chunk_bytes) + ": " + io::kHowToLockMore);
+  }
+  path = std::move(fitting);
+  path.rails = std::move(choice.candidates);
+  warn_of_mtus(connecting, listening, path);
+  return {};
+}
+
+}  // namespace
+
+io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEnd& connecting,
+                                      const DataPathEnd& listening) {
+  DataPath path;
+  path.streams = streams_over_tcp(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = slots_for(wish, path.streams, path.chunk_bytes);
+  path.tcp = wish.transport != Transport::rdma && !listening.reach.hosts.empty();
+  if (wish.transport == Transport::tcp) return path;
+  const std::string reason = try_rdma(wish, connecting, listening, path);
+  if (reason.empty()) return path;
+  if (wish.transport == Transport::rdma) {
+    return io::plain_error(ErrorKind::connection, "use RDMA to", listening.host, reason);
+  }
+  if (!path.tcp && !wish.either_way) {
+    return io::plain_error(ErrorKind::usage, "listen at", listening.host,
+                           listening.reach.no_tcp_because + "; RDMA: " + reason);
+  }
+  path.notes.push_back("RDMA was not used: " + reason);
+  return path;
+}
+
+tree::Begin begin_for(const DataPath& path, const tree::Reach& listening, std::uint32_t connecting_protocol) {
+  tree::Begin begin;
+  begin.streams = static_cast<std::uint16_t>(path.streams);
+  begin.target_slots = path.slots;
+  begin.chunk_bytes = path.chunk_bytes;
+  const bool chooses = connecting_protocol >= tree::Begin::kRailsAreChosenSince;
+  begin.rails = chooses ? path.rails : net::best_rails(path.rails);
+  if (path.tcp) begin.hosts = listening.hosts;
+  begin.port = listening.port;
+  return begin;
+}
+
+DataPath data_path_within(const DataPathWish& wish) {
+  DataPath path;
+  path.streams = streams_for(wish);
+  path.chunk_bytes = wish.chunk_bytes;
+  path.slots = kSlotsWanted;
+  return path;
+}
+
+}  // namespace rdcp::cli

@@ -1,0 +1,208 @@
+#include "net/rdma/rdma_connect_attempt.h"
+
+#include <string.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "net/sockets/sockets.h"
+
+namespace rdcp::net {
+namespace {
+
+using io::Clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTryAgain{200};  // after a failed attempt
+constexpr milliseconds kResolveMax{2000};
+constexpr milliseconds kRefusalMax{500};  // how long a listener takes at most to turn a hello down
+
+}  // namespace
+
+RdmaConnectAttempt::RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, std::size_t rail_index,
+                                       std::uint16_t stream_index)
+    : call_(call),
+      rail_(rail),
+      rail_index_(rail_index),
+      stream_index_(stream_index),
+      connector_(call.key, stream_index) {}
+
+void RdmaConnectAttempt::append_polls(std::vector<pollfd>& polls) const {
+  if (!under_way()) return;
+  if (channel_) polls.push_back({channel_->fd, POLLIN, 0});
+  if (!connection_) return;
+  polls.push_back({connection_->channel().fd, POLLIN, 0});
+  polls.push_back({connection_->queue().fd(), POLLIN, 0});
+}
+
+void RdmaConnectAttempt::step() {
+  if (state_ == State::waiting && Clock::now() >= attempt_at_) begin();
+  while (under_way()) {
+    rdma_event_channel* channel = connection_ ? &connection_->channel() : channel_.get();
+    if (channel == nullptr) break;
+    const auto event = next_cm_event(*channel);
+    if (!event) break;
+    take_event(*event);
+  }
+  if (connection_ && under_way()) connection_->queue().take_bell();
+  while (connection_ && under_way()) {
+    const auto completion = connection_->queue().next();
+    if (!completion) break;
+    take_message(*completion);
+  }
+  fail_if_overdue();
+}
+
+void RdmaConnectAttempt::begin() {
+  auto from = to_socket_address({rail_.connecting.host, 0});
+  if (!from) return fail(from.error());
+  auto to = to_socket_address({rail_.listening.host, rail_.listening.listen_port});
+  if (!to) return fail(to.error());
+  auto channel = open_event_channel();
+  if (!channel) return fail(channel.error());
+  channel_ = std::move(*channel);
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+    return fail(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection));
+  }
+  id_.reset(id);
+  if (auto marked = mark(); !marked) return fail(marked.error());
+  state_ = State::resolving_address;
+  attempt_at_ = Clock::now();
+  // The id is bound to the rail's own address, so that a host with several ports uses this one.
+  if (rdma_resolve_addr(id, from->get(), to->get(), static_cast<int>(kResolveMax.count())) != 0) {
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+              call_.patience.no_answer);
+  }
+}
+
+// The path is resolved with the class, so it comes before the addresses are.
+io::Result<void> RdmaConnectAttempt::mark() const {
+  if (!call_.traffic_class) return {};
+  std::uint8_t tos = *call_.traffic_class;
+  if (rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) == 0) return {};
+  return io::plain_error(io::ErrorKind::connection, "connect to", peer(),
+                         std::string("its traffic class cannot be set: ") + ::strerrordesc_np(errno));
+}
+
+void RdmaConnectAttempt::take_event(const CmEvent& event) {
+  if (event.type == RDMA_CM_EVENT_ADDR_RESOLVED && state_ == State::resolving_address) {
+    state_ = State::resolving_route;
+    if (rdma_resolve_route(id_.get(), static_cast<int>(kResolveMax.count())) != 0) {
+      try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+                call_.patience.no_answer);
+    }
+  } else if (event.type == RDMA_CM_EVENT_ROUTE_RESOLVED && state_ == State::resolving_route) {
+    connect();
+  } else if (event.type == RDMA_CM_EVENT_ESTABLISHED && state_ == State::connecting) {
+    hello(decode_cm_word(event.said).takes_padding);
+  } else if (event.type == RDMA_CM_EVENT_DISCONNECTED && lost_challenge()) {
+    fail(full_packet_error(connection_->full_packet_bytes(), "from there"));
+  } else if (event.type == RDMA_CM_EVENT_DISCONNECTED && lost_hello()) {
+    fail(full_packet_error(connection_->full_packet_bytes(), "there"));
+  } else {
+    const bool refused = event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED;
+    refused_ = refused_ || refused;
+    try_again(cm_error(event.type, event.status, peer()),
+              refused ? call_.patience.refused : call_.patience.no_answer);
+  }
+}
+
+void RdmaConnectAttempt::connect() {
+  auto connection =
+      RdmaConnection::create(std::move(channel_), std::move(id_), rail_.connecting, call_, stream_index_);
+  if (!connection) return fail(connection.error());
+  connection_ = std::move(*connection);
+  state_ = State::connecting;
+  const auto word = encode(CmWord{.takes_padding = true, .stream = stream_index_});
+  rdma_conn_param parameters = connection_parameters(word);
+  if (rdma_connect(&connection_->id(), &parameters) != 0) {
+    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
+              call_.patience.no_answer);
+  }
+}
+
+void RdmaConnectAttempt::hello(bool takes_padding) {
+  state_ = State::challenged;
+  greeted_ = Clock::now();
+  if (auto sent = connection_->greet(connector_.hello(), takes_padding); !sent) fail(sent.error());
+}
+
+// A listener that turns a hello down does so at once. One that closes the connection later has waited for its
+// device to give up the challenge, which it pads as well.
+bool RdmaConnectAttempt::lost_challenge() const {
+  return hello_arrived_ != Clock::time_point() && Clock::now() - hello_arrived_ >= kRefusalMax;
+}
+
+// A listener that has waited for the hello in vain may close the connection before the device here gives up.
+bool RdmaConnectAttempt::lost_hello() const {
+  return state_ == State::challenged && connection_->full_packet_bytes() != 0 &&
+         hello_arrived_ == Clock::time_point() && Clock::now() - greeted_ >= kRefusalMax;
+}
+
+void RdmaConnectAttempt::take_message(const RdmaQueue::Completion& completion) {
+  if (completion.status != IBV_WC_SUCCESS) return take_failure(completion);
+  const bool padded = connection_->full_packet_bytes() != 0;
+  if (completion.kind == RdmaQueue::Kind::sent && padded) hello_arrived_ = Clock::now();
+  if (completion.kind != RdmaQueue::Kind::received) return;
+  const auto message = without_padding(connection_->queue().received(completion), kChallengeBytes);
+  if (state_ != State::challenged || message.size() != kChallengeBytes) {
+    return fail(io::plain_error(io::ErrorKind::protocol, "", "", "does not speak rdcp"));
+  }
+  take_challenge(message.first<kChallengeBytes>(), completion.index);
+}
+
+void RdmaConnectAttempt::take_failure(const RdmaQueue::Completion& completion) {
+  if (connection_->has_lost_full_packet(completion)) {
+    return fail(full_packet_error(connection_->full_packet_bytes(), "there"));
+  }
+  try_again(completion_error(completion.status, peer()), call_.patience.refused);
+}
+
+// index: of the receive that it came in.
+void RdmaConnectAttempt::take_challenge(std::span<const std::byte, kChallengeBytes> challenge,
+                                        std::uint32_t index) {
+  const auto proof = connector_.answer(challenge);
+  if (!proof) return fail(proof.error());
+  const auto seal = connector_.seal_keys(challenge);
+  if (!seal) return fail(seal.error());
+  connection_->set_seal(*seal);
+  if (auto posted = connection_->queue().repost(index); !posted) return fail(posted.error());
+  if (auto sent = connection_->queue().send(*proof); !sent) return fail(sent.error());
+  state_ = State::proven;
+}
+
+void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit) {
+  if (Clock::now() + kTryAgain >= started_ + limit) return fail(error);
+  connection_.reset();
+  id_.reset();
+  channel_.reset();
+  hello_arrived_ = {};
+  state_ = State::waiting;
+  attempt_at_ = Clock::now() + kTryAgain;
+}
+
+// Keeps only the cause, because whoever reports it names the address.
+void RdmaConnectAttempt::fail(const io::Error& error) {
+  cause_ = cause_of(error);
+  connection_.reset();
+  id_.reset();
+  channel_.reset();
+}
+
+void RdmaConnectAttempt::fail_if_overdue() {
+  if (!under_way() || state_ == State::waiting) return;
+  const bool greeted = state_ == State::challenged;
+  if (Clock::now() - attempt_at_ < (greeted ? call_.key.time_limit : call_.patience.no_answer)) return;
+  const std::size_t full = greeted ? connection_->full_packet_bytes() : 0;
+  // Who takes padding speaks rdcp.
+  if (full != 0) {
+    const bool has_arrived = hello_arrived_ != Clock::time_point();
+    return fail(full_packet_error(full, has_arrived ? "from there" : "there"));
+  }
+  const char* missing = greeted ? "connected, but does not speak rdcp" : "does not answer";
+  fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
+}
+
+}  // namespace rdcp::net
