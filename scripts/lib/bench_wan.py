@@ -87,9 +87,9 @@ def medians_of(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clea
 
 @contextlib.contextmanager
 def bed_over(options, folder: Path, way: Way):
-    with long_path(options.rdcp.parent / "long_path", way) as (address, inside), \
-            tempfile.TemporaryDirectory(dir=folder) as keys, LocalSshd(Path(keys), address, SSH_PORT, inside) as ssh:
-        yield Bed(options.rdcp, folder, ssh, inside)
+    with long_path(options.rdcp.parent / "long_path", way) as path, tempfile.TemporaryDirectory(dir=folder) as keys, \
+            LocalSshd(Path(keys), path.address, SSH_PORT, path.inside) as ssh:
+        yield Bed(options.rdcp, folder, ssh, path.inside)
 
 
 def measure_large(options, folder: Path):

@@ -19,6 +19,18 @@ class Way:
     congestion: str = "cubic"  # of both ends, whatever the machine has
 
 
+@dataclass
+class LongPath:
+    address: str  # of the far end
+    inside: list[str]  # the command prefix that enters its namespace
+    program: subprocess.Popen
+
+    def lose(self, share: float):
+        """From now on this share of the packets is lost; 1.0 is a cable that is pulled out."""
+        self.program.stdin.write(f"{share}\n".encode())
+        self.program.stdin.flush()
+
+
 def why_no_long_path() -> str:
     """Says what is missing here; "" if nothing is."""
     if os.geteuid() != 0:
@@ -32,7 +44,7 @@ def why_no_long_path() -> str:
 
 @contextlib.contextmanager
 def long_path(program: Path, path: Way):
-    """Yields the address of the far end and the command prefix that enters its namespace."""
+    """Yields the LongPath."""
     name, near, far = f"rdcp-long-{os.getpid()}", f"rdcpln{os.getpid() % 10**6}", f"rdcplf{os.getpid() % 10**6}"
     inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
 
@@ -51,6 +63,6 @@ def long_path(program: Path, path: Way):
                 run(*prefix, "ip", "link", "set", device, "txqueuelen", str(QUEUE), "up")
                 run(*prefix, "ip", "route", "change", NETWORK, "dev", device, "src", address, "congctl", path.congestion)
             run(*inside, "ip", "link", "set", "lo", "up")
-            yield FAR, inside  # on the way out, Popen closes its standard input, and it ends
+            yield LongPath(FAR, inside, process)  # on the way out, Popen closes its standard input, and it ends
     finally:
         run("ip", "netns", "delete", name)

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -61,6 +62,7 @@ class Direction {
       : from_(from), to_(to), path_(path), chance_(seed) {}
 
   int from() const { return from_; }
+  void lose(double share) { path_.loss = share; }
 
   // Takes what has been sent. Returns whether there may be more.
   bool take() {
@@ -116,6 +118,13 @@ class Direction {
   unsigned char packet_[kPacketMax];
 };
 
+// Reads the share of packets that is to be lost. None: the input has ended.
+std::optional<double> read_loss() {
+  char line[64];
+  if (std::fgets(line, sizeof line, stdin) == nullptr) return std::nullopt;
+  return std::atof(line);
+}
+
 timespec time_until(Clock::time_point time) {
   const auto left = std::max(time - Clock::now(), Clock::duration::zero());
   const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
@@ -137,6 +146,7 @@ int main(int argc, char** argv) {
   sched_setscheduler(0, SCHED_FIFO, &first);
   static Direction there(near, far, path, 1);
   static Direction back(far, near, path, 2);
+  std::setvbuf(stdin, nullptr, _IONBF, 0);  // what has been read would not be polled for
   std::printf("ready\n");
   std::fflush(stdout);
   for (;;) {
@@ -145,7 +155,12 @@ int main(int argc, char** argv) {
     const bool is_idle = next == Clock::time_point::max();
     const auto limit = is_idle ? timespec{} : time_until(next);
     if (ppoll(ends, 3, is_idle ? nullptr : &limit, nullptr) < 0 && errno != EINTR) give_up("ppoll");
-    if (ends[2].revents != 0) return 0;
+    if (ends[2].revents != 0) {
+      const auto loss = read_loss();
+      if (!loss) return 0;
+      there.lose(*loss);
+      back.lose(*loss);
+    }
     for (bool more = true; more;) {
       more = there.take();
       more = back.take() || more;

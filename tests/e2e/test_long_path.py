@@ -29,9 +29,9 @@ class LongPath(CopyTest):
         super().setUpClass()
         if why := why_no_long_path():
             raise unittest.SkipTest(why)
-        address, inside = cls.enterClassContext(long_path(BUILD / "long_path", WAY))
+        path = cls.enterClassContext(long_path(BUILD / "long_path", WAY))
         keys = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="rdcp-keys-")))
-        cls.far = cls.enterClassContext(LocalSshd(keys, address, port=SSH_PORT, inside=inside))
+        cls.far = cls.enterClassContext(LocalSshd(keys, path.address, port=SSH_PORT, inside=path.inside))
 
     def command(self, *words) -> list[str]:
         return [str(RDCP), "-F", str(self.far.config), "--rdcp-path", str(RDCP), *map(str, words)]
