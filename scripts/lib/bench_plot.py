@@ -1,5 +1,5 @@
-"""Bar charts of a benchmark's JSON as SVG, readable on a light and on a dark page: one for each workload and target,
-and one with several of them for a README. An SVG is text, and these are bars: no plotting program is needed."""
+"""Bar charts of a benchmark's JSON as SVG, readable on a light and on a dark page: one for each workload and target, and
+some with several of them for a README. An SVG is text, and these are bars: no plotting program is needed."""
 
 import json
 from html import escape
@@ -10,13 +10,19 @@ from bench_peers import SSH_TRUE
 WIDTH, LABELS, NUMBERS = 720, 150, 90  # in pixels: of the chart, and of what stands left and right of the bars
 BAR, GAP, TITLE, EDGE = 18, 6, 32, 16
 OURS = ("rdcp", "rdcp --encrypt", "rdsend", "rdsend --encrypt")
-MAIN_CHART = "copies.svg"
-MAIN_TOOLS = ("rdcp", "scp", "rsync", "tar+ssh", "tar+nc", "cp")
-MAIN_GROUPS = (("big", "disk"), ("model", "disk"), ("small", "disk"), ("small", "tmpfs"))
+# Charts of several workloads and targets, with the tools that are in them.
+MAIN_CHARTS = {
+    "copies.svg": (("rdcp", "scp", "rsync", "tar+ssh", "tar+nc", "cp"),
+                   (("big", "disk"), ("model", "disk"), ("small", "disk"), ("small", "tmpfs"))),
+    "long-paths.svg": (("rdcp", "scp", "rsync", "tar | ssh", "rclone"),
+                       (("wan", "100ms-0"), ("wan", "100ms-0.1"), ("wan", "20ms-1"), ("wan a first copy", "100ms-0"),
+                        ("wan nothing to do", "100ms-0")))}
 NAMES = {"rsync": "rsync -a", "scp": "scp -r", "tar+ssh": "tar | ssh", "tar+nc": "tar | nc (in clear)",
          "cp": "cp -a (no network)"}
 WORKLOADS = {"big": "One large file", "model": "A model cache", "small": "Many small files",
-             "delta": "A file of which an old version is there", "stream": "A stream"}
+             "delta": "A file of which an old version is there", "stream": "A stream", "wan": "One file",
+             "wan a first copy": "Many small files, net of ssh's login",
+             "wan nothing to do": "The same with nothing to do, net of ssh's login"}
 TARGETS = {"tmpfs": "into memory (tmpfs)", "disk": "until it is on the disk", "null": "to /dev/null",
            "command": "into a command"}
 STYLE = """<style>
@@ -34,7 +40,8 @@ def _title(row: dict) -> str:
     amount = f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
     if row["files"] > 1:
         amount = f"{row['files']:,} files, {amount}"
-    return f"{WORKLOADS.get(row['workload'], row['workload'])} ({amount}), {TARGETS.get(row['target'], row['target'])}"
+    where = row.get("where") or TARGETS.get(row["target"], row["target"])
+    return f"{WORKLOADS.get(row['workload'], row['workload'])} ({amount}), {where}"
 
 
 def _note(report: dict) -> str:
@@ -99,15 +106,18 @@ def _read(path: Path) -> tuple[dict, dict[tuple[str, str], list[dict]]]:
 
 
 def plot(path: Path, folder: Path) -> list[Path]:
-    """Draws the report at `path` into `folder`, and returns the charts: bench-WORKLOAD-TARGET.svg, and MAIN_CHART
-    where the report has something for it. Raises RuntimeError when `path` has no series."""
+    """Draws the report at `path` into `folder`, and returns the charts: bench-WORKLOAD-TARGET.svg, and those of MAIN_CHARTS
+    for which the report has something; long paths, which are many, are in the latter alone. Raises RuntimeError when `path`
+    has no series."""
     report, groups = _read(path)
     if not groups:
         raise RuntimeError(f"{path} has no series to draw")
-    charts = {f"bench-{workload}-{target}.svg": [rows] for (workload, target), rows in groups.items()}
-    chosen = [[row for row in groups.get(group, []) if row["peer"] in MAIN_TOOLS] for group in MAIN_GROUPS]
-    if panels := [rows for rows in chosen if rows]:
-        charts[MAIN_CHART] = panels
+    charts = {f"bench-{workload}-{target}.svg": [rows] for (workload, target), rows in groups.items()
+              if not workload.startswith("wan")}
+    for name, (tools, wanted) in MAIN_CHARTS.items():
+        chosen = [[row for row in groups.get(group, []) if row["peer"] in tools] for group in wanted]
+        if panels := [rows for rows in chosen if rows]:
+            charts[name] = panels
     folder.mkdir(parents=True, exist_ok=True)
     for name, panels in charts.items():
         (folder / name).write_text(draw(panels, report))

@@ -3,6 +3,8 @@ packets back and loses some, by rdcp and by other tools in turn. The other host 
 control at both ends, as most machines have it; medians count."""
 
 import contextlib
+import json
+import os
 import shlex
 import shutil
 import statistics
@@ -73,7 +75,8 @@ def large_file_tools(bed: Bed, large: Path, to: Path) -> dict[str, list[str]]:
     return tools
 
 
-def medians_of(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clear) -> dict[str, float]:
+def measured(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clear) -> dict[str, list[float]]:
+    """The seconds of each run of each tool; the tools take turns."""
     samples: dict[str, list[float]] = {name: [] for name in tools}
     for run in range(runs):
         names = list(tools)
@@ -82,7 +85,15 @@ def medians_of(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clea
                 continue  # once is enough
             clear()
             samples[name].append(bed.seconds(tools[name], size))
-    return {name: statistics.median(times) for name, times in samples.items()}
+    return samples
+
+
+def series(workload: str, trip: int, loss: float, files: int, size: int, samples: dict[str, list[float]]) -> list[dict]:
+    """What scripts/bench --plot draws, as bench_report has it."""
+    where = f"over {trip} ms" + (f", {100 * loss:g} % of packets lost" if loss else "")
+    return [{"workload": workload, "target": f"{trip}ms-{100 * loss:g}", "where": where, "peer": peer, "files": files,
+             "bytes": size, "seconds": seconds, "median_seconds": statistics.median(seconds), "min_seconds": min(seconds),
+             "max_seconds": max(seconds)} for peer, seconds in samples.items()]
 
 
 @contextlib.contextmanager
@@ -92,20 +103,24 @@ def bed_over(options, folder: Path, way: Way):
         yield Bed(options.rdcp, folder, ssh, path.inside)
 
 
-def measure_large(options, folder: Path):
-    large, to = folder / "large", folder / "to" / "large"
+def measure_large(options, folder: Path) -> list[dict]:
+    large, to, rows = folder / "large", folder / "to" / "large", []
     make_file(large, SIZE)
     print(f"One file of {SIZE / 1e6:.0f} MB: seconds, ssh's login included, and how many times as fast rdcp is")
+
+    def clear():
+        shutil.rmtree(to.parent, ignore_errors=True)
+        to.parent.mkdir()
+
     for trip in TRIPS_MS:
         for loss in LOSSES:
             with bed_over(options, folder, Way(trip / 2, loss)) as bed:
-                def clear():
-                    shutil.rmtree(to.parent, ignore_errors=True)
-                    to.parent.mkdir()
-
-                medians = medians_of(options.runs, large_file_tools(bed, large, to), bed, SIZE, clear)
+                samples = measured(options.runs, large_file_tools(bed, large, to), bed, SIZE, clear)
+            rows += series("wan", trip, loss, 1, SIZE, samples)
+            medians = {name: statistics.median(seconds) for name, seconds in samples.items()}
             line = "".join(f"  {name} {seconds:8.2f} ({seconds / medians['rdcp']:.2f})" for name, seconds in medians.items())
             print(f"{trip:4} ms {100 * loss:4.1f} % lost {line}", flush=True)
+    return rows
 
 
 def make_small(source: Path, files: int = FILES):
@@ -127,24 +142,30 @@ def count_turns(options, folder: Path):
                   flush=True)
 
 
-def measure_small(options, folder: Path):
+def measure_small(options, folder: Path) -> list[dict]:
     """Net of what ssh takes for a command that does nothing."""
     source, ours, theirs = (folder / name for name in ("small", "ours", "theirs"))
     make_small(source)
+    rows = []
     print(f"{FILES:,} files of {FILE_BYTES:,} bytes: seconds without those of ssh's login")
+
+    def clear():
+        for copy in (ours, theirs):
+            shutil.rmtree(copy, ignore_errors=True)
+
     for trip in TRIPS_MS:
         with bed_over(options, folder, Way(trip / 2)) as bed:
-            def clear():
-                for copy in (ours, theirs):
-                    shutil.rmtree(copy, ignore_errors=True)
-
             login, mirror = {"ssh": bed.login()}, bed.mirrors(source, ours, theirs)
-            first = medians_of(options.runs, mirror | login, bed, 0, clear)
-            again = medians_of(options.runs, mirror | login, bed, 0, lambda: None)
-        for what, medians in (("a first copy", first), ("nothing to do", again)):
-            net = {name: seconds - medians["ssh"] for name, seconds in medians.items()}
-            print(f"{trip:4} ms  {what:14}  rdcp {net['rdcp']:6.2f}  rsync {net['rsync']:6.2f} "
-                  f"({net['rsync'] / max(net['rdcp'], 0.001):.2f})  ssh {medians['ssh']:.2f}", flush=True)
+            found = {"a first copy": measured(options.runs, mirror | login, bed, 0, clear),
+                     "nothing to do": measured(options.runs, mirror | login, bed, 0, lambda: None)}
+        for what, samples in found.items():
+            ssh = statistics.median(samples.pop("ssh"))
+            net = {name: [each - ssh for each in seconds] for name, seconds in samples.items()}
+            rows += series(f"wan {what}", trip, 0, FILES, FILES * FILE_BYTES, net)
+            ours_net, theirs_net = (statistics.median(net[name]) for name in ("rdcp", "rsync"))
+            print(f"{trip:4} ms  {what:14}  rdcp {ours_net:6.2f}  rsync {theirs_net:6.2f} "
+                  f"({theirs_net / max(ours_net, 0.001):.2f})  ssh {ssh:.2f}", flush=True)
+    return rows
 
 
 def measure_wan(options) -> int:
@@ -156,7 +177,10 @@ def measure_wan(options) -> int:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         if not options.no_warm:
             stack.enter_context(warm_memory([], 3 * SIZE / GIB))
-        measure_large(options, folder)
-        measure_small(options, folder)
+        rows = measure_large(options, folder) + measure_small(options, folder)
         count_turns(options, folder)
+    if options.json:
+        report = {"congestion": Way(0).congestion, "veth": True, "runs": options.runs, "warm": not options.no_warm,
+                  "cpus": os.cpu_count(), "kernel": os.uname().release, "series": rows}
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
     return 0

@@ -47,6 +47,17 @@ class Plot(unittest.TestCase):
         self.assertTrue(any("2 CPUs" in each and "loopback" in each for each in words), words)
         self.assertIn("prefers-color-scheme: dark", main.find(f"{SVG}style").text)
 
+    def test_long_paths_have_a_chart_of_their_own(self):
+        rows = [series("wan", target, peer, seconds) | {"where": where}
+                for target, where in (("100ms-0.1", "over 100 ms, 0.1 % of packets lost"), ("20ms-0", "over 20 ms"))
+                for peer, seconds in (("rdcp", 4), ("scp", 40))]
+        self.file.write_text(json.dumps(report(*rows)))
+        self.assertEqual(self.bench(self.file, self.folder / "charts").returncode, 0)
+        self.assertEqual([path.name for path in (self.folder / "charts").iterdir()], ["long-paths.svg"])
+        chart = xml.parse(self.folder / "charts" / "long-paths.svg").getroot()
+        titles = [text.text for text in chart.iter(f"{SVG}text") if text.get("class") == "title"]
+        self.assertEqual(titles, ["One file (2.15 GB), over 100 ms, 0.1 % of packets lost"])
+
     def test_without_a_folder_the_charts_are_beside_the_report(self):
         self.file.write_text(json.dumps(report(series("delta", "tmpfs", "rdcp", 1))))
         self.assertEqual(self.bench(self.file).returncode, 0)
