@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-NEAR, FAR, NETWORK = "10.232.1.1", "10.232.1.2", "10.232.1.0/24"
+NETWORKS = range(1, 250)  # 10.232.N.0; each long path on this machine has one
 # The kernel keeps so many packets for the program; a burst of a window must not be lost there.
 QUEUE = 20_000
 
@@ -42,10 +42,23 @@ def why_no_long_path() -> str:
     return ""
 
 
+def start_program(program: Path, path: Way) -> tuple[int, subprocess.Popen]:
+    """Two paths never have the same network, because two devices never have the same name."""
+    for network in NETWORKS:
+        words = [str(program), f"rdcpln{network}", f"rdcplf{network}", str(path.delay_ms), str(path.loss), str(path.mbit)]
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if process.stdout.readline() == b"ready\n":
+            return network, process
+        said = process.communicate()[1].decode(errors="replace")
+        if "busy" not in said:
+            raise RuntimeError(f"there is no long path: {said}")
+    raise RuntimeError("there is no network for another long path")
+
+
 @contextlib.contextmanager
 def long_path(program: Path, path: Way):
     """Yields the LongPath."""
-    name, near, far = f"rdcp-long-{os.getpid()}", f"rdcpln{os.getpid() % 10**6}", f"rdcplf{os.getpid() % 10**6}"
+    name = f"rdcp-long-{os.getpid()}"
     inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
 
     def run(*words: str):
@@ -53,16 +66,16 @@ def long_path(program: Path, path: Way):
 
     run("ip", "netns", "add", name)
     try:
-        words = [str(program), near, far, str(path.delay_ms), str(path.loss), str(path.mbit)]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            if process.stdout.readline() != b"ready\n":
-                raise RuntimeError("there is no long path: its devices cannot be made")
-            run("ip", "link", "set", far, "netns", name)
-            for prefix, device, address in ([], near, NEAR), (inside, far, FAR):
+        network, process = start_program(program, path)
+        near, far = (f"10.232.{network}.{end}" for end in (1, 2))
+        with process:
+            run("ip", "link", "set", f"rdcplf{network}", "netns", name)
+            for prefix, device, address in ([], f"rdcpln{network}", near), (inside, f"rdcplf{network}", far):
                 run(*prefix, "ip", "address", "add", f"{address}/24", "dev", device)
                 run(*prefix, "ip", "link", "set", device, "txqueuelen", str(QUEUE), "up")
-                run(*prefix, "ip", "route", "change", NETWORK, "dev", device, "src", address, "congctl", path.congestion)
+                run(*prefix, "ip", "route", "change", f"10.232.{network}.0/24", "dev", device, "src", address, "congctl",
+                    path.congestion)
             run(*inside, "ip", "link", "set", "lo", "up")
-            yield LongPath(FAR, inside, process)  # on the way out, Popen closes its standard input, and it ends
+            yield LongPath(far, inside, process)  # on the way out, Popen closes its standard input, and it ends
     finally:
         run("ip", "netns", "delete", name)

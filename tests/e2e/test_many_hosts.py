@@ -147,9 +147,27 @@ class ManyHosts(OverSsh):
         self.fails(EXIT_USAGE, tree, "here", "--hosts", names, says=(":PATH",))
         self.fails(EXIT_USAGE, tree, "h1:x", "--failed-hosts", failed, says=("several hosts",))
         self.fails(EXIT_USAGE, "--doctor", "h1", "--hosts", names, says=("takes none",))
-        self.fails(EXIT_USAGE, "--clean", "h1:x", "--hosts", names, says=("not for --clean",))
+        self.fails(EXIT_USAGE, "--clean", "h1:x", "--hosts", names, says=(":PATH",))
         self.fails(EXIT_USAGE, "--check", tree, "h[1-2]:x", "--failed-hosts", failed, says=("for copies",))
         self.fails(EXIT_USAGE, "-r", tree, ":x", "--hosts", "slurm", says=("SLURM_JOB_NODELIST",))
+
+    def test_what_runs_have_left_is_listed_and_removed_on_every_host(self):
+        left = ".file.rdcp-0123abcd"
+        for host in self.fleet.hosts:
+            (host.own / "copy").mkdir()
+        for host in self.fleet.hosts[:2]:
+            (host.own / "copy" / left).write_bytes(b"four")
+        listed = self.copy("--clean", "-n", self.to).out.decode().splitlines()
+        self.assertRegex("\n".join(sorted(listed)), rf"\Ah1: temporary file, 4[^,]*, .* old: {left}\nh2: temporary file, .*: {left}\Z")
+        self.assertTrue((self.fleet[1].own / "copy" / left).exists())
+        names = self.disk / "names"
+        names.write_text("h[2-3]\nh9\n")
+        done = self.fails(EXIT_FILES, "--clean", "--hosts", names, f":{self.fleet.data}/copy", says=("h9",))
+        self.assertRegex(done.out.decode(), rf"\Ah2: [^\n]*: {left}\n\Z")
+        self.assertFalse((self.fleet[2].own / "copy" / left).exists())
+        self.assertTrue((self.fleet[1].own / "copy" / left).exists())
+        self.fails(EXIT_HOST, "--clean", "h[8-9]:copy")
+        self.assert_no_agents()
 
     def test_who_is_interrupted_while_it_reads_a_list_says_so(self):
         running = self.start("--json", "-r", self.tree(), ":x", "--hosts", "-", stdin=subprocess.PIPE)

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
+#include <string>
+#include <vector>
 
-#include "cli/agents/agent_run.h"
+#include "cli/inspect/host_round.h"
 #include "cli/inspect/inquiry.h"
+#include "cli/options/destination.h"
 #include "cli/text/exit_status.h"
 #include "cli/text/human.h"
 #include "cli/text/report.h"
@@ -43,68 +45,87 @@ std::string line_of(const tree::Leftover& leftover) {
   return line + "\n";
 }
 
-// Asks one agent to clean a directory.
+// Has a directory cleaned, on one host or on several at the same time.
 class Cleaning {
  public:
-  Cleaning(const Options& options, int signal_fd) : options_(options), inquiry_(signal_fd, "clean") {}
+  Cleaning(const Options& options, int signal_fd);
   int run();
 
  private:
-  io::Result<void> ask();
-  void print(const tree::Leftovers& leftovers);
+  void ask(std::size_t index, AgentSession& session);
+  void hear_problem(const AgentSession& session, const tree::Problem& problem);
+  void print(std::size_t index, const tree::Leftovers& leftovers);
+  int status() const;
 
   const Options& options_;
   Inquiry inquiry_;
-  bool asked_ = false;
-  bool cleaned_ = false;  // the last leftovers have come
-  bool told_unlocked_ = false;
-  int status_ = kExitOk;
+  HostRound round_;
+  std::vector<std::string> prefixes_;  // of the lines of each host
+  std::vector<int> statuses_;
+  std::vector<bool> told_unlocked_;
 };
 
+Cleaning::Cleaning(const Options& options, int signal_fd)
+    : options_(options),
+      inquiry_(signal_fd, "clean"),
+      round_(options.shell, inquiry_, targets_of(options),
+             [this](std::size_t i, AgentSession& session) { ask(i, session); }),
+      statuses_(round_.hosts().size(), kExitOk),
+      told_unlocked_(round_.hosts().size()) {
+  const bool several = options.host_words.any();
+  for (const HostRound::Host& host : round_.hosts())
+    prefixes_.push_back(several ? host.place.ssh_destination() + ": " : std::string());
+  inquiry_.on_problem(
+      [this](const AgentSession& session, const tree::Problem& problem) { hear_problem(session, problem); });
+}
+
 int Cleaning::run() {
-  inquiry_.on_problem([this](const AgentSession& session, const tree::Problem& problem) {
-    inquiry_.print_problem("rdcp: " + session.problem_prefix() + problem.text + "\n");
-    status_ = std::max(status_, exit_status(problem.kind));
-  });
-  const io::Result<void> asked = ask();
-  if (inquiry_.signal() != 0) {
-    status_ = kExitSignalBase + inquiry_.signal();
-  } else if (!asked) {
-    inquiry_.print_problem(error_line(asked.error()));
-    status_ = exit_status(asked.error().kind);
+  const io::Result<void> asked = round_.run();
+  for (std::size_t i = 0; i < statuses_.size(); ++i) {
+    const auto& error = round_.hosts()[i].error;
+    if (!error) continue;
+    inquiry_.print_problem(error_line(*error));
+    statuses_[i] = exit_status(error->kind);
   }
+  const bool ended = inquiry_.signal() != 0;
+  if (!asked && !ended) inquiry_.print_problem(error_line(asked.error()));
   inquiry_.end(asked.ok());
-  return status_;
+  if (ended) return kExitSignalBase + inquiry_.signal();
+  return asked ? status() : exit_status(asked.error().kind);
 }
 
-io::Result<void> Cleaning::ask() {
-  auto started = is_remote(options_.clean_directory)
-                     ? AgentSession::start_remote(options_.shell, options_.clean_directory)
-                     : AgentSession::start_thread(
-                           {.confinement = confinement(options_.shell, tree::Confinement::of_thread)});
-  if (!started) return started.error();
-  AgentSession& agent = inquiry_.add(std::move(*started));
-  agent.on<tree::Leftovers>([this](const tree::Leftovers& leftovers) {
-    print(leftovers);
-    cleaned_ = leftovers.last;
-  });
-  return inquiry_.wait_until([&] {
-    if (agent.hello() && !std::exchange(asked_, true)) {
-      agent.tell(tree::CleanJob{.path = options_.clean_directory.path, .remove = !options_.sync.dry_run});
-    }
-    return cleaned_;
-  });
+// Returns that of all, or kExitFiles where they ended in different ways.
+int Cleaning::status() const {
+  const auto [least, most] = std::ranges::minmax(statuses_);
+  return least == most ? most : kExitFiles;
 }
 
-void Cleaning::print(const tree::Leftovers& leftovers) {
+void Cleaning::ask(std::size_t index, AgentSession& session) {
+  session.on<tree::Leftovers>([this, index](const tree::Leftovers& leftovers) {
+    print(index, leftovers);
+    if (leftovers.last) round_.answered(index);
+  });
+  session.tell(tree::CleanJob{.path = round_.hosts()[index].place.path, .remove = !options_.sync.dry_run});
+}
+
+void Cleaning::hear_problem(const AgentSession& session, const tree::Problem& problem) {
+  inquiry_.print_problem("rdcp: " + session.problem_prefix() + problem.text + "\n");
+  const auto host = std::ranges::find(round_.hosts(), &session, &HostRound::Host::session);
+  if (host == round_.hosts().end()) return;
+  int& status = statuses_[static_cast<std::size_t>(host - round_.hosts().begin())];
+  status = std::max(status, exit_status(problem.kind));
+}
+
+void Cleaning::print(std::size_t index, const tree::Leftovers& leftovers) {
   std::string lines;
   for (const tree::Leftover& leftover : leftovers.found) {
-    if (leftover.unlocked && !std::exchange(told_unlocked_, true)) {
-      inquiry_.print_problem("rdcp: warning: " + options_.clean_directory.path +
+    if (leftover.unlocked && !told_unlocked_[index]) {
+      told_unlocked_[index] = true;
+      inquiry_.print_problem("rdcp: warning: " + prefixes_[index] + round_.hosts()[index].place.path +
                              ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run "
                              "still uses what was found\n");
     }
-    if (!options_.quiet) lines += line_of(leftover);
+    if (!options_.quiet) lines += prefixes_[index] + line_of(leftover);
   }
   if (const auto printed = inquiry_.print(lines); !printed) inquiry_.fail(printed.error());
 }

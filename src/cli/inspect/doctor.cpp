@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cli/agents/agent_run.h"
-#include "cli/agents/latecomers.h"
 #include "cli/inspect/doctor_report.h"
+#include "cli/inspect/host_round.h"
 #include "cli/inspect/inquiry.h"
 #include "cli/inspect/measure_paths.h"
 #include "cli/options/destination.h"
@@ -27,13 +27,11 @@ using tree::Level;
 
 // Collects what is known of another host.
 struct OtherHost {
-  Location place;
-  AgentSession* session = nullptr;  // until it is not needed any more
-  bool asked = false;
+  std::string name;
   std::optional<tree::Findings> found = {};  // by the agent there
   std::vector<Finding> findings = {};
   std::vector<MeasuredPath> paths = {};
-  std::optional<io::Error> error = {};  // why it is not known in full
+  bool failed = false;  // it is not known in full
 };
 
 // Examines other hosts at the same time, and then measures the path to one after the other, because they have
@@ -49,94 +47,44 @@ class Examination {
   int signal() const { return inquiry_.signal(); }  // the one that ended the examination; 0: none
 
  private:
-  io::Result<void> start_all();
-  void start(OtherHost& host);
-  bool is_over(OtherHost& host);
-  bool all_over();
-  void leave_late();
-  void ask(OtherHost& host);
-  void leave(OtherHost& host, const io::Error& error);
-  io::Result<void> measure(OtherHost& host);
+  void ask(std::size_t index, AgentSession& session);
+  io::Result<void> measure(std::size_t index);
 
   const Options& options_;
   Inquiry inquiry_;
-  Latecomers latecomers_;
+  HostRound round_;
   std::deque<OtherHost> hosts_;
 };
 
 Examination::Examination(const Options& options, const std::vector<Location>& hosts, int signal_fd)
-    : options_(options), inquiry_(signal_fd, "examine") {
-  for (const Location& host : hosts) hosts_.push_back({.place = host});
+    : options_(options),
+      inquiry_(signal_fd, "examine"),
+      round_(options.shell, inquiry_, hosts,
+             [this](std::size_t i, AgentSession& session) { ask(i, session); }) {
+  for (const Location& host : hosts) hosts_.push_back({.name = host.ssh_destination()});
 }
 
 void Examination::run() {
-  auto asked = start_all();
-  if (asked) asked = inquiry_.wait_for_all([this] { return all_over(); });
-  for (OtherHost& host : hosts_) {
-    if (!asked || signal() != 0 || host.error) continue;
-    host.findings.insert(host.findings.end(), host.found->findings.begin(), host.found->findings.end());
-    if (const auto measured = measure(host); !measured) leave(host, measured.error());
+  const auto asked = round_.run();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    OtherHost& host = hosts_[i];
+    if (host.found) {
+      host.findings.insert(host.findings.end(), host.found->findings.begin(), host.found->findings.end());
+      const bool goes_on = asked && signal() == 0;
+      if (const auto measured = goes_on ? measure(i) : asked; !measured) round_.leave(i, measured.error());
+    }
+    const auto& error = round_.hosts()[i].error;
+    if (error) host.findings.push_back({Level::problem, "rdcp there", error->message(), ""});
+    host.failed = error.has_value();
   }
   inquiry_.end(asked.ok() && signal() == 0);
 }
 
-// Error: a signal.
-io::Result<void> Examination::start_all() {
-  for (OtherHost& host : hosts_) {
-    (void)inquiry_.loop().await_logins();
-    const auto has_room = [this] { return all_over() || inquiry_.loop().has_room_for_login(); };
-    if (auto waited = inquiry_.wait_for_all(has_room); !waited) return waited;
-    start(host);
-  }
-  (void)inquiry_.loop().await_logins();
-  return {};
-}
-
-void Examination::start(OtherHost& host) {
-  auto started = AgentSession::start_remote(options_.shell, host.place);
-  if (!started) return leave(host, started.error());
-  host.session = &inquiry_.add(std::move(*started));
-  host.session->on<tree::Findings>([&host](tree::Findings& said) { host.found = std::move(said); });
-}
-
-// Goes on with all that have been started. Returns true if nothing more is waited for.
-bool Examination::all_over() {
-  leave_late();
-  bool all = true;
-  for (OtherHost& host : hosts_) all = is_over(host) && all;
-  return all;
-}
-
-bool Examination::is_over(OtherHost& host) {
-  if (host.session == nullptr) return host.error.has_value();
-  if (host.session->hello() && !host.asked) ask(host);
-  if (host.found) return true;
-  const io::Error* const failure = inquiry_.failure_of(*host.session);
-  if (failure != nullptr) leave(host, io::Error(*failure));
-  return failure != nullptr;
-}
-
-// One that is slow to log in does not keep the report from whoever waits for that of the others.
-void Examination::leave_late() {
-  for (const AgentSession* const session : latecomers_.find(inquiry_.loop().sessions())) {
-    const auto host = std::ranges::find(hosts_, session, &OtherHost::session);
-    if (host == hosts_.end()) continue;
-    leave(*host, io::plain_error(io::ErrorKind::unreachable, "wait for", session->name(),
-                                 "no answer, while other hosts have answered; examine it alone"));
-  }
-}
-
-void Examination::leave(OtherHost& host, const io::Error& error) {
-  host.findings.push_back({Level::problem, "rdcp there", error.message(), ""});
-  host.error = error;
-  if (host.session != nullptr) inquiry_.drop(*std::exchange(host.session, nullptr), false);
-}
-
-void Examination::ask(OtherHost& host) {
-  host.asked = true;
+void Examination::ask(std::size_t index, AgentSession& session) {
+  OtherHost& host = hosts_[index];
   host.findings.push_back(
       {Level::ok, runs_ssh(options_.shell) ? "ssh" : options_.shell.rsh.front(), "works", ""});
-  const std::string& version = host.session->hello()->program_version;
+  const std::string& version = session.hello()->program_version;
   Finding rdcp{Level::ok, "rdcp there", "version " + version, ""};
   if (version != kVersion) {
     rdcp.level = Level::warning;
@@ -144,21 +92,26 @@ void Examination::ask(OtherHost& host) {
     rdcp.advice = "install the same version on both";
   }
   host.findings.push_back(std::move(rdcp));
-  host.session->tell(tree::Examine());  // an agent that is gone shows when it is read from
+  session.on<tree::Findings>([this, index](tree::Findings& said) {
+    hosts_[index].found = std::move(said);
+    round_.answered(index);
+  });
+  session.tell(tree::Examine());  // an agent that is gone shows when it is read from
 }
 
 // Measures the paths to the host, from an agent in this process.
-io::Result<void> Examination::measure(OtherHost& host) {
+io::Result<void> Examination::measure(std::size_t index) {
+  OtherHost& host = hosts_[index];
   auto started =
       AgentSession::start_thread({.confinement = confinement(options_.shell, tree::Confinement::of_thread)});
   if (!started) return started.error();
   AgentSession& here = inquiry_.add(std::move(*started));
   const auto greeted = inquiry_.wait_for({&here}, [&] { return here.hello().has_value(); });
-  if (greeted) host.paths = measure_paths(options_, inquiry_, here, *host.session);
-  for (MeasuredPath& path : host.paths) path.host = host.place.ssh_destination();
+  if (greeted) host.paths = measure_paths(options_, inquiry_, here, *round_.hosts()[index].session);
+  for (MeasuredPath& path : host.paths) path.host = host.name;
   inquiry_.drop(here, greeted.ok());
   if (!greeted) return greeted;
-  inquiry_.drop(*std::exchange(host.session, nullptr), true);
+  round_.finish(index);
   return {};
 }
 
@@ -183,9 +136,8 @@ int run_doctor(const Options& options, int signal_fd) {
   examination.run();
   if (examination.signal() != 0) return kExitSignalBase + examination.signal();
   for (const OtherHost& host : examination.hosts()) {
-    const std::string name = host.place.ssh_destination();
-    reports.push_back({name, host.findings});
-    if (!host.paths.empty()) reports.push_back(path_report(name, host.paths));
+    reports.push_back({host.name, host.findings});
+    if (!host.paths.empty()) reports.push_back(path_report(host.name, host.paths));
     paths.insert(paths.end(), host.paths.begin(), host.paths.end());
   }
   const std::string report = options.json ? report_json(reports, paths) : report_text(reports);
@@ -193,9 +145,8 @@ int run_doctor(const Options& options, int signal_fd) {
     write_to_stderr(error_line(printed.error()));
     return kExitFiles;
   }
-  const auto failed = [](const OtherHost& host) { return host.error.has_value(); };
   const auto& others = examination.hosts();
-  if (!others.empty() && std::ranges::all_of(others, failed)) return kExitUnreachable;
+  if (!others.empty() && std::ranges::all_of(others, &OtherHost::failed)) return kExitUnreachable;
   return has_problem(reports) ? kExitFiles : kExitOk;
 }
 

@@ -72,7 +72,6 @@ std::vector<Location> targets_of(const Options& options) {
 
 Result<void> check_hosts(const Options& options) {
   const bool copies = !options.check && !options.clean && !options.doctor;
-  if (!options.host_words.from.empty() && options.clean) return refuse("--hosts", "is not for --clean");
   if (!options.failed_hosts.empty() && (!copies || !options.host_words.any())) {
     return refuse("--failed-hosts", "is for copies to several hosts");
   }

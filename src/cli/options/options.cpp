@@ -189,9 +189,9 @@ Result<void> take_clean_operand(const std::vector<string>& words, Options& optio
   if (options.sync.enabled || compares || !options.mirror_option.empty()) {
     return refuse("--clean", "takes none of --sync's options but --dry-run");
   }
-  if (words.size() != 1) return refuse("--clean", "takes one DIR");
-  auto taken = assign(options.clean_directory, parse_location(words.front()));
-  if (taken && is_standard_stream(options.clean_directory))
+  if (words.size() != 1) return refuse("--clean", "takes one DIR, or one on several hosts");
+  auto taken = take_destination(words.front(), options);
+  if (taken && is_standard_stream(options.destination))
     return refuse("'-'", "is not a directory, so there is nothing to clean");
   return taken;
 }
@@ -244,7 +244,6 @@ Result<void> take_way_through_here(Options& options) {
 Result<void> check_places(const Options& options) {
   std::vector<Location> places = options.sources;
   for (const Location& target : targets_of(options)) places.push_back(target);
-  places.push_back(options.clean_directory);
   for (const auto& host : {options.doctor_host, options.complete, options.print_config}) {
     if (host) places.push_back(*host);
   }

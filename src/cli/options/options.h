@@ -51,8 +51,7 @@ struct Options {
   std::string sync_option;    // one that was given and goes with --sync or -r; empty: none
   std::string mirror_option;  // the same for --sync only
 
-  bool clean = false;  // remove what runs have left in clean_directory; with sync.dry_run only list it
-  Location clean_directory;
+  bool clean = false;  // remove what runs have left in the destination; with sync.dry_run only list it
 
   bool resume = true;
   bool fsync = false;

@@ -150,7 +150,6 @@ std::vector<Location*> hosts_of(Options& options) {
   for (Location& source : options.sources) add(source);
   add(options.destination);
   for (Location& target : options.further_destinations) add(target);
-  add(options.clean_directory);
   if (options.doctor_host) add(*options.doctor_host);
   if (options.print_config) add(*options.print_config);
   if (options.complete) add(*options.complete);
