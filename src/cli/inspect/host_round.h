@@ -9,8 +9,7 @@
 
 #include "cli/agents/latecomers.h"
 #include "cli/inspect/inquiry.h"
-#include "cli/options/remote_shell.h"
-#include "cli/places/location.h"
+#include "cli/options/options.h"
 
 namespace rdcp::cli {
 
