@@ -14,7 +14,7 @@ OURS = ("rdcp", "rdcp --encrypt", "rdsend", "rdsend --encrypt")
 MAIN_CHARTS = {
     "copies.svg": (("rdcp", "scp", "rsync", "tar+ssh", "tar+nc", "cp"),
                    (("big", "disk"), ("model", "disk"), ("small", "disk"), ("small", "tmpfs"))),
-    "long-paths.svg": (("rdcp", "scp", "rsync", "tar | ssh", "rclone"),
+    "long-paths.svg": (("rdcp", "scp", "rsync", "tar | ssh", "lftp", "rclone", "lftp -P 16", "rclone, 16"),
                        (("wan", "100ms-0"), ("wan", "100ms-0.1"), ("wan", "20ms-1"), ("wan a first copy", "100ms-0"),
                         ("wan nothing to do", "100ms-0")))}
 NAMES = {"rsync": "rsync -a", "scp": "scp -r", "tar+ssh": "tar | ssh", "tar+nc": "tar | nc (in clear)",

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,7 @@ SSH_PORT = 2222
 TRIPS_MS, LOSSES = (0, 20, 100), (0.0, 0.001, 0.01)
 SIZE = 192 * MIB
 FILES, FILE_BYTES, FOLDERS = 3000, 2000, 30
+AT_ONCE = 16  # connections or files, of tools that are told how many
 FEW, TURN = 20, 0.5  # files, and seconds for a round trip that can be counted
 PATIENCE = 60.0  # seconds: a tool that takes longer is ended, and what has arrived by then tells its rate
 
@@ -31,7 +33,7 @@ class Bed:
     """The path, and what is copied over it."""
 
     def __init__(self, rdcp: Path, folder: Path, ssh: LocalSshd, inside: list[str]):
-        self.rdcp, self.folder, self.inside = rdcp, folder, inside
+        self.rdcp, self.folder, self.inside, self.ssh = rdcp, folder, inside, ssh
         self.config = ssh.config
         self.shell = f"ssh -F {shlex.quote(str(ssh.config))}"
 
@@ -49,17 +51,34 @@ class Bed:
         return {"rdcp": self.ours("--sync", f"{source}/", f"dest:{ours}"),
                 "rsync": ["rsync", "-a", "-e", self.shell, f"{source}/", f"dest:{theirs}/"]}
 
-    def seconds(self, command: list[str], size: int) -> float:
-        """How long it takes or, where that is too long, would take."""
+    def others(self, source: Path, to: Path) -> dict[str, list[str]]:
+        """Tools that keep several transfers under way, as far as they are installed."""
+        tools = {f"lftp -P {AT_ONCE}": self.lftp(f"mirror -R -P {AT_ONCE} {source} {to}-lftp"),
+                 f"rclone, {AT_ONCE}": ["rclone", "sync", "--transfers", str(AT_ONCE), "--checkers", str(AT_ONCE), str(source),
+                                        f"{self.sftp()}{to}-rclone"]}
+        return {name: words for name, words in tools.items() if shutil.which(words[0])}
+
+    def lftp(self, command: str) -> list[str]:
+        login = f"ssh -a -x -F {shlex.quote(str(self.config))}"
+        return ["lftp", "-c", f'set sftp:connect-program "{login}"; open sftp://root:@dest; {command}']
+
+    def sftp(self) -> str:
+        """The far host for rclone, which has an ssh of its own."""
+        return f":sftp,host={self.ssh.address},port={self.ssh.port},user=root,key_file={self.ssh.folder}/client_key:"
+
+    def seconds(self, command: list[str], size: int = 0) -> float:
+        """How long it takes. What takes too long is ended, and then the rate at which `size` bytes came tells how long it would
+        have taken; without `size`, it took at least so long."""
         before, begin = self.received_bytes(), time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
         try:
-            _, said = process.communicate(timeout=PATIENCE if size else None)
+            _, said = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             took = time.monotonic() - begin
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # its ssh, too
             process.communicate()
-            return took * size / max(self.received_bytes() - before, 1)
+            return took * size / max(self.received_bytes() - before, 1) if size else took
         if process.returncode != 0:
             raise RuntimeError(f"{command[0]} failed: {said}")
         return time.monotonic() - begin
@@ -70,9 +89,8 @@ def large_file_tools(bed: Bed, large: Path, to: Path) -> dict[str, list[str]]:
              "scp": ["scp", "-q", "-F", str(bed.config), str(large), f"dest:{to}"],
              "rsync": ["rsync", "-e", bed.shell, str(large), f"dest:{to}"],
              "tar | ssh": ["sh", "-c", f"tar -C {large.parent} -cf - {large.name} | {bed.shell} dest tar -xf - -C {to.parent}"]}
-    if shutil.which("rclone"):
-        tools["rclone"] = ["rclone", "copyto", str(large), f":sftp,ssh='{bed.shell} dest':{to}"]
-    return tools
+    others = {"lftp": bed.lftp(f"put {large} -o {to}"), "rclone": ["rclone", "copyto", str(large), f"{bed.sftp()}{to}"]}
+    return tools | {name: words for name, words in others.items() if shutil.which(name)}
 
 
 def measured(runs: int, tools: dict[str, list[str]], bed: Bed, size: int, clear) -> dict[str, list[float]]:
@@ -135,36 +153,41 @@ def count_turns(options, folder: Path):
     source, ours, theirs = (folder / name for name in ("few", "ours", "theirs"))
     make_small(source, FEW)
     with bed_over(options, folder, Way(TURN / 2 * 1000)) as bed:
-        login = bed.seconds(bed.login(), 0)
+        login = bed.seconds(bed.login())
         for name, command in bed.mirrors(source, ours, theirs).items():
-            turns = [(bed.seconds(command, 0) - login) / TURN for _ in ("a first copy", "nothing to do")]
+            turns = [(bed.seconds(command) - login) / TURN for _ in ("a first copy", "nothing to do")]
             print(f"{name:5} {FEW} files: {turns[0]:.1f} round trips beyond ssh's login; {turns[1]:.1f} with nothing to do",
                   flush=True)
 
 
 def measure_small(options, folder: Path) -> list[dict]:
     """Net of what ssh takes for a command that does nothing."""
-    source, ours, theirs = (folder / name for name in ("small", "ours", "theirs"))
+    source, copies = folder / "small", folder / "copies"
     make_small(source)
     rows = []
     print(f"{FILES:,} files of {FILE_BYTES:,} bytes: seconds without those of ssh's login")
 
     def clear():
-        for copy in (ours, theirs):
-            shutil.rmtree(copy, ignore_errors=True)
+        shutil.rmtree(copies, ignore_errors=True)
+        copies.mkdir()
 
     for trip in TRIPS_MS:
         with bed_over(options, folder, Way(trip / 2)) as bed:
-            login, mirror = {"ssh": bed.login()}, bed.mirrors(source, ours, theirs)
-            found = {"a first copy": measured(options.runs, mirror | login, bed, 0, clear),
-                     "nothing to do": measured(options.runs, mirror | login, bed, 0, lambda: None)}
+            tools = bed.mirrors(source, copies / "ours", copies / "theirs") | bed.others(source, copies / "theirs")
+            tools |= {"ssh": bed.login()}
+            first = measured(options.runs, tools, bed, 0, clear)
+            quick = {name: command for name, command in tools.items() if first[name][0] <= PATIENCE}
+            for command in quick.values():
+                bed.seconds(command)  # what was cleared is there again
+            found = {"a first copy": first, "nothing to do": measured(options.runs, quick, bed, 0, lambda: None)}
         for what, samples in found.items():
             ssh = statistics.median(samples.pop("ssh"))
             net = {name: [each - ssh for each in seconds] for name, seconds in samples.items()}
             rows += series(f"wan {what}", trip, 0, FILES, FILES * FILE_BYTES, net)
-            ours_net, theirs_net = (statistics.median(net[name]) for name in ("rdcp", "rsync"))
-            print(f"{trip:4} ms  {what:14}  rdcp {ours_net:6.2f}  rsync {theirs_net:6.2f} "
-                  f"({theirs_net / max(ours_net, 0.001):.2f})  ssh {ssh:.2f}", flush=True)
+            ours = statistics.median(net["rdcp"])
+            line = "".join(f"  {name} {statistics.median(times):6.2f} ({statistics.median(times) / max(ours, 0.001):.2f})"
+                           for name, times in net.items())
+            print(f"{trip:4} ms  {what:14}{line}  ssh {ssh:.2f}", flush=True)
     return rows
 
 
