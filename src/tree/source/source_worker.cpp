@@ -92,13 +92,23 @@ bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& losses) {
     stream_->shut(
         io::plain_error(io::ErrorKind::connection, "send to", "the target", "it lost the connection"));
   }
-  if (session_.stopped()) stream_->shut(io::plain_error(io::ErrorKind::interrupted, "copy", "", "stopped"));
+  cut_if_stopped();
   if (stream_->why_shut() && !stream_lost_) {
     lose_stream(*stream_->why_shut());
     idle_->wake_all();
   }
   // Who would write what is left to be read may never do so.
   return !session_.stopped() || running_slots_ > context_->endless_reads;
+}
+
+// A run that was stopped has not sent all, and its target must not take an end for that.
+void SourceWorker::cut_if_stopped() {
+  if (session_.stopped()) stream_->shut(io::plain_error(io::ErrorKind::interrupted, "copy", "", "stopped"));
+}
+
+bool SourceWorker::is_last_to_end() {
+  cut_if_stopped();
+  return --running_slots_ == 0;
 }
 
 void SourceWorker::tell_totals() {
@@ -166,7 +176,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
     work = under_way ? Work{std::move(*next)} : Work{};
   }
   if (under_way) give_back(std::move(work), filled, slot);
-  if (--running_slots_ == 0 && !stream_lost_) {
+  if (is_last_to_end() && !stream_lost_) {
     const auto sent = co_await stream_->send(bare_frame(FrameKind::end, 0), {});
     if (!sent) lose_stream(sent.error());
   }

@@ -28,6 +28,8 @@ class SourceWorker {
   bool set_up(const StreamMaker& make_stream);
   io::Result<void> drive_slots();
   bool look_around(std::uint64_t& changes, std::uint64_t& losses);
+  void cut_if_stopped();
+  bool is_last_to_end();
   void tell_totals();
   io::Task slot_loop(std::span<std::byte> slot);
   std::uint64_t& idle_time();

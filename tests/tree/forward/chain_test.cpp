@@ -248,6 +248,29 @@ TEST_F(ChainTest, NobodyBehindABreakTakesWhatItHasForAll) {
   }
 }
 
+// It is stopped before the streams to the next target are there.
+TEST_F(ChainTest, AForwarderThatWasStoppedEndsNoStreamInOrder) {
+  fs::create_directories(scratch / "host2/to");
+  TargetJob job;
+  job.path = scratch / "host2/to";
+  job.marker = ".rdcp-00000000000000000000000000000000.run";
+  Target target(job, heard.reporter);
+  target.open();
+  target.join_chain({});
+  Begin begin;
+  begin.landings = {""};
+  ASSERT_TRUE(target.begin(begin));
+  Forwarder forwarder(job.settings, StreamWish(), [](const Problem&) {});
+  forwarder.stop();
+  const net::StreamShape shape{.target_slots = 2, .slot_bytes = 64 << 10};
+  const StreamEnds ends = join_in_memory(shape, {});
+  std::thread receiving([&] { target.copy({ends.target}, shape); });
+  forwarder.copy({ends.source}, shape);
+  receiving.join();
+  EXPECT_FALSE(target.all_came());
+  EXPECT_FALSE(target.result().complete);
+}
+
 // Each has got a part of what was sent: those behind the break less than those before it.
 TEST_F(ChainTest, WhatABrokenChainHasBroughtIsProvenToo) {
   make_tree();
