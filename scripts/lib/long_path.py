@@ -42,10 +42,15 @@ def why_no_long_path() -> str:
     return ""
 
 
+def device_names(network: int) -> tuple[str, str]:
+    """Of the near and the far device."""
+    return f"rdcpln{network}", f"rdcplf{network}"
+
+
 def start_program(program: Path, path: Way) -> tuple[int, subprocess.Popen]:
     """Two paths never have the same network, because two devices never have the same name."""
     for network in NETWORKS:
-        words = [str(program), f"rdcpln{network}", f"rdcplf{network}", str(path.delay_ms), str(path.loss), str(path.mbit)]
+        words = [str(program), *device_names(network), str(path.delay_ms), str(path.loss), str(path.mbit)]
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if process.stdout.readline() == b"ready\n":
             return network, process
@@ -56,9 +61,11 @@ def start_program(program: Path, path: Way) -> tuple[int, subprocess.Popen]:
 
 
 @contextlib.contextmanager
-def long_path(program: Path, path: Way):
-    """Yields the LongPath."""
-    name = f"rdcp-long-{os.getpid()}"
+def far_host(network: int, *route: str):
+    """A namespace with the far one of two devices that exist. route: what ip-route(8) is to add to the ways there and back.
+    Yields the address of the far end and the command prefix that enters the namespace."""
+    name, (near_device, far_device) = f"rdcp-long-{os.getpid()}", device_names(network)
+    near, far = (f"10.232.{network}.{end}" for end in (1, 2))
     inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
 
     def run(*words: str):
@@ -66,16 +73,20 @@ def long_path(program: Path, path: Way):
 
     run("ip", "netns", "add", name)
     try:
-        network, process = start_program(program, path)
-        near, far = (f"10.232.{network}.{end}" for end in (1, 2))
-        with process:
-            run("ip", "link", "set", f"rdcplf{network}", "netns", name)
-            for prefix, device, address in ([], f"rdcpln{network}", near), (inside, f"rdcplf{network}", far):
-                run(*prefix, "ip", "address", "add", f"{address}/24", "dev", device)
-                run(*prefix, "ip", "link", "set", device, "txqueuelen", str(QUEUE), "up")
-                run(*prefix, "ip", "route", "change", f"10.232.{network}.0/24", "dev", device, "src", address, "congctl",
-                    path.congestion)
-            run(*inside, "ip", "link", "set", "lo", "up")
-            yield LongPath(far, inside, process)  # on the way out, Popen closes its standard input, and it ends
+        run("ip", "link", "set", far_device, "netns", name)
+        for prefix, device, address in ([], near_device, near), (inside, far_device, far):
+            run(*prefix, "ip", "address", "add", f"{address}/24", "dev", device)
+            run(*prefix, "ip", "link", "set", device, "txqueuelen", str(QUEUE), "up")
+            run(*prefix, "ip", "route", "change", f"10.232.{network}.0/24", "dev", device, "src", address, *route)
+        run(*inside, "ip", "link", "set", "lo", "up")
+        yield far, inside
     finally:
         run("ip", "netns", "delete", name)
+
+
+@contextlib.contextmanager
+def long_path(program: Path, path: Way):
+    """Yields the LongPath."""
+    network, process = start_program(program, path)
+    with process, far_host(network, "congctl", path.congestion) as (far, inside):
+        yield LongPath(far, inside, process)  # on the way out, Popen closes its standard input, and it ends
