@@ -271,6 +271,25 @@ TEST_F(ChainTest, AForwarderThatWasStoppedEndsNoStreamInOrder) {
   EXPECT_FALSE(target.result().complete);
 }
 
+// One chunk comes damaged to the second target each time, so the first one gives up; the first has all.
+TEST_F(ChainTest, WhoLacksAChunkThatCameDamagedEachTimeDoesNotTakeTheRestForAll) {
+  make_tree();
+  ChainCase chain = chain_of(2);
+  chain.marker = ".rdcp-00000000000000000000000000000000.run";
+  chain.ledger = false;
+  chain.taps.resize(2);
+  chain.taps[1] = [](net::Frame& frame, std::span<std::byte> payload) {
+    if (frame.kind == FrameKind::data && frame.offset == 0) payload.front() ^= std::byte{1};
+    return true;
+  };
+  const ChainResult result = Chain(chain, heard).run();
+  EXPECT_TRUE(result.targets[0].complete);
+  EXPECT_EQ(listing(chain.destinations[0]), listing(scratch / "from"));
+  EXPECT_THAT(result.losses[0], testing::HasSubstr("a chunk arrived damaged each time it was sent"));
+  EXPECT_FALSE(result.targets[1].complete);
+  EXPECT_TRUE(fs::exists(scratch / ("host2/" + chain.marker)));
+}
+
 // Each has got a part of what was sent: those behind the break less than those before it.
 TEST_F(ChainTest, WhatABrokenChainHasBroughtIsProvenToo) {
   make_tree();
