@@ -10,6 +10,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"acl", fuzz_acl},
     FuzzTarget{"agent", fuzz_agent, true},
     FuzzTarget{"archive", fuzz_archive},
+    FuzzTarget{"chain", fuzz_chain, true},
     FuzzTarget{"compare", fuzz_compare},
     FuzzTarget{"control", fuzz_control},
     FuzzTarget{"credits", fuzz_credits},

@@ -8,6 +8,7 @@ namespace rdcp::fuzz {
 void fuzz_acl(Bytes input);
 void fuzz_agent(Bytes input);
 void fuzz_archive(Bytes input);
+void fuzz_chain(Bytes input);
 void fuzz_compare(Bytes input);
 void fuzz_control(Bytes input);
 void fuzz_credits(Bytes input);

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "net/stream/stream.h"
@@ -82,14 +83,16 @@ class SourceScript : public net::Stream {
 // A source's stream, whose target answers each frame with what the script says.
 class TargetScript : public net::Stream {
  public:
-  // Takes a frame and its payload; makes the credit, all but its slot. False: the target is gone.
-  using Answer = std::function<bool(const net::Frame&, Bytes payload, net::Frame& credit)>;
+  // Takes a frame and its payload, and returns the credit for it. Nothing: the target is gone.
+  using Answer = std::function<std::optional<net::Frame>(const net::Frame&, Bytes payload)>;
 
   TargetScript(io::Ring& ring, const net::StreamShape& shape, Answer answer)
       : Stream(ring, Side::source, shape, "a script"), answer_(std::move(answer)) {}
 
   void start() override {
-    for (std::uint32_t slot = 0; slot < target_slots(); ++slot) give(slot, {});
+    net::Frame credit;
+    credit.kind = net::FrameKind::credit;
+    for (; credit.slot < target_slots(); ++credit.slot) give(credit);
   }
   bool idle() const override { return shut_down() || over(); }
   std::string description() const override { return "a script"; }
@@ -99,16 +102,14 @@ class TargetScript : public net::Stream {
   void close_connection() override {}
   void post_send(SendAwaiter& awaiter) override {
     const net::Frame frame = awaiter.frame();
-    net::Frame credit;
-    const bool goes_on = !net::takes_slot(frame.kind) || answer_(frame, awaiter.payload(), credit);
+    const bool is_answered = net::takes_slot(frame.kind);
+    const auto credit = is_answered ? answer_(frame, awaiter.payload()) : std::nullopt;
     complete_send(awaiter);
-    if (!goes_on) return shut(io::plain_error(io::ErrorKind::connection, "the target", "", "is gone"));
-    if (net::takes_slot(frame.kind)) give(frame.slot, credit);
+    if (credit) return give(*credit);
+    if (is_answered) shut(io::plain_error(io::ErrorKind::connection, "the target", "", "is gone"));
   }
 
-  void give(std::uint32_t slot, net::Frame credit) {
-    credit.kind = net::FrameKind::credit;
-    credit.slot = slot;
+  void give(const net::Frame& credit) {
     if (accept(credit)) deliver(credit);
   }
 

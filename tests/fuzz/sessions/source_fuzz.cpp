@@ -10,6 +10,7 @@
 #include "tests/fuzz/admitted.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/sessions/frame_maker.h"
+#include "tests/fuzz/sessions/lying_credit.h"
 #include "tests/fuzz/sessions/scripted_stream.h"
 #include "tests/fuzz/sessions/tree_state.h"
 #include "tests/fuzz/targets.h"
@@ -22,7 +23,6 @@
 namespace rdcp::fuzz {
 namespace {
 
-using net::AckStatus;
 using net::FrameKind;
 using tree::Source;
 using tree::SourceJob;
@@ -128,41 +128,20 @@ void check_page(const net::Frame& frame, Bytes payload) {
   }
 }
 
-// Mostly what the source takes, since everything else ends the stream.
-AckStatus status_for(const net::Frame& frame, std::uint8_t chosen) {
-  const auto status = static_cast<AckStatus>(2 + chosen % 8);  // from done to has_part
-  net::Frame credit;
-  credit.kind = FrameKind::credit;
-  credit.status = status;
-  const bool fits = net::may_answer(frame.kind, frame.flags, credit);
-  return fits || (chosen & 0x70) == 0x70 ? status : AckStatus::done;
-}
-
 // The target of one run. The workers of all streams ask it.
 class LyingTarget {
  public:
   explicit LyingTarget(Choices& choices) : choices_(choices) {}
 
   // See TargetScript::Answer.
-  bool answer(const net::Frame& frame, Bytes payload, net::Frame& credit) {
+  std::optional<net::Frame> answer(const net::Frame& frame, Bytes payload) {
     check_frame(frame, payload);
     const bool archive =
         frame.kind == FrameKind::archive || frame.kind == FrameKind::open || frame.kind == FrameKind::commit;
     archive ? check_archive(payload) : check_page(frame, payload);
     const std::lock_guard lock(mutex_);
     require(++frames_ <= kFramesMost);
-    const auto chosen = choices_.number<std::uint8_t>();
-    if (chosen == 0xff) return false;
-    const bool asks = frame.kind == FrameKind::compare || frame.kind == FrameKind::names ||
-                      frame.kind == FrameKind::probe || frame.kind == FrameKind::ask;
-    net::Verdicts verdicts;
-    for (std::size_t i = 0; asks && i < net::Verdicts::kCount && (chosen & 0x80) != 0; i += 4) {
-      const auto four = choices_.number<std::uint8_t>();
-      for (std::size_t at = 0; at < 4; ++at) verdicts.set(i + at, four >> (2 * at) & 3);
-    }
-    credit.status = status_for(frame, chosen);
-    if (credit.status == AckStatus::done) credit.set_verdicts(verdicts);
-    return true;
+    return lying_credit(choices_, frame);
   }
 
  private:
@@ -189,9 +168,8 @@ void run_source(const SourceJob& job, std::size_t streams, Choices& choices) {
   LyingTarget target(choices);
   const tree::StreamMaker maker = [&target](io::Ring& ring, io::Arena&) {
     return std::make_unique<TargetScript>(
-        ring, kSourceShape, [&target](const net::Frame& frame, Bytes payload, net::Frame& credit) {
-          return target.answer(frame, payload, credit);
-        });
+        ring, kSourceShape,
+        [&target](const net::Frame& frame, Bytes payload) { return target.answer(frame, payload); });
   };
   source.copy(std::vector<tree::StreamMaker>(streams, maker), kSourceShape);
   (void)source.result();
