@@ -278,10 +278,14 @@ bool Comparer::says_the_same(const Question& question, const Found& found) const
 
 bool Comparer::same_time(const Timestamp& source, const struct stat& status) const {
   const timespec& here = status.st_mtim;
-  const std::int64_t apart = source.seconds - std::int64_t{here.tv_sec};
-  if (sync_.modify_window_s > 0) return std::abs(apart) <= std::int64_t{sync_.modify_window_s};
+  // Without a sign the difference of any two times can be represented.
+  const bool is_later = source.seconds >= here.tv_sec;
+  const auto source_seconds = static_cast<std::uint64_t>(source.seconds);
+  const auto here_seconds = static_cast<std::uint64_t>(here.tv_sec);
+  const std::uint64_t apart = is_later ? source_seconds - here_seconds : here_seconds - source_seconds;
+  if (sync_.modify_window_s > 0) return apart <= sync_.modify_window_s;
   const auto there = static_cast<std::uint32_t>(here.tv_nsec);
-  if (apart == 1 && two_seconds_ && there == 0 && here.tv_sec % 2 == 0) return true;
+  if (is_later && apart == 1 && two_seconds_ && there == 0 && here.tv_sec % 2 == 0) return true;
   const auto ctime = static_cast<std::uint32_t>(status.st_ctim.tv_nsec);
   return apart == 0 && (source.nanoseconds == there || same_but_coarser(source.nanoseconds, there, ctime));
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
@@ -124,6 +125,17 @@ TEST_F(ComparerTest, TimesWithinTheWindowAreEqual) {
   expect(Verdict::equal, file("f", 3));
   sync.modify_window_s = 1u;
   expect(Verdict::different, file("f", 3));
+}
+
+// The difference of such times is no signed number.
+TEST_F(ComparerTest, TheEarliestTimeIsFarFromEveryOther) {
+  put("f", "abc", 0);
+  Question asked = file("f", 3);
+  asked.entry.mtime.seconds = std::numeric_limits<std::int64_t>::min();
+  for (const std::uint32_t window : {0u, 2u}) {
+    sync.modify_window_s = window;
+    expect(Verdict::different, asked);
+  }
 }
 
 TEST_F(ComparerTest, UpdateLeavesNewerFilesAlone) {
