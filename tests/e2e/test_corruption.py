@@ -56,6 +56,14 @@ class Corruption(CopyTest):
         self.assertEqual(old.read_bytes(), before)
         self.assert_no_litter(self.target)
 
+    def test_the_same_command_goes_on_where_it_began(self):
+        """A run that failed has made DST. It is not for that the directory that the next run copies SRC into."""
+        words = "-r", "--chunk-size", "64K", self.tree, f"dest:{self.target}/new"
+        self.fails(EXIT_DIGEST, *words, env=self.environment(-1))
+        self.copy(*words)
+        self.assert_same_tree(self.tree, self.target / "new")
+        self.assert_no_litter(self.target)
+
 
 if __name__ == "__main__":
     unittest.main()

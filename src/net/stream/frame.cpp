@@ -84,6 +84,7 @@ constexpr bool known(AckStatus status) {
 
 constexpr unsigned flags_of(FrameKind kind) {
   const unsigned again = (uses(kind) & kMayBeAgain) != 0 ? kFlagAgain : 0;
+  if (kind == FrameKind::end) return kFlagCutShort;
   return kind == FrameKind::open ? again | kFlagSparse | kFlagCompare : again;
 }
 

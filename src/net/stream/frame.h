@@ -76,6 +76,8 @@ inline constexpr std::uint8_t kFlagSparse = 1;  // on open: the file has holes, 
 // stream that was lost.
 inline constexpr std::uint8_t kFlagAgain = 2;
 inline constexpr std::uint8_t kFlagCompare = 4;  // on open: only compare with what is there; write nothing
+// On end: the source has failed, so not all came. Why is told elsewhere.
+inline constexpr std::uint8_t kFlagCutShort = 8;
 
 // Says what became of a chunk.
 enum class AckStatus : std::uint8_t {

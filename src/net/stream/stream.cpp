@@ -142,6 +142,7 @@ void Stream::deliver(const Frame& frame) {
     take_credit(frame);
   } else if (frame.kind == FrameKind::end) {
     ended_ = true;
+    cut_short_ = (frame.flags & kFlagCutShort) != 0;
     wake_all(receive_waiters_);
   } else {
     hand_to_receiver(frame);

@@ -129,6 +129,9 @@ class Stream {
   void shut(const io::Error& why);
   // Returns why the stream was shut, or nothing while it lives and after it has ended well.
   const std::optional<io::Error>& why_shut() const { return why_shut_; }
+  // At the target, after its end: true if the source has said with it that it has failed, so that not all
+  // came.
+  bool cut_short() const { return cut_short_; }
   const StreamCounters& counters() const { return counters_; }
 
  protected:
@@ -233,6 +236,7 @@ class Stream {
   std::uint32_t busy_count_ = 0;  // source: sent, not answered; target: filling or filled
   std::uint32_t awaited_grants_ = 0;
   bool ended_ = false;
+  bool cut_short_ = false;
   Fifo<std::uint32_t> free_;         // source; empty while someone waits for a credit
   Fifo<Frame> received_;             // target; empty while someone waits to receive
   io::WaiterQueue credit_waiters_;   // of CreditAwaiter

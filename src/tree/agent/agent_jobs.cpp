@@ -232,7 +232,7 @@ void Agent::copy(const Begin& begin) {
   const net::StreamShape shape{.target_slots = begin.target_slots, .slot_bytes = begin.chunk_bytes};
   if (source_) source_->copy(*streams, shape, streams_.own().further());
   if (target_) target_->copy(*streams, shape, streams_.own().further());
-  streams_.chain().finish(target_ && target_->all_came());
+  streams_.chain().finish(target_ ? target_->source_end() : SourceEnd::lost);
   if (measure_) measure_->run(*streams, shape);
 }
 

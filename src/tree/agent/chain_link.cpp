@@ -59,10 +59,11 @@ void ChainLink::lose(std::size_t branch, const io::Words& why) {
   if (!stopped_) lost_(BranchLost{static_cast<std::uint32_t>(branch), why});
 }
 
-void ChainLink::finish(bool all_came) {
-  if (!all_came) stop();
+void ChainLink::finish(SourceEnd end) {
+  if (end == SourceEnd::lost) stop();
   for (const auto& branch : branches_) {
-    if (all_came) branch->forwarder->close();
+    if (end == SourceEnd::all_came) branch->forwarder->close();
+    if (end == SourceEnd::cut_short) branch->forwarder->cut_short();
   }
   join_threads();
 }

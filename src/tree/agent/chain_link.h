@@ -15,6 +15,7 @@
 #include "tree/forward/forwarder.h"
 #include "tree/messages/chain.h"
 #include "tree/streams/stream_setup.h"
+#include "tree/target/target.h"
 
 namespace rdcp::tree {
 
@@ -46,9 +47,9 @@ class ChainLink {
   void leave_placement() { leaves_placement_ = true; }
   // Connects to the next targets, and sends them what comes, in a thread for each. Error: there is no thread.
   io::Result<void> start(const std::string& congestion);
-  // To be called once nothing comes any more. all_came: waits until the next targets have all; else they must
-  // not take what they got for all.
-  void finish(bool all_came);
+  // To be called once nothing comes any more, with how that ended: the next targets are told the same. Waits
+  // for them unless it was lost.
+  void finish(SourceEnd end);
   // Ends it; nobody is told that nothing is passed on any more.
   void stop();
   // After finish(): what went wrong on the way to the connections.

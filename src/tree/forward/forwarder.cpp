@@ -7,11 +7,7 @@ namespace rdcp::tree {
 
 Forwarder::Forwarder(const CopySettings& settings, const StreamWish& wish,
                      std::function<void(const Problem&)> lost)
-    : reporter_([this, lost = std::move(lost)](const Problem& why) {
-        lost(why);
-        // The next target has not got all, so its streams must not end in order.
-        if (why.ends_run) session_.stop();
-      }),
+    : reporter_(std::move(lost)),
       names_([this](const io::Error& error) { reporter_.problem(error); }),
       session_(job_of(settings, wish), {}, {settings.policy(), names_, reporter_}) {
   session_.streams().need_all();

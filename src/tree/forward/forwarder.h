@@ -28,6 +28,8 @@ class Forwarder final : public NextTargets {
   void stop() override { session_.stop(); }
   // Nothing comes any more, so the streams end when all is answered. Any thread may call this.
   void close() { session_.plan().walk_finished(); }
+  // The same, but not all has come: the next target must not take what it got for all.
+  void cut_short() { session_.plan().stop(); }
 
  private:
   static SourceJob job_of(const CopySettings& settings, const StreamWish& wish);

@@ -78,6 +78,9 @@ class TargetSession {
   // Reports what went wrong with one entry or file. An error that would hit all others too (a full or
   // read-only filesystem, a peer that breaks the protocol) ends the run.
   void report(const io::Error& error);
+  // The source has ended a stream and said that it has failed.
+  void note_cut_short() { cut_short_ = true; }
+  bool cut_short() const { return cut_short_; }
   bool refusing() const { return refusing_; }
   bool giving_up() const { return stopped_ || refusing_; }
   // To be called after the workers have ended. complete: the run came to its end, though perhaps with
@@ -90,6 +93,7 @@ class TargetSession {
   Reporter& reporter_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> refusing_{false};
+  std::atomic<bool> cut_short_{false};
 };
 
 }  // namespace rdcp::tree

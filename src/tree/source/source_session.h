@@ -74,7 +74,8 @@ class SourceSession {
   void set_names_walk(std::unique_ptr<NamesWalk> walk) { names_walk_ = std::move(walk); }
 
   // Ends the run, with this as its cause unless there is one already: no more work is handed out. The streams
-  // are ended in order, so that the target does not take a cut connection for the cause.
+  // are ended in order, so that the target does not take a cut connection for the cause; with the end it is
+  // told that not all has come.
   void fail(const io::Error& error);
   // Ends the run: workers drop what is under way and end soon.
   void stop();

@@ -177,7 +177,9 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
   if (under_way) give_back(std::move(work), filled, slot);
   if (is_last_to_end() && !stream_lost_) {
-    const auto sent = co_await stream_->send(bare_frame(FrameKind::end, 0), {});
+    net::Frame end = bare_frame(FrameKind::end, 0);
+    if (session_.plan().stopped()) end.flags = net::kFlagCutShort;
+    const auto sent = co_await stream_->send(end, {});
     if (!sent) lose_stream(sent.error());
   }
 }

@@ -210,9 +210,14 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
         io::plain_error(ErrorKind::file, "delete in", session_.place.name,
                         "more entries are extra than --max-delete allows to delete; the rest was left"));
   }
-  complete_ = session_.streams.any_ended() && !session_.giving_up();
+  complete_ = source_end() == SourceEnd::all_came && !session_.giving_up();
   if (marker_ && (complete_ || has_left_nothing())) remove_marker();
   if (complete_ && session_.job.settings.fsync && !flush()) complete_ = false;
+}
+
+SourceEnd Target::source_end() const {
+  if (!session_.streams.any_ended()) return SourceEnd::lost;
+  return session_.cut_short() ? SourceEnd::cut_short : SourceEnd::all_came;
 }
 
 // The run has failed (a full disk, a signal) before anything of it was there that the same command could go

@@ -21,6 +21,13 @@ namespace rdcp::tree {
 
 class FurtherStreams;
 
+// How a source ends.
+enum class SourceEnd : std::uint8_t {
+  all_came,   // in order, after all that it had to send
+  cut_short,  // in order, because it has failed
+  lost,       // its streams were cut
+};
+
 // Life: open(), begin(), copy(); stop() any time from any thread.
 class Target {
  public:
@@ -50,8 +57,8 @@ class Target {
   bool hear_loss(std::size_t stream) { return session_.streams.give_up(stream); }
   // True while a stream from the source lives, or has ended well. Any thread may call this at any time.
   bool connected() const { return session_.streams.connected(); }
-  // After copy(): the source has ended in order, so nothing more was to come, whatever became of it here.
-  bool all_came() const { return session_.streams.any_ended(); }
+  // After copy(): how it has ended, whatever became here of what came.
+  SourceEnd source_end() const;
   // Says what it has been busy with so far. Any thread may call this at any time.
   Pace pace() const { return session_.tally.pace.told(); }
   // Says what stands at DST, and which directories are above it.

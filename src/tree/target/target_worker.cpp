@@ -32,7 +32,10 @@ void TargetWorker::run(const StreamMaker& make_stream) {
   for (io::Task& task : tasks) task.start();
   const auto driven = drive(*context_.ring, *context_.stream, tasks, [this] { return look_around(), true; });
   if (!driven) context_.fail(driven.error());
-  if (driven && !stream_lost_) session.streams.end(context_.index);
+  if (driven && !stream_lost_) {
+    if (context_.stream->cut_short()) session.note_cut_short();
+    session.streams.end(context_.index);
+  }
   if (stream_lost_) session.files.replies.keep(answered_);
   session.streams.leave(context_.index);
   session.tally.pace.slots -= context_.shape.target_slots;

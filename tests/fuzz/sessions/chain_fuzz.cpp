@@ -260,7 +260,10 @@ void ChainSession::copy(const std::vector<std::deque<Sent>>& frames) {
   }
   first_.target.copy(source, kTargetShape);
   for (const auto& branch : branches) {
-    first_.target.all_came() ? branch.first->close() : branch.first->stop();
+    const tree::SourceEnd end = first_.target.source_end();
+    if (end == tree::SourceEnd::all_came) branch.first->close();
+    if (end == tree::SourceEnd::cut_short) branch.first->cut_short();
+    if (end == tree::SourceEnd::lost) branch.first->stop();
   }
   for (std::thread& thread : threads) thread.join();
   (void)first_.target.result();
@@ -268,7 +271,7 @@ void ChainSession::copy(const std::vector<std::deque<Sent>>& frames) {
 
 void ChainSession::check_second() const {
   if (!second_.target.result().complete) return;
-  require(first_.target.all_came());
+  require(first_.target.source_end() == tree::SourceEnd::all_came);
   const tree::Ledger got = *second_.target.ledger();
   require(net::SetHash::of_bytes(got.sum) == to_second_.delivered());
   if (!run_.ledger) return;

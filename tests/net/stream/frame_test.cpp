@@ -73,6 +73,7 @@ std::vector<Frame> full_frames() {
       {.kind = FrameKind::probe, .slot = 2, .length = 16, .file_id = 3, .offset = 4096, .digest = digest},
       {.kind = FrameKind::ask, .slot = 2, .file_id = 3, .offset = 4096, .extra = extra},
       {.kind = FrameKind::end},
+      {.kind = FrameKind::end, .flags = kFlagCutShort},
       {.kind = FrameKind::credit, .status = AckStatus::unsupported, .slot = 11},
       {.kind = FrameKind::credit, .status = AckStatus::in_turn, .slot = 11},
       {.kind = FrameKind::credit, .status = AckStatus::has_part, .slot = 11},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -31,7 +32,14 @@ struct ChainedTarget {
   Heard heard;
   std::unique_ptr<Target> target;
   std::vector<std::unique_ptr<Forwarder>> forwarders;  // one for each target that it passes on to
-  std::vector<Problem> lost;                           // why the relays could pass on no more
+  std::mutex mutex;
+  std::vector<Problem> lost;  // why the relays could pass on no more
+
+  // Any thread may call this.
+  void lose(const Problem& why) {
+    const std::lock_guard lock(mutex);
+    lost.push_back(why);
+  }
 };
 
 struct ChainResult {
@@ -86,11 +94,7 @@ class Chain {
       threads.emplace_back([this, i] {
         targets_[i]->target->copy(ends_[i], shape_);
         for (const auto& forwarder : targets_[i]->forwarders) {
-          if (targets_[i]->target->all_came()) {
-            forwarder->close();
-          } else {
-            forwarder->stop();
-          }
+          end(*forwarder, targets_[i]->target->source_end());
         }
       });
     }
@@ -114,6 +118,12 @@ class Chain {
   }
 
  private:
+  // As ChainLink::finish() does.
+  static void end(Forwarder& forwarder, SourceEnd end) {
+    if (end == SourceEnd::all_came) forwarder.close();
+    if (end == SourceEnd::cut_short) forwarder.cut_short();
+    if (end == SourceEnd::lost) forwarder.stop();
+  }
   void add_target(const std::string& destination) {
     TargetJob job;
     job.settings = case_.settings;
@@ -130,8 +140,8 @@ class Chain {
   std::size_t parent(std::size_t target) const { return (target - 1) / case_.fanout; }
 
   void add_forwarder(ChainedTarget& from) {
-    from.forwarders.push_back(std::make_unique<Forwarder>(
-        case_.settings, StreamWish(), [lost = &from.lost](const Problem& why) { lost->push_back(why); }));
+    from.forwarders.push_back(std::make_unique<Forwarder>(case_.settings, StreamWish(),
+                                                          [&from](const Problem& why) { from.lose(why); }));
   }
 
   static void join_chain(ChainedTarget& one) {

@@ -267,7 +267,7 @@ TEST_F(ChainTest, AForwarderThatWasStoppedEndsNoStreamInOrder) {
   std::thread receiving([&] { target.copy({ends.target}, shape); });
   forwarder.copy({ends.source}, shape);
   receiving.join();
-  EXPECT_FALSE(target.all_came());
+  EXPECT_EQ(target.source_end(), SourceEnd::lost);
   EXPECT_FALSE(target.result().complete);
 }
 
@@ -288,6 +288,31 @@ TEST_F(ChainTest, WhoLacksAChunkThatCameDamagedEachTimeDoesNotTakeTheRestForAll)
   EXPECT_THAT(result.losses[0], testing::HasSubstr("a chunk arrived damaged each time it was sent"));
   EXPECT_FALSE(result.targets[1].complete);
   EXPECT_TRUE(fs::exists(scratch / ("host2/" + chain.marker)));
+}
+
+// The same on the way to the first target: the source gives up, and nobody takes what has come for all.
+TEST_F(ChainTest, NobodyTakesWhatASourceHasSentThatFailedForAll) {
+  make_tree();
+  for (const std::size_t targets : {1, 3}) {
+    ChainCase chain = chain_of(targets);
+    for (std::string& destination : chain.destinations) destination += std::to_string(targets);
+    chain.marker = ".rdcp-00000000000000000000000000000000.run";
+    chain.taps.resize(1);
+    chain.taps[0] = [](net::Frame& frame, std::span<std::byte> payload) {
+      if (frame.kind == FrameKind::data && frame.offset == 0) payload.front() ^= std::byte{1};
+      return true;
+    };
+    const ChainResult result = Chain(chain, heard).run();
+    EXPECT_FALSE(result.source.complete);
+    for (std::size_t i = 0; i < targets; ++i) {
+      EXPECT_FALSE(result.targets[i].complete) << i;
+      EXPECT_EQ(result.told[i], "") << "the source alone has told why";
+      EXPECT_EQ(result.losses[i], "");
+      EXPECT_TRUE(fs::exists(fs::path(chain.destinations[i]).parent_path() / chain.marker) ||
+                  fs::exists(fs::path(chain.destinations[i]) / chain.marker))
+          << i;
+    }
+  }
 }
 
 // Each has got a part of what was sent: those behind the break less than those before it.
