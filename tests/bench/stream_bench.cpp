@@ -138,6 +138,7 @@ void measure_tcp(const Run& run) {
 
 void measure_rdma(const Run& run) {
   std::vector<net::RdmaPort> ports = net::own_rdma_ports().usable;
+  std::erase_if(ports, [](const net::RdmaPort& port) { return port.by_hand(); });
   if (ports.empty()) return;
   const net::SessionKey key = must(net::make_session_key());
   const std::atomic<bool> stop = false;

@@ -1,4 +1,4 @@
-"""What the tests within the VM share: both ends of rdmacm-utils' rping, and waiting for one."""
+"""What the tests within the VM share: both ends of rdmacm-utils' rping, waiting for one, and a host without librdmacm."""
 
 import contextlib
 import os
@@ -8,6 +8,16 @@ import unittest
 
 HOSTS = int(os.environ.get("RDCP_VM_HOSTS", "0"))
 SSH = ["ssh", "-F", os.environ.get("RDCP_VM_SSH_CONFIG", "/dev/null"), "dest"]
+
+
+CM_NODE = "/dev/infiniband/rdma_cm"
+
+
+def take_node_away(test: unittest.TestCase, *where: str):
+    """This host, or with SSH the other one, has no librdmacm for a while, as a container that was not given the node."""
+    away = f"{CM_NODE}.away"
+    subprocess.run([*where, "mv", CM_NODE, away], check=True)
+    test.addCleanup(subprocess.run, [*where, "mv", away, CM_NODE], check=True)
 
 
 class InVm(unittest.TestCase):

@@ -47,11 +47,12 @@ def thorough(name: str, *tests: str, options: str = "") -> Suite:
     return over_rdma(name, *tests, options=options, seconds=3600)
 
 
-# What moves many chunks takes seconds in a VM that is emulated. Three of its seven settings differ most.
+# What moves many chunks takes seconds in a VM that is emulated. Four of its ten settings differ most.
 LONG = ("ManyChunksArriveWhole", "TwoThreadsCopyManyChunks", "ASlowTargetBlocksTheSourceByCreditsOnly",
         "ATargetThatGoesInTheMiddleEndsTheSource")
 LEFT_OUT = ":".join(f"*.{test}/{setting}" for test in LONG
-                    for setting in ("Ipv4ThreadPool", "Ipv6IoUring", "Ipv6IoUringPacked", "Ipv4IoUringSealed"))
+                    for setting in ("Ipv4ThreadPool", "Ipv6IoUring", "Ipv6IoUringPacked", "Ipv4IoUringSealed",
+                                    "ByHandThreadPool", "ByHandIoUringSealed"))
 UNIT = Suite("unit", but=LEFT_OUT)
 LOCKED_MEMORY = Suite("locked_memory", ["test_locked_memory"])
 
@@ -61,7 +62,8 @@ WITH_AGENT = f"--rdcp-path {BUILD / f'rdcp-agent-{os.uname().machine}'}"
 LISTS = {
     "one_host": [
         Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
-        Suite("pipes", ["test_pipes"]), over_rdma("agent", "test_copy.EverySize.test_remote_to_remote", options=WITH_AGENT),
+        Suite("no_cm", ["test_no_cm.OneHost"]), Suite("pipes", ["test_pipes"]),
+        over_rdma("agent", "test_copy.EverySize.test_remote_to_remote", options=WITH_AGENT),
     ],
     "one_host_failures": [
         Suite("rails", ["test_rails"]), over_rdma("failures", "test_failures.Mounted.test_a_full_tmpfs"),
@@ -69,7 +71,7 @@ LISTS = {
     "two_hosts": [
         Suite("two_hosts", ["test_two_hosts"]), Suite("pipeline", ["test_pipeline"], transport="rdma"),
         Suite("slow_link", ["test_slow_rdma"]), Suite("come_back", ["test_come_back"]), Suite("chain", ["test_chain"]),
-        over_rdma("copy", "test_fall_back"),
+        Suite("no_cm", ["test_no_cm.TwoHosts"]), over_rdma("copy", "test_fall_back"),
     ],
     "placement": [Suite("placement", ["test_placement"])],
     "sanitized": [UNIT, LOCKED_MEMORY],

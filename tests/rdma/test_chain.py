@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from bed import SSH
+from bed import SSH, take_node_away
 from copying import VmCopyTest, harness  # puts the harness on the path
 from harness import EXIT_FILES, EXIT_OK, KIB, MIB, RDCP, wait_for
 
@@ -99,6 +99,14 @@ class Chain(VmCopyTest):
         """Each target also proves what it has got."""
         said, _ = self.copy_tree("--encrypt")
         self.assertTrue(said["encrypted"])
+
+    def test_without_rdma_cm(self):
+        """The orders of each link are relayed to the two that it joins."""
+        take_node_away(self)
+        take_node_away(self, *SSH)
+        said, _ = self.copy_tree()
+        for way in said["streams"]:
+            self.assertIn(", without rdma_cm) ", way)
 
     def test_targets_that_may_lock_little(self):
         for target in ("n1", HERE):

@@ -180,7 +180,8 @@ int Fabric::post_send(QueuePairObject& pair, ibv_send_wr* request, ibv_send_wr**
 int Fabric::post_receive(QueuePairObject& pair, ibv_recv_wr* request, ibv_recv_wr** refused) {
   for (; request != nullptr; request = request->next) {
     const bool full = pair.receives.size() >= pair.cap.max_recv_wr;
-    if (full || request->num_sge != 1) {  // nothing here receives into several pieces
+    const bool too_early = pair.state == IBV_QPS_RESET;
+    if (full || too_early || request->num_sge != 1) {  // nothing here receives into several pieces
       *refused = request;
       return full ? ENOMEM : EINVAL;
     }
@@ -222,7 +223,7 @@ Fabric::Outcome Fabric::carry_out(QueuePairObject& pair, SendRequest& request) {
     if (!request.is_inline && !may_use(pair, piece, false)) return fails(IBV_WC_LOC_PROT_ERR);
   }
   const auto peer = pairs_.find(pair.peer);
-  const bool answers = peer != pairs_.end() && peer->second->state != IBV_QPS_ERR && !pair.peer_is_silent &&
+  const bool answers = peer != pairs_.end() && takes_from(*peer->second, pair) && !pair.peer_is_silent &&
                        bytes_of(request.pieces) <= conduct_.drops_above;
   if (!answers) return wait_for(pair, request, conduct_.retry_time, IBV_WC_RETRY_EXC_ERR);
   return request.opcode == IBV_WR_SEND ? send(pair, request) : write(pair, request);

@@ -130,6 +130,11 @@ void refuse_requests(IdObject& listener) {
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
+  const Held held = fabric().lock();
+  if (fabric().conduct().no_cm) {
+    errno = ENOENT;
+    return nullptr;
+  }
   auto* channel = new EventChannelObject();
   channel->fd = channel->bell.fd();
   return channel;

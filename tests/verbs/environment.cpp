@@ -1,7 +1,7 @@
 // The devices that are there from the start, and how they behave, by environment variables:
 //
 //   RDCP_VERBS_DEVICES  NAME=MODEL[@INTERFACE/ADDRESS]..., separated by commas
-//   RDCP_VERBS_CONDUCT  latency_us=N, retry_ms=N, not_ready_ms=N, lockable_kib=N, drops_above=N,
+//   RDCP_VERBS_CONDUCT  latency_us=N, retry_ms=N, not_ready_ms=N, lockable_kib=N, drops_above=N, no_cm=1,
 //   at=N:FAULT[:STATUS], separated
 //                       by commas; FAULT happens with the Nth request that is posted
 //
@@ -94,6 +94,8 @@ Conduct conduct_of(const std::string& text) {
       conduct.lockable_bytes = number << 10;
     } else if (name == "drops_above") {
       conduct.drops_above = number;
+    } else if (name == "no_cm") {
+      conduct.no_cm = number != 0;
     } else if (name == "at") {
       conduct.faults.push_back(fault_of(value));
     } else {

@@ -49,6 +49,21 @@ ibv_gid gid_of(const Port& port, const std::string& host) {
   return gid_of(port, reinterpret_cast<const sockaddr&>(address));
 }
 
+std::vector<ibv_gid> gids_of(const Device& device, std::size_t port) {
+  const Port& one = device.ports.at(port);
+  std::vector<ibv_gid> gids;
+  for (const IpAddress& address : one.addresses) gids.push_back(gid_of(one, address.host));
+  if (gids.empty() && one.link_layer == IBV_LINK_LAYER_INFINIBAND) {
+    ibv_gid own{};
+    own.raw[0] = 0xfe;
+    own.raw[1] = 0x80;
+    std::copy_n(device.name.begin(), std::min<std::size_t>(device.name.size(), 7), own.raw + 8);
+    own.raw[15] = static_cast<std::uint8_t>(port + 1);
+    gids.push_back(own);
+  }
+  return gids;
+}
+
 OwnedDevice::OwnedDevice(Device described) : description(std::move(described)) {
   static int number = 0;
   device.node_type = description.transport == IBV_TRANSPORT_IB      ? IBV_NODE_CA
@@ -90,6 +105,7 @@ void Fabric::set_devices(std::vector<Device> devices) {
   counts_ = {};
   made_.clear();
   registrations_.clear();
+  brought_up_.clear();
   requests_ = 0;
 }
 
@@ -148,6 +164,11 @@ std::vector<Fabric::MadeQueuePair> Fabric::queue_pairs() {
 std::vector<unsigned> Fabric::registrations() {
   const auto held = lock();
   return registrations_;
+}
+
+std::vector<ibv_qp_attr> Fabric::brought_up() {
+  const auto held = lock();
+  return brought_up_;
 }
 
 ibv_context* Fabric::shared_context(OwnedDevice& device) {

@@ -50,6 +50,7 @@ struct Conduct {
   std::chrono::milliseconds not_ready_time{200};     // until it gives up one that posts no receive
   std::uint64_t drops_above = ~std::uint64_t{0};     // the path loses sends and writes with more bytes
   std::uint64_t lockable_bytes = ~std::uint64_t{0};  // registering more at once is refused (ENOMEM)
+  bool no_cm = false;                                // there is no /dev/infiniband/rdma_cm
   std::vector<Fault> faults{};
 };
 
@@ -103,6 +104,8 @@ class Fabric {
   };
   std::vector<MadeQueuePair> queue_pairs();  // each that was ever made
   std::vector<unsigned> registrations();     // the access flags of each
+  // What was set for those that came to RTS by ibv_modify_qp(), in that order.
+  std::vector<ibv_qp_attr> brought_up();
   bool fork_safe() { return fork_safe_; }
 
   // The rest is for the calls of the libraries; all but lock() are to be called with the lock held.
@@ -127,6 +130,8 @@ class Fabric {
   QueuePairObject* add_queue_pair(ibv_pd& pd, const ibv_qp_init_attr& wanted, unsigned port);
   void remove_queue_pair(QueuePairObject& pair);
   void join(QueuePairObject& one, QueuePairObject& other);
+  int modify(QueuePairObject& pair, const ibv_qp_attr& wanted, int mask);
+  std::uint16_t lid_of(const OwnedDevice& device, unsigned port) const;
   void fail(QueuePairObject& pair);
   int post_send(QueuePairObject& pair, ibv_send_wr* request, ibv_send_wr** refused);
   int post_receive(QueuePairObject& pair, ibv_recv_wr* request, ibv_recv_wr** refused);
@@ -145,6 +150,9 @@ class Fabric {
  private:
   using Clock = std::chrono::steady_clock;
   enum class Outcome { done, wait, failed };
+
+  bool leads_to(const QueuePairObject& pair, const ibv_qp_attr& wanted) const;
+  bool takes_from(const QueuePairObject& peer, const QueuePairObject& pair) const;
 
   int check(QueuePairObject& pair, const ibv_send_wr& request);
   void queue(QueuePairObject& pair, const ibv_send_wr& request);
@@ -178,6 +186,7 @@ class Fabric {
   Counts counts_;
   std::vector<MadeQueuePair> made_;
   std::vector<unsigned> registrations_;
+  std::vector<ibv_qp_attr> brought_up_;
   std::vector<std::string> complaints_;
   std::uint64_t requests_ = 0;
   std::uint32_t next_key_ = 0x1000;
@@ -198,5 +207,7 @@ void set_devices_of_environment();
 // As the kernel makes it of an IP address: an IPv4 address is mapped (RoCE). One of InfiniBand is link-local.
 ibv_gid gid_of(const Port& port, const sockaddr& address);
 ibv_gid gid_of(const Port& port, const std::string& host);
+// Returns all GIDs of a port. One of InfiniBand has one without an IP address, too.
+std::vector<ibv_gid> gids_of(const Device& device, std::size_t port);
 
 }  // namespace rdcp::made_up

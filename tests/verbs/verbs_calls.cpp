@@ -31,6 +31,9 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
   filled.gid_tbl_len = 16;
   filled.max_msg_sz = 1 << 30;
   filled.link_layer = port.link_layer;
+  if (port.link_layer == IBV_LINK_LAYER_INFINIBAND) {
+    filled.lid = fabric().lid_of(fabric().owner_of(*context), number);
+  }
   filled.phys_state = port.state == IBV_PORT_DOWN ? 3 : 5;  // Disabled, LinkUp
   filled.active_width = static_cast<std::uint8_t>(port.width);
   filled.active_speed = static_cast<std::uint8_t>(std::min(static_cast<unsigned>(port.speed), 128u));
@@ -161,15 +164,19 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
   const std::vector<Port>& ports = fabric().owner_of(*context).description.ports;
   std::size_t count = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    for (const IpAddress& address : ports[i].addresses) {
+    const bool infiniband = ports[i].link_layer == IBV_LINK_LAYER_INFINIBAND;
+    const std::vector<ibv_gid> gids = gids_of(fabric().owner_of(*context).description, i);
+    for (std::size_t index = 0; index < gids.size(); ++index) {
       if (count == most) return static_cast<ssize_t>(count);
       ibv_gid_entry& entry = entries[count++];
       entry = {};
-      entry.gid = gid_of(ports[i], address.host);
+      entry.gid = gids[index];
       entry.port_num = static_cast<std::uint32_t>(i + 1);
-      entry.gid_index = static_cast<std::uint32_t>(count);
-      entry.gid_type = IBV_GID_TYPE_ROCE_V2;
-      entry.ndev_ifindex = index_of_interface(address.interface);
+      entry.gid_index = static_cast<std::uint32_t>(index);
+      entry.gid_type = infiniband ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
+      if (index < ports[i].addresses.size()) {
+        entry.ndev_ifindex = index_of_interface(ports[i].addresses[index].interface);
+      }
     }
   }
   return static_cast<ssize_t>(count);
@@ -260,18 +267,29 @@ void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) {
   const Held held = fabric().lock();
-  if (mask == IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR) {
-    fabric().fail(static_cast<QueuePairObject&>(*pair));
-    return 0;
-  }
-  return EINVAL;
+  return fabric().modify(static_cast<QueuePairObject&>(*pair), *attributes, mask);
+}
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
+  const Held held = fabric().lock();
+  QueuePairObject* made = fabric().add_queue_pair(*domain, *wanted, 0);
+  if (made != nullptr) made->state = IBV_QPS_RESET;
+  return made;
+}
+
+int ibv_destroy_qp(ibv_qp* pair) {
+  const Held held = fabric().lock();
+  fabric().remove_queue_pair(static_cast<QueuePairObject&>(*pair));
+  return 0;
 }
 
 int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
   const Held held = fabric().lock();
   const auto& object = static_cast<QueuePairObject&>(*pair);
   attributes->qp_state = object.state;
-  attributes->path_mtu = fabric().owner_of(*pair->context).description.ports.at(object.port - 1).active_mtu;
+  const ibv_mtu set = object.brought_up.path_mtu;
+  attributes->path_mtu =
+      set != 0 ? set : fabric().owner_of(*pair->context).description.ports.at(object.port - 1).active_mtu;
   return 0;
 }
 

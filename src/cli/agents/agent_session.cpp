@@ -21,6 +21,8 @@ namespace {
 // How long an agent that somebody else has started may take to end the connection.
 constexpr std::chrono::milliseconds kGoodbyeGrace{3000};
 constexpr const char* kThisHost = "this host";
+// An agent that tries several pairs of ports for each stream again and again tells no more than this.
+constexpr std::size_t kPairMessagesMax = 1 << 16;
 
 // True for messages that tell nothing but that the agent is alive.
 bool is_sign_of_life(MessageType type) {
@@ -184,6 +186,10 @@ Result<void> AgentSession::take(const tree::RawMessage& raw) {
   // Each lost stream has a number of its own.
   if (raw.type == MessageType::stream_lost && ++losses_ > tree::kStreamNumbersMax) {
     return refused(raw, "reports more lost streams than there can be");
+  }
+  const bool of_pair = raw.type == MessageType::pair_offered || raw.type == MessageType::pair_answered;
+  if (of_pair && ++pair_messages_ > kPairMessagesMax) {
+    return refused(raw, "comes more often than streams can be made");
   }
   if (handlers_.has(raw.type)) return handlers_.take(*control_, raw);
   return is_sign_of_life(raw.type) ? Result<void>() : Result<void>(refused(raw, "is of no use here"));

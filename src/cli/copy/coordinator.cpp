@@ -221,6 +221,7 @@ bool Coordinator::begin() {
   for (const io::Words& warning : path_.warnings) console_.tell("warning: " + std::string(warning) + "\n");
   begun_ = Clock::now();
   sides_.expect_losses();
+  sides_.join_first(request_.parties.source_connects == tree::Connect::connect);
   target.session->tell((*begins)->target);
   sides_.source().session->tell((*begins)->source);
   if (!through_ssh) return true;

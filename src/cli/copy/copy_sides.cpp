@@ -77,6 +77,12 @@ std::vector<CopySide*> CopySides::started() {
   return sides;
 }
 
+void CopySides::join_first(bool source_connects) {
+  AgentSession& source = *source_.session;
+  AgentSession& target = *targets_.front()->session;
+  pairs.join(source_connects ? source : target, 0, source_connects ? target : source);
+}
+
 void CopySides::tell_path(unsigned streams) {
   tree::PathTold told;
   told.streams = static_cast<std::uint16_t>(streams);

@@ -8,6 +8,7 @@
 
 #include "cli/agents/agent_session.h"
 #include "cli/agents/latecomers.h"
+#include "cli/agents/pair_relay.h"
 #include "cli/agents/round_trip.h"
 #include "tree/messages/chain.h"
 #include "tree/messages/find_paths.h"
@@ -47,6 +48,7 @@ class CopySides {
   void drop(TargetSide& target);
 
   RoundTrip round_trip;  // to the side that is far
+  PairRelay pairs;       // between the sides
 
   // To be called once set_source() has been.
   SourceSide& source() { return source_; }
@@ -54,6 +56,9 @@ class CopySides {
   const std::vector<std::unique_ptr<TargetSide>>& targets() const { return targets_; }
   // Returns the sides whose agents have been started.
   std::vector<CopySide*> started();
+
+  // Has queue pairs of the source and the first target meet, whose streams one of them connects.
+  void join_first(bool source_connects);
 
   // Tells the number of streams and the round-trip time, if that is known, to those that listen to it.
   void tell_path(unsigned streams);

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -104,7 +106,13 @@ void TargetChain::join(const CopyRequest& request, CopyBegins& begins) {
   for (const auto& target : targets) hosts.push_back(target->host);
   watch_.set_order(std::move(hosts), request.fanout);
   ask_for_pace(request);
-  for (const ChainOrder& order : orders) targets[order.parent]->session->tell(order.to_next);
+  std::map<std::size_t, std::uint32_t> links;  // of each parent so far
+  for (std::size_t place = 1; place < targets.size(); ++place) {
+    const ChainOrder& order = orders[place - 1];
+    AgentSession& parent = *targets[order.parent]->session;
+    sides_.pairs.join(parent, ++links[order.parent], *targets[place]->session);
+    parent.tell(order.to_next);
+  }
   for (std::size_t place = 1; place < targets.size(); ++place)
     targets[place]->session->tell(orders[place - 1].begin);
   begun_ = true;

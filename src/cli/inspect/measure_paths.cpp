@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "cli/agents/pair_relay.h"
 #include "cli/layout/data_path.h"
 #include "tree/messages/measure_job.h"
 
@@ -37,7 +38,9 @@ struct End {
 class Measurement {
  public:
   Measurement(const Options& options, Inquiry& inquiry, AgentSession& here, AgentSession& there)
-      : options_(options), inquiry_(inquiry), here_(here), there_(there) {}
+      : options_(options), inquiry_(inquiry), here_(here), there_(there) {
+    pairs_.join(here, 0, there);
+  }
   Result<void> run(MeasuredPath& path);
   bool agent_gone() const { return here_.session.gone() || there_.session.gone(); }
 
@@ -50,6 +53,7 @@ class Measurement {
   Inquiry& inquiry_;
   End here_;
   End there_;
+  PairRelay pairs_;
 };
 
 Result<void> Measurement::wait_until(const std::function<bool()>& done) {

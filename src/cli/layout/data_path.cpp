@@ -102,8 +102,9 @@ std::uint32_t slots_of_devices(const std::vector<net::Rail>& rails, std::uint32_
 // knows both.
 void warn_of_mtus(const DataPathEnd& connecting, const DataPathEnd& listening, DataPath& path) {
   const auto differ = [](const net::Rail& rail) {
-    return rail.connecting.link == net::LinkKind::roce && rail.connecting.mtu_bytes != 0 &&
-           rail.listening.mtu_bytes != 0 && rail.connecting.mtu_bytes != rail.listening.mtu_bytes;
+    return rail.connecting.link == net::LinkKind::roce && !rail.connecting.by_hand() &&
+           rail.connecting.mtu_bytes != 0 && rail.listening.mtu_bytes != 0 &&
+           rail.connecting.mtu_bytes != rail.listening.mtu_bytes;
   };
   const auto rails = net::best_rails(path.rails);
   const auto found = std::ranges::find_if(rails, differ);
@@ -114,6 +115,17 @@ void warn_of_mtus(const DataPathEnd& connecting, const DataPathEnd& listening, D
   path.warnings.emplace_back(fmt::format(
       "{}, {}: set the same MTU on {} and on {}", said(connecting, found->connecting),
       said(listening, found->listening), found->connecting.interface, found->listening.interface));
+}
+
+// Says why there are rails without librdmacm.
+void note_lack_of_cm(const DataPathEnd& connecting, const DataPathEnd& listening, DataPath& path) {
+  const auto by_hand = [](const net::Rail& rail) { return rail.connecting.by_hand(); };
+  if (std::ranges::none_of(net::best_rails(path.rails), by_hand)) return;
+  std::string note = "RDMA connections are made without rdma_cm";
+  for (const DataPathEnd* end : {&connecting, &listening}) {
+    if (!end->reach.rdma.none_because.empty()) note += "; " + end->host + ": " + end->reach.rdma.none_because;
+  }
+  path.notes.emplace_back(std::move(note));
 }
 
 // Lays the path out over RDMA and returns "", or returns the reason why it cannot.
@@ -147,6 +159,7 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
   path = std::move(fitting);
   path.rails = std::move(choice.candidates);
   warn_of_mtus(connecting, listening, path);
+  note_lack_of_cm(connecting, listening, path);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -48,9 +49,9 @@ bool same_leading_bits(const IpAddress& one, const IpAddress& other, std::uint8_
 }
 
 bool is_meant(const RdmaPort& port, const std::string& via) {
-  if (via == port.device || via == port.interface || via == port.host) return true;
+  if (via == port.device || via == port.interface || via == port.address()) return true;
   const IpAddress wanted = parse(via);
-  return wanted.family != AF_UNSPEC && via.find('%') == std::string::npos && wanted == parse(port.host);
+  return wanted.family != AF_UNSPEC && via.find('%') == std::string::npos && wanted == parse(port.address());
 }
 
 // One port's address, with what is needed to pair it.
@@ -66,7 +67,7 @@ std::vector<End> ends_of(const RdmaPorts& ports, const std::string& via) {
   std::vector<End> ends;
   for (const RdmaPort& port : ports.usable) {
     if (ends.size() == kEndsMax) break;
-    const IpAddress address = parse(port.host);
+    const IpAddress address = parse(port.address());
     if (address.family != AF_UNSPEC) ends.push_back({&port, address, via.empty() || is_meant(port, via)});
   }
   return ends;
@@ -121,27 +122,52 @@ Candidate candidate_of(const End& one, const End& other) {
   return {&one, &other, {-megabits, joined(one, other), behind_prefix, different}};
 }
 
+// True for ports whose GIDs name the subnet, in which the LID leads from one to the other.
+bool is_by_lid(const Candidate& pair) {
+  return pair.connecting->port->by_hand() && pair.connecting->port->link == LinkKind::infiniband;
+}
+
+// Takes out the pairs without librdmacm of ports that it can join.
+void leave_to_cm(std::vector<Candidate>& found) {
+  using Ports = std::tuple<std::string_view, std::uint8_t, std::string_view, std::uint8_t>;
+  const auto ports_of = [](const Candidate& pair) {
+    const RdmaPort& one = *pair.connecting->port;
+    const RdmaPort& other = *pair.listening->port;
+    return Ports(one.device, one.port, other.device, other.port);
+  };
+  std::set<Ports> joined;
+  for (const Candidate& pair : found) {
+    if (!pair.connecting->port->by_hand()) joined.insert(ports_of(pair));
+  }
+  std::erase_if(found, [&](const Candidate& pair) {
+    return pair.connecting->port->by_hand() && joined.contains(ports_of(pair));
+  });
+}
+
 std::vector<Candidate> candidates(const std::vector<End>& connecting, const std::vector<End>& listening) {
   std::vector<Candidate> found;
   for (const End& one : connecting) {
     for (const End& other : listening) {
       if (one.port->link != other.port->link || one.address.family != other.address.family) continue;
       if (is_link_local(one.address) != is_link_local(other.address)) continue;
+      if (one.port->by_hand() != other.port->by_hand()) continue;
       if (one.meant || other.meant) found.push_back(candidate_of(one, other));
     }
   }
   std::erase_if(found, [&](const Candidate& pair) {
     const LinkKind link = pair.connecting->port->link;
+    if (is_by_lid(pair)) return !in_one_subnet(*pair.connecting, *pair.listening);
     return is_link_local(pair.connecting->address) &&
            !(link_local_is_clear(connecting, link) && link_local_is_clear(listening, link));
   });
+  leave_to_cm(found);
   std::ranges::stable_sort(found, {}, &Candidate::rank);
   return found;
 }
 
 Rail rail_of(const Candidate& pair) {
   Rail rail{*pair.connecting->port, *pair.listening->port};
-  if (is_link_local(pair.listening->address)) {
+  if (!rail.listening.by_hand() && is_link_local(pair.listening->address)) {
     const std::string& own = rail.connecting.host;
     std::string& far = rail.listening.host;
     far = far.substr(0, far.find('%')) + own.substr(std::min(own.find('%'), own.size()));
@@ -161,7 +187,10 @@ std::vector<Rail> rails_of(const std::vector<Candidate>& sorted) {
 }
 
 std::string missing_ports(const RdmaPorts& connecting, const RdmaPorts& listening) {
-  const bool here = connecting.usable.empty(), there = listening.usable.empty();
+  const auto lacks = [](const RdmaPorts& ports) {
+    return ports.usable.empty() || !ports.none_because.empty();
+  };
+  const bool here = lacks(connecting), there = lacks(listening);
   if (here && there && connecting.none_because == listening.none_because) {
     return "on both hosts: " + connecting.none_because;
   }
@@ -177,7 +206,7 @@ std::string listed(const std::vector<End>& ends) {
   std::string text;
   for (std::size_t i = 0; i < std::min(ends.size(), kNamedMax); ++i) {
     const RdmaPort& port = *ends[i].port;
-    text += fmt::format("{}{} {} ({})", i == 0 ? "" : ", ", port.device, port.host, describe(port.link));
+    text += fmt::format("{}{} {} ({})", i == 0 ? "" : ", ", port.device, port.address(), describe(port.link));
   }
   if (ends.size() > kNamedMax) text += ", ...";
   return text;
@@ -200,6 +229,15 @@ std::string no_pair(const std::vector<End>& connecting, const std::vector<End>& 
                      listed(connecting), listed(listening));
 }
 
+// One host has no use for librdmacm, and the other one, with an older rdcp or iWARP, for nothing else.
+std::string no_way_in_common(const RdmaPorts& connecting, const RdmaPorts& listening) {
+  const auto with_cm = [](const RdmaPort& port) { return !port.by_hand(); };
+  const auto any = [](const RdmaPorts& ports, auto is) { return std::ranges::any_of(ports.usable, is); };
+  const bool both_with = any(connecting, with_cm) && any(listening, with_cm);
+  const bool both_without = any(connecting, &RdmaPort::by_hand) && any(listening, &RdmaPort::by_hand);
+  return both_with || both_without ? "" : missing_ports(connecting, listening);
+}
+
 }  // namespace
 
 RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening, const std::string& via) {
@@ -209,6 +247,9 @@ RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening,
   const std::vector<End> ours = ends_of(connecting, via);
   const std::vector<End> theirs = ends_of(listening, via);
   if (auto rails = rails_of(candidates(ours, theirs)); !rails.empty()) return {std::move(rails), {}};
+  if (const std::string without = no_way_in_common(connecting, listening); !without.empty()) {
+    return {{}, without};
+  }
   return {{}, no_pair(ours, theirs, via)};
 }
 

@@ -40,9 +40,10 @@ struct RailChoice {
 //  3. the longest common prefix, so that 10.0.3.1/31 is with 10.0.3.3/31, where 3 is the rail's number;
 //  4. the fewest bits that differ, so that 10.1.3.1/31 is with 10.2.3.1/31, where 1 and 2 are the hosts';
 //  5. the order of the ports, so that a host that copies to itself pairs each port with itself.
-// Link-local addresses go with link-local ones only, and only if each side has one such port. If via is not
-// empty, one side of each pair must have that device, interface or address. At most 64 addresses of each side
-// are looked at, because the other host may tell any number.
+// Ports without a host go with such only, by the addresses in their GIDs, where librdmacm could not join
+// them; those of InfiniBand only within a subnet. Link-local addresses go with link-local ones only, and only
+// if each side has one such port. If via is not empty, one side of each pair must have that device, interface
+// or address. At most 64 addresses of each side are looked at, because the other host may tell any number.
 RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening, const std::string& via);
 
 // Holds what is found out about pairs of ports while they are connected, and says which to use. It connects

@@ -26,7 +26,7 @@ io::Error stopped() {
 
 // cause is empty if there is none yet.
 std::string cause_text(const Rail& rail, const std::string& cause) {
-  return rail.connecting.device + " -> " + rail.listening.host + ": " +
+  return rail.connecting.device + " -> " + rail.listening.address() + ": " +
          (cause.empty() ? "does not answer" : cause);
 }
 
@@ -44,10 +44,11 @@ io::Error all_failed(const std::vector<std::string>& failed) {
 
 using Attempts = std::vector<std::unique_ptr<RdmaConnectAttempt>>;
 
-void wait_for(const Attempts& attempts) {
+void wait_for(const Attempts& attempts, const RdmaCall& call) {
   std::vector<pollfd> polls;
   for (const auto& attempt : attempts) attempt->append_polls(polls);
   ::poll(polls.data(), polls.size(), static_cast<int>(kStopLook.count()));
+  if (call.pairs != nullptr) call.pairs->quiet();  // each attempt looks for its own answers now
 }
 
 // All streams of one connect_rails().
@@ -94,7 +95,7 @@ io::Result<RailConnections> RailCall::run() {
     search(now);
     if (plan_.all_failed() || now >= started_ + call_.deadline) return failed();
     start_attempts();
-    wait_for(attempts_);
+    wait_for(attempts_, call_);
     take_results();
   }
   return result();
@@ -104,6 +105,7 @@ void RailCall::leave_out_what_has_no_route() {
   Routes routes;
   for (std::size_t i = 0; i < plan_.candidates().size(); ++i) {
     const Rail& rail = plan_.candidates()[i];
+    if (rail.connecting.by_hand()) continue;
     const std::string problem =
         routes.problem(rail.connecting.host, rail.connecting.interface, rail.listening.host);
     if (!problem.empty()) plan_.set_lost(i, problem);
@@ -241,7 +243,7 @@ io::Result<RdmaConnectionPtr> RailRace::run() {
     if (call_.stop.load()) return stopped();
     start_next();
     if (under_way() == 0 || Clock::now() >= until) return failed();
-    wait_for(attempts_);
+    wait_for(attempts_, call_);
     for (const auto& attempt : attempts_) {
       attempt->step();
       if (attempt->proven()) return attempt->take();

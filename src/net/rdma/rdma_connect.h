@@ -1,5 +1,5 @@
-// Sets up a job's RDMA connections with librdmacm: listens, connects, proves the key. Calls block, most of
-// them with a deadline; this is not the data path. See rdma_cm(7).
+// Sets up a job's RDMA connections, with librdmacm where there is one: listens, connects, proves the key.
+// Calls block, most of them with a deadline; this is not the data path. See rdma_cm(7).
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 
 #include "io/result.h"
 #include "net/crypto/handshake.h"
+#include "net/rdma/pair_exchange.h"
 #include "net/rdma/rails.h"
 #include "net/sockets/address.h"
 #include "net/sockets/traffic_class.h"
@@ -56,6 +57,8 @@ struct RdmaCall {
   // The completion queues of the streams have a device's completion vectors in turn, by stream index, so that
   // its interrupts come to several processors; else all have the first one.
   bool spreads_vectors = true;
+  // Relays what joins queue pairs without librdmacm. Null: nobody does, so rails without hosts do not work.
+  PairExchange* pairs = nullptr;
 };
 
 // Returns how long a device waits for the acknowledgement of a packet until it sends it again, as devices are
@@ -67,7 +70,7 @@ std::uint8_t ack_timeout(std::chrono::microseconds round_trip);
 class RdmaListener {
  public:
   // Listens on port number `at`, or with 0 on one that the kernel picks for each address. Sets listen_port of
-  // each port that can be listened on. Error (connection): none can.
+  // each port that can be listened on; ports without a host need none. Error (connection): none can.
   static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports, std::uint16_t at = 0);
   // Listens on the first number of the range at which it can at one address.
   static io::Result<RdmaListener> open_within(std::vector<RdmaPort>& ports, const PortRange& numbers);

@@ -18,6 +18,10 @@ constexpr milliseconds kTryAgain{200};  // after a failed attempt
 constexpr milliseconds kResolveMax{2000};
 constexpr milliseconds kRefusalMax{500};  // how long a listener takes at most to turn a hello down
 
+io::Error not_rdcp() {
+  return io::plain_error(io::ErrorKind::protocol, "handshake with", "peer", "does not speak rdcp");
+}
+
 }  // namespace
 
 RdmaConnectAttempt::RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, std::size_t rail_index,
@@ -30,18 +34,20 @@ RdmaConnectAttempt::RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, s
 
 void RdmaConnectAttempt::append_polls(std::vector<pollfd>& polls) const {
   if (!under_way()) return;
+  if (offer_ != 0) polls.push_back({call_.pairs->fd(), POLLIN, 0});
   if (channel_) polls.push_back({channel_->fd, POLLIN, 0});
   if (!connection_) return;
-  polls.push_back({connection_->channel().fd, POLLIN, 0});
+  polls.push_back({connection_->events_fd(), POLLIN, 0});
   polls.push_back({connection_->queue().fd(), POLLIN, 0});
 }
 
 void RdmaConnectAttempt::step() {
   if (state_ == State::waiting && Clock::now() >= attempt_at_) begin();
+  take_answers();
   while (under_way()) {
-    rdma_event_channel* channel = connection_ ? &connection_->channel() : channel_.get();
-    if (channel == nullptr) break;
-    const auto event = next_cm_event(*channel);
+    std::optional<CmEvent> event;
+    if (connection_) event = connection_->next_event();
+    if (!connection_ && channel_) event = next_cm_event(*channel_);
     if (!event) break;
     take_event(*event);
   }
@@ -54,7 +60,55 @@ void RdmaConnectAttempt::step() {
   fail_if_overdue();
 }
 
+void RdmaConnectAttempt::take_answers() {
+  while (under_way() && offer_ != 0) {
+    const auto answer = call_.pairs->answer_to(offer_);
+    if (!answer) return;
+    take_answer(*answer);
+  }
+}
+
+// A queue pair that is joined by the answer greets as others do.
+void RdmaConnectAttempt::take_answer(const PairAnswer& answer) {
+  if (!answer.refusal.empty()) {
+    return take_end(io::plain_error(io::ErrorKind::connection, "peer", peer(),
+                                    "refused the connection (" + answer.refusal + ")"));
+  }
+  if (state_ != State::connecting) return;
+  if (auto joined = connection_->join(answer.end, call_); !joined) return fail(joined.error());
+  hello(true);
+}
+
+void RdmaConnectAttempt::forget_offer() {
+  if (offer_ != 0) call_.pairs->forget(std::exchange(offer_, 0));
+}
+
+std::string RdmaConnectAttempt::peer() const {
+  if (rail_.listening.by_hand()) return rail_.listening.address();
+  return Address{rail_.listening.host, rail_.listening.listen_port}.text();
+}
+
+void RdmaConnectAttempt::begin_by_hand() {
+  if (call_.pairs == nullptr) {
+    return fail(io::plain_error(io::ErrorKind::connection, "", "", "it needs librdmacm"));
+  }
+  auto connection = RdmaConnection::create_by_hand(rail_.connecting, call_, stream_index_);
+  if (!connection) return fail(connection.error());
+  connection_ = std::move(*connection);
+  state_ = State::connecting;
+  attempt_at_ = Clock::now();
+  const RdmaPort& there = rail_.listening;
+  offer_ = call_.pairs->offer({.number = 0,
+                               .stream = stream_index_,
+                               .link = there.link,
+                               .device = there.device,
+                               .port = there.port,
+                               .gid = there.gid,
+                               .end = connection_->end()});
+}
+
 void RdmaConnectAttempt::begin() {
+  if (rail_.connecting.by_hand()) return begin_by_hand();
   auto from = to_socket_address({rail_.connecting.host, 0});
   if (!from) return fail(from.error());
   auto to = to_socket_address({rail_.listening.host, rail_.listening.listen_port});
@@ -97,16 +151,19 @@ void RdmaConnectAttempt::take_event(const CmEvent& event) {
     connect();
   } else if (event.type == RDMA_CM_EVENT_ESTABLISHED && state_ == State::connecting) {
     hello(decode_cm_word(event.said).takes_padding);
-  } else if (event.type == RDMA_CM_EVENT_DISCONNECTED && lost_challenge()) {
-    fail(full_packet_error(connection_->full_packet_bytes(), "from there"));
-  } else if (event.type == RDMA_CM_EVENT_DISCONNECTED && lost_hello()) {
-    fail(full_packet_error(connection_->full_packet_bytes(), "there"));
+  } else if (event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED) {
+    take_end(cm_error(event.type, event.status, peer()));
   } else {
-    const bool refused = event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED;
-    refused_ = refused_ || refused;
-    try_again(cm_error(event.type, event.status, peer()),
-              refused ? call_.patience.refused : call_.patience.no_answer);
+    try_again(cm_error(event.type, event.status, peer()), call_.patience.no_answer);
   }
+}
+
+// The listener has refused the connection, or closed it.
+void RdmaConnectAttempt::take_end(const io::Error& error) {
+  if (lost_challenge()) return fail(full_packet_error(connection_->full_packet_bytes(), "from there"));
+  if (lost_hello()) return fail(full_packet_error(connection_->full_packet_bytes(), "there"));
+  refused_ = true;
+  try_again(error, call_.patience.refused);
 }
 
 void RdmaConnectAttempt::connect() {
@@ -146,9 +203,12 @@ void RdmaConnectAttempt::take_message(const RdmaQueue::Completion& completion) {
   const bool padded = connection_->full_packet_bytes() != 0;
   if (completion.kind == RdmaQueue::Kind::sent && padded) hello_arrived_ = Clock::now();
   if (completion.kind != RdmaQueue::Kind::received) return;
+  if (connection_->is_farewell(completion)) {
+    return take_end(cm_error(RDMA_CM_EVENT_DISCONNECTED, 0, peer()));
+  }
   const auto message = without_padding(connection_->queue().received(completion), kChallengeBytes);
   if (state_ != State::challenged || message.size() != kChallengeBytes) {
-    return fail(io::plain_error(io::ErrorKind::protocol, "", "", "does not speak rdcp"));
+    return fail(not_rdcp());
   }
   take_challenge(message.first<kChallengeBytes>(), completion.index);
 }
@@ -157,7 +217,10 @@ void RdmaConnectAttempt::take_failure(const RdmaQueue::Completion& completion) {
   if (connection_->has_lost_full_packet(completion)) {
     return fail(full_packet_error(connection_->full_packet_bytes(), "there"));
   }
-  try_again(completion_error(completion.status, peer()), call_.patience.refused);
+  // CM has met the peer before; without it this is the first sign that nobody is there.
+  const bool unmet = connection_->by_hand() && completion.status == IBV_WC_RETRY_EXC_ERR;
+  try_again(completion_error(completion.status, peer()),
+            unmet ? call_.patience.no_answer : call_.patience.refused);
 }
 
 // index: of the receive that it came in.
@@ -170,11 +233,13 @@ void RdmaConnectAttempt::take_challenge(std::span<const std::byte, kChallengeByt
   connection_->set_seal(*seal);
   if (auto posted = connection_->queue().repost(index); !posted) return fail(posted.error());
   if (auto sent = connection_->queue().send(*proof); !sent) return fail(sent.error());
+  forget_offer();
   state_ = State::proven;
 }
 
 void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit) {
   if (Clock::now() + kTryAgain >= started_ + limit) return fail(error);
+  forget_offer();
   connection_.reset();
   id_.reset();
   channel_.reset();
@@ -186,6 +251,7 @@ void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit
 // Keeps only the cause, because whoever reports it names the address.
 void RdmaConnectAttempt::fail(const io::Error& error) {
   cause_ = cause_of(error);
+  forget_offer();
   connection_.reset();
   id_.reset();
   channel_.reset();
@@ -203,6 +269,55 @@ void RdmaConnectAttempt::fail_if_overdue() {
   }
   const char* missing = greeted ? "connected, but does not speak rdcp" : "does not answer";
   fail(io::plain_error(io::ErrorKind::connection, "", "", missing));
+}
+
+io::Result<bool> PendingRdma::step(std::uint16_t stream_count) {
+  if (auto still_there = take_events(); !still_there) return still_there.error();
+  connection_->queue().take_bell();
+  // Takes not a message more than the proof, because what follows it belongs to the stream.
+  while (const auto completion = connection_->queue().next()) {
+    const auto proven = take_message(*completion, stream_count);
+    if (!proven || *proven) return proven;
+  }
+  return false;
+}
+
+// This does not wait for ESTABLISHED, because the peer's first message may arrive before that event.
+io::Result<void> PendingRdma::take_events() {
+  while (const auto event = connection_->next_event()) {
+    if (event->type != RDMA_CM_EVENT_ESTABLISHED) return cm_error(event->type, event->status, peer());
+  }
+  return {};
+}
+
+io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completion,
+                                           std::uint16_t stream_count) {
+  if (connection_->has_lost_full_packet(completion)) {
+    return full_packet_error(connection_->full_packet_bytes(), "there");
+  }
+  if (completion.status != IBV_WC_SUCCESS) return completion_error(completion.status, peer());
+  if (completion.kind != RdmaQueue::Kind::received) return false;
+  if (connection_->is_farewell(completion)) return cm_error(RDMA_CM_EVENT_DISCONNECTED, 0, peer());
+  const auto message = connection_->queue().received(completion);
+  if (!challenged_) {
+    if (auto answered = answer_hello(message, stream_count); !answered) return answered.error();
+  } else {
+    if (message.size() != kProofBytes) return not_rdcp();
+    if (auto proven = listener_.check(message.first<kProofBytes>()); !proven) return proven.error();
+    const auto seal = listener_.seal_keys();
+    if (!seal) return seal.error();
+    connection_->set_seal(*seal);
+  }
+  if (auto posted = connection_->queue().repost(completion.index); !posted) return posted.error();
+  return std::exchange(challenged_, true);
+}
+
+io::Result<void> PendingRdma::answer_hello(std::span<const std::byte> message, std::uint16_t stream_count) {
+  const auto hello = without_padding(message, kHelloBytes);
+  if (hello.size() != kHelloBytes) return not_rdcp();
+  const auto challenge = listener_.challenge(hello.first<kHelloBytes>(), stream_count);
+  if (!challenge) return challenge.error();
+  return connection_->greet(*challenge, takes_padding_);
 }
 
 }  // namespace rdcp::net

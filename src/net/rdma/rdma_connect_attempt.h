@@ -1,4 +1,5 @@
-// An attempt at one connection over a rail, driven by whoever polls its descriptors. For use within net only.
+// Attempts at one connection over a rail, of the side that connects and of the side that listens, driven by
+// whoever polls their descriptors. For use within net only.
 #pragma once
 
 #include <poll.h>
@@ -18,6 +19,9 @@ class RdmaConnectAttempt {
  public:
   RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, std::size_t rail_index,
                      std::uint16_t stream_index);
+  ~RdmaConnectAttempt() { forget_offer(); }
+  RdmaConnectAttempt(const RdmaConnectAttempt&) = delete;
+  RdmaConnectAttempt& operator=(const RdmaConnectAttempt&) = delete;
 
   std::size_t rail_index() const { return rail_index_; }
   std::uint16_t stream_index() const { return stream_index_; }
@@ -45,6 +49,11 @@ class RdmaConnectAttempt {
   };
 
   void begin();
+  void begin_by_hand();
+  void take_answers();
+  void take_answer(const PairAnswer& answer);
+  void take_end(const io::Error& error);
+  void forget_offer();
   io::Result<void> mark() const;
   void take_event(const CmEvent& event);
   void take_message(const RdmaQueue::Completion& completion);
@@ -58,7 +67,7 @@ class RdmaConnectAttempt {
   void fail(const io::Error& error);
   void fail_if_overdue();
   bool under_way() const { return !proven() && cause_.empty(); }
-  std::string peer() const { return Address{rail_.listening.host, rail_.listening.listen_port}.text(); }
+  std::string peer() const;
 
   const RdmaCall& call_;
   Rail rail_;
@@ -70,11 +79,52 @@ class RdmaConnectAttempt {
   State state_ = State::waiting;
   bool refused_ = false;  // so the peer is there
   std::string cause_;
+  std::uint32_t offer_ = 0;              // its number, while it may be answered
   io::Clock::time_point greeted_;        // when the hello was sent
   io::Clock::time_point hello_arrived_;  // when a hello that was padded was acknowledged; zero before
   EventChannel channel_;                 // these two are used until there is a connection
   CmId id_;
   RdmaConnectionPtr connection_;
+};
+
+// A connection whose peer has not yet proven itself.
+class PendingRdma {
+ public:
+  // takes_padding: the peer, of its messages' first. offer: the number of the one that it has come by, 0 with
+  // CM.
+  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms, bool takes_padding,
+              std::uint32_t offer)
+      : connection_(std::move(connection)),
+        deadline_(io::Clock::now() + terms.time_limit),
+        listener_(terms),
+        takes_padding_(takes_padding),
+        offer_(offer) {}
+
+  io::Clock::time_point deadline() const { return deadline_; }
+  std::uint16_t stream_index() const { return listener_.stream_index(); }
+  std::string peer() const { return connection_->peer_text(); }
+  std::uint32_t offer() const { return offer_; }
+  RdmaConnectionPtr take() { return std::move(connection_); }
+  void append_polls(std::vector<pollfd>& polls) const {
+    polls.push_back({connection_->events_fd(), POLLIN, 0});
+    polls.push_back({connection_->queue().fd(), POLLIN, 0});
+  }
+
+  // Goes as far as the messages that have arrived allow. Returns true if the peer is proven. After an error
+  // the connection must be dropped.
+  io::Result<bool> step(std::uint16_t stream_count);
+
+ private:
+  io::Result<void> take_events();
+  io::Result<bool> take_message(const RdmaQueue::Completion& completion, std::uint16_t stream_count);
+  io::Result<void> answer_hello(std::span<const std::byte> message, std::uint16_t stream_count);
+
+  RdmaConnectionPtr connection_;
+  io::Clock::time_point deadline_;
+  Listener listener_;
+  const bool takes_padding_;
+  const std::uint32_t offer_;
+  bool challenged_ = false;
 };
 
 }  // namespace rdcp::net

@@ -1,4 +1,5 @@
-// A connection: its id on an event channel of its own, and its queue pair. For use within net only.
+// A connection: its queue pair, and its id on an event channel of its own, unless it was made by hand. For
+// use within net only.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "io/result.h"
+#include "net/rdma/pair_exchange.h"
 #include "net/rdma/rdma_connect.h"
 #include "net/rdma/rdma_port.h"
 #include "net/rdma/rdma_queue.h"
@@ -55,12 +57,36 @@ class RdmaConnection {
   // far as anybody has said.
   static io::Result<RdmaConnectionPtr> create(EventChannel channel, CmId id, const RdmaPort& port,
                                               const RdmaCall& call, std::uint16_t stream);
+  // Makes one by hand, that is without librdmacm: opens the port's device, and takes the port's GID.
+  // routable: which version RoCE must have; nothing: 2 if the port has it. join() does the rest.
+  static io::Result<RdmaConnectionPtr> create_by_hand(const RdmaPort& port, const RdmaCall& call,
+                                                      std::uint16_t stream,
+                                                      std::optional<bool> routable = {});
   ~RdmaConnection();
   RdmaConnection(const RdmaConnection&) = delete;
   RdmaConnection& operator=(const RdmaConnection&) = delete;
 
+  bool by_hand() const { return !id_; }
+  // Made by hand: this end, for the other one.
+  const PairEnd& end() const { return end_; }
+  // Made by hand, once: brings the queue pair up, joined with the peer's. Error (connection).
+  io::Result<void> join(const PairEnd& peer, const RdmaCall& call);
+
+  // Not made by hand.
   rdma_event_channel& channel() { return *channel_; }
   rdma_cm_id& id() { return *id_; }
+  // Returns -1 if it was made by hand: CM tells nothing then.
+  int events_fd() const { return channel_ ? channel_->fd : -1; }
+  std::optional<CmEvent> next_event();
+  // True if this is the empty message with which a connection that was made by hand ends; CM tells of others.
+  bool is_farewell(const RdmaQueue::Completion& completion) const;
+  // Takes it: all that is under way completes with an error.
+  void take_farewell();
+
+  QueuePairPlace place() const;
+  // These return numeric addresses with their ports, or what stands in the GIDs of one that was made by hand.
+  std::string local_text() const;
+  std::string peer_text() const;
   RdmaQueue& queue() { return *queue_; }
   const RdmaPort& port() const { return port_; }
   // The keys that seal its messages and payloads, if they are sealed.
@@ -73,16 +99,24 @@ class RdmaConnection {
   std::size_t full_packet_bytes() const { return full_packet_bytes_; }
   // True if this completion says that the full packet has not arrived, although the probe has.
   bool has_lost_full_packet(const RdmaQueue::Completion& completion) const;
-  // Ends the connection; all that is under way completes with an error. Only the first call counts.
+  // Ends the connection; all that is under way completes with an error. Only the first call counts. One that
+  // was made by hand says farewell to the peer; once that has completed, flush() of the queue does the rest.
   void disconnect();
 
  private:
   RdmaConnection(EventChannel channel, CmId id, const RdmaPort& port, std::unique_ptr<RdmaQueue> queue);
+  RdmaConnection(DeviceContext device, const RdmaPort& port, std::unique_ptr<RdmaQueue> queue);
+  io::Result<void> find_end(std::optional<bool> routable);
 
   RdmaPort port_;
   std::optional<SealKeys> seal_;
   bool disconnected_ = false;
+  bool joined_ = false;
   std::size_t full_packet_bytes_ = 0;
+  PairEnd end_, peer_end_;
+  std::uint8_t gid_index_ = 0;
+  bool needs_global_header_ = false;
+  DeviceContext device_;  // made by hand
   EventChannel channel_;
   CmId id_;
   std::unique_ptr<RdmaQueue> queue_;

@@ -23,7 +23,6 @@
 namespace rdcp::net {
 namespace {
 
-using DeviceList = std::unique_ptr<ibv_device*, DestroyWith<::ibv_free_device_list>>;
 using InterfaceList = std::unique_ptr<ifaddrs, DestroyWith<::freeifaddrs>>;
 
 constexpr const char* kClass = "/sys/class/infiniband";
@@ -65,15 +64,6 @@ std::uint32_t mtu_bytes(ibv_mtu mtu) {
   return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
 }
 
-std::string text_of(const ibv_gid& gid) {
-  if (std::ranges::all_of(gid.raw, [](std::uint8_t byte) { return byte == 0; })) return {};
-  std::string text;
-  for (std::size_t i = 0; i < sizeof(gid.raw); i += 2) {
-    text += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", gid.raw[i], gid.raw[i + 1]);
-  }
-  return text;
-}
-
 LinkKind kind_of(const ibv_device& device, const ibv_port_attr& port) {
   if (device.transport_type == IBV_TRANSPORT_IWARP) return LinkKind::iwarp;
   return port.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkKind::roce : LinkKind::infiniband;
@@ -87,28 +77,22 @@ std::uint32_t sysfs_megabits(const std::string& device, unsigned port) {
   return file >> gigabits ? static_cast<std::uint32_t>(gigabits * 1000) : 0;
 }
 
-// The folder of a device is there once somebody has made it (Documentation/ABI/testing/configfs-rdma_cm).
-int default_tos(const std::string& device, unsigned port) {
-  std::ifstream file(fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos", device, port));
-  int tos = -1;
-  return file >> tos && tos >= 0 && tos <= 255 ? tos : -1;
-}
-
-void add_gids(ibv_context& context, std::vector<RdmaPortFacts>& ports, int entries) {
-  std::vector<ibv_gid_entry> table(static_cast<std::size_t>(entries));
-  const ssize_t found = ::ibv_query_gid_table(&context, table.data(), table.size(), 0);
-  table.resize(static_cast<std::size_t>(std::max<ssize_t>(found, 0)));
-  for (const ibv_gid_entry& entry : table) {
+void add_gids(ibv_context& context, std::vector<RdmaPortFacts>& ports) {
+  for (const ibv_gid_entry& entry : gids_of(context)) {
     const auto owner = std::ranges::find(ports, entry.port_num, &RdmaPortFacts::number);
     if (owner == ports.end()) continue;
     RdmaPortFacts& port = *owner;
     // RoCE lists each GID twice, for version 1 and version 2.
-    std::string gid = text_of(entry.gid);
-    if (!gid.empty() && std::ranges::find(port.gids, gid) == port.gids.end()) {
-      port.gids.push_back(std::move(gid));
-    }
+    std::string gid = gid_text(entry.gid);
+    if (gid.empty()) continue;
+    if (std::ranges::find(port.gids, gid) == port.gids.end()) port.gids.push_back(gid);
     std::array<char, IF_NAMESIZE> name{};
-    if (entry.ndev_ifindex == 0 || ::if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) continue;
+    const bool named =
+        entry.ndev_ifindex != 0 && ::if_indextoname(entry.ndev_ifindex, name.data()) != nullptr;
+    port.gid_table.push_back({.gid = std::move(gid),
+                              .routable = entry.gid_type == IBV_GID_TYPE_ROCE_V2,
+                              .interface = name.data()});
+    if (!named) continue;
     if (std::ranges::find(port.interfaces, name.data()) == port.interfaces.end()) {
       port.interfaces.emplace_back(name.data());
     }
@@ -135,15 +119,13 @@ void ask_device(ibv_context& context, RdmaDeviceFacts& device) {
   device.work_requests_max = static_cast<std::uint32_t>(std::max(limits.max_qp_wr, 0));
   device.memory_region_bytes_max = limits.max_mr_size;
   device.completion_vectors = static_cast<unsigned>(std::max(context.num_comp_vectors, 1));
-  int gid_entries = 0;
   for (unsigned number = 1; number <= limits.phys_port_cnt; ++number) {
     const auto port_number = static_cast<std::uint8_t>(number);
     ibv_port_attr attributes{};
     if (::ibv_query_port(&context, port_number, &attributes) != 0) continue;
     device.ports.push_back(port_facts(context, port_number, attributes));
-    gid_entries += std::max(attributes.gid_tbl_len, 0);
   }
-  add_gids(context, device.ports, gid_entries);
+  add_gids(context, device.ports);
 }
 
 // Returns the errno for a node that could not be opened. When their first try is refused, the libraries look
@@ -231,26 +213,43 @@ void add_address(RdmaFacts& facts, rdma_event_channel& channel, const ifaddrs& e
   address.prefix_bits = prefix_bits(each.ifa_netmask);
   address.device = raw->verbs->device->name;
   address.port = raw->port_num;
-  address.gid = text_of(raw->route.addr.addr.ibaddr.sgid);
+  address.gid = gid_text(raw->route.addr.addr.ibaddr.sgid);
   facts.addresses.push_back(std::move(address));
+}
+
+void add_prefix(RdmaFacts& facts, const ifaddrs& each) {
+  const std::string host = host_of(*each.ifa_addr);
+  for (RdmaDeviceFacts& device : facts.devices) {
+    for (RdmaPortFacts& port : device.ports) {
+      for (RdmaGidFacts& gid : port.gid_table) {
+        if (address_in(gid.gid) == host) gid.prefix_bits = prefix_bits(each.ifa_netmask);
+      }
+    }
+  }
 }
 
 void add_addresses(RdmaFacts& facts) {
   // This makes the kernel load rdma_ucm if it can, so it comes before any look at the node.
   const EventChannel channel(::rdma_create_event_channel());
-  if (!channel) {
-    facts.cm_error = open_error(kCmNode, errno);
-    return;
-  }
+  if (!channel) facts.cm_error = open_error(kCmNode, errno);
   ifaddrs* raw = nullptr;
   if (::getifaddrs(&raw) != 0) return;
   const InterfaceList list(raw);
   for (const ifaddrs* each = raw; each != nullptr; each = each->ifa_next) {
-    if (is_of_use(*each)) add_address(facts, *channel, *each);
+    if (!is_of_use(*each)) continue;
+    add_prefix(facts, *each);
+    if (channel) add_address(facts, *channel, *each);
   }
 }
 
 }  // namespace
+
+// The folder of a device is there once somebody has made it (Documentation/ABI/testing/configfs-rdma_cm).
+int default_tos(const std::string& device, unsigned port) {
+  std::ifstream file(fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos", device, port));
+  int tos = -1;
+  return file >> tos && tos >= 0 && tos <= 255 ? tos : -1;
+}
 
 std::uint32_t link_megabits(std::uint32_t speed_code, std::uint8_t width_code) {
   // The codes are enum ib_port_speed and ib_port_width of the kernel's include/rdma/ib_verbs.h. The rates of

@@ -10,6 +10,14 @@
 
 namespace rdcp::net {
 
+// An entry of a port's table of GIDs.
+struct RdmaGidFacts {
+  std::string gid;
+  bool routable = false;         // RoCE version 2
+  std::string interface;         // if it belongs to one
+  std::uint8_t prefix_bits = 0;  // of the subnet of the IP address that it stands for, if it is known
+};
+
 struct RdmaPortFacts {
   std::uint8_t number = 1;
   LinkKind link = LinkKind::roce;
@@ -22,6 +30,7 @@ struct RdmaPortFacts {
   // nobody has set one up there.
   int default_tos = -1;
   std::vector<std::string> gids;  // those that are set, written as in sysfs
+  std::vector<RdmaGidFacts> gid_table;
   std::vector<std::string> interfaces;
 };
 
@@ -65,6 +74,9 @@ RdmaPorts usable_ports(const RdmaFacts& facts);
 // Returns the network interface that a device is on, for TCP that is to go the same way; other words than a
 // device's name as they are.
 std::string interface_of(const std::string& via, const RdmaPorts& ports);
+
+// Returns default_roce_tos of a port; see RdmaPortFacts.
+int default_tos(const std::string& device, unsigned port);
 
 // Returns the NUMA node of a device; where it has none, as one that is made in software, that of its network
 // interface. -1 if neither is known.

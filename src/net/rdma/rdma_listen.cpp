@@ -9,6 +9,7 @@
 
 #include "io/ring.h"
 #include "net/rdma/rdma_connect.h"
+#include "net/rdma/rdma_connect_attempt.h"
 #include "net/rdma/rdma_connection.h"
 #include "net/sockets/sockets.h"
 
@@ -19,93 +20,6 @@ using io::Clock;
 
 constexpr int kBacklog = 16;
 constexpr std::chrono::seconds kListenAgain{1};  // how often to try after a device was removed
-
-// A connection whose peer has not yet proven itself.
-class PendingRdma {
- public:
-  // takes_padding: the peer, of its messages' first.
-  PendingRdma(RdmaConnectionPtr connection, const HandshakeTerms& terms, bool takes_padding)
-      : connection_(std::move(connection)),
-        deadline_(Clock::now() + terms.time_limit),
-        listener_(terms),
-        takes_padding_(takes_padding) {}
-
-  Clock::time_point deadline() const { return deadline_; }
-  std::uint16_t stream_index() const { return listener_.stream_index(); }
-  std::string peer() const { return peer_address_text(connection_->id()); }
-  RdmaConnectionPtr take() { return std::move(connection_); }
-  void append_polls(std::vector<pollfd>& polls) const {
-    polls.push_back({connection_->channel().fd, POLLIN, 0});
-    polls.push_back({connection_->queue().fd(), POLLIN, 0});
-  }
-
-  // Goes as far as the messages that have arrived allow. Returns true if the peer is proven. After an error
-  // the connection must be dropped.
-  io::Result<bool> step(std::uint16_t stream_count);
-
- private:
-  io::Result<void> take_events();
-  io::Result<bool> take_message(const RdmaQueue::Completion& completion, std::uint16_t stream_count);
-  io::Result<void> answer_hello(std::span<const std::byte> message, std::uint16_t stream_count);
-
-  RdmaConnectionPtr connection_;
-  Clock::time_point deadline_;
-  Listener listener_;
-  const bool takes_padding_;
-  bool challenged_ = false;
-};
-
-io::Error not_rdcp() {
-  return io::plain_error(io::ErrorKind::protocol, "handshake with", "peer", "does not speak rdcp");
-}
-
-io::Result<bool> PendingRdma::step(std::uint16_t stream_count) {
-  if (auto still_there = take_events(); !still_there) return still_there.error();
-  connection_->queue().take_bell();
-  // Takes not a message more than the proof, because what follows it belongs to the stream.
-  while (const auto completion = connection_->queue().next()) {
-    const auto proven = take_message(*completion, stream_count);
-    if (!proven || *proven) return proven;
-  }
-  return false;
-}
-
-// This does not wait for ESTABLISHED, because the peer's first message may arrive before that event.
-io::Result<void> PendingRdma::take_events() {
-  while (const auto event = next_cm_event(connection_->channel())) {
-    if (event->type != RDMA_CM_EVENT_ESTABLISHED) return cm_error(event->type, event->status, peer());
-  }
-  return {};
-}
-
-io::Result<bool> PendingRdma::take_message(const RdmaQueue::Completion& completion,
-                                           std::uint16_t stream_count) {
-  if (connection_->has_lost_full_packet(completion)) {
-    return full_packet_error(connection_->full_packet_bytes(), "there");
-  }
-  if (completion.status != IBV_WC_SUCCESS) return completion_error(completion.status, peer());
-  if (completion.kind != RdmaQueue::Kind::received) return false;
-  const auto message = connection_->queue().received(completion);
-  if (!challenged_) {
-    if (auto answered = answer_hello(message, stream_count); !answered) return answered.error();
-  } else {
-    if (message.size() != kProofBytes) return not_rdcp();
-    if (auto proven = listener_.check(message.first<kProofBytes>()); !proven) return proven.error();
-    const auto seal = listener_.seal_keys();
-    if (!seal) return seal.error();
-    connection_->set_seal(*seal);
-  }
-  if (auto posted = connection_->queue().repost(completion.index); !posted) return posted.error();
-  return std::exchange(challenged_, true);
-}
-
-io::Result<void> PendingRdma::answer_hello(std::span<const std::byte> message, std::uint16_t stream_count) {
-  const auto hello = without_padding(message, kHelloBytes);
-  if (hello.size() != kHelloBytes) return not_rdcp();
-  const auto challenge = listener_.challenge(hello.first<kHelloBytes>(), stream_count);
-  if (!challenge) return challenge.error();
-  return connection_->greet(*challenge, takes_padding_);
-}
 
 io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
   auto address = to_socket_address({host, at});
@@ -125,7 +39,11 @@ class ListeningIds {
  public:
   // See RdmaListener::open().
   io::Result<void> open(std::vector<RdmaPort>& ports, std::uint16_t at);
-  rdma_event_channel& channel() const { return *channel_; }
+  // Returns -1 if there is none, because no port has an address.
+  int events_fd() const { return channel_ ? channel_->fd : -1; }
+  std::optional<CmEvent> next_event() { return channel_ ? next_cm_event(*channel_) : std::nullopt; }
+  // Returns the port without a host that is meant; null if there is none.
+  const RdmaPort* port_of(const PairOffer& offer) const;
   // Returns the port at whose address this request has come in.
   const RdmaPort& port_of(rdma_cm_id& id) const;
   // To be called when this id's device is gone.
@@ -141,22 +59,28 @@ class ListeningIds {
   };
   EventChannel channel_;
   std::vector<Id> ids_;
+  std::vector<RdmaPort> by_hand_;
   io::Event interrupted_;
   Clock::time_point listen_again_;
 };
 
 io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
   auto channel = open_event_channel();
-  if (!channel) return channel.error();
-  channel_ = std::move(*channel);
   auto interrupted = io::Event::create();
   if (!interrupted) {
     return io::errno_error("listen for", "RDMA", interrupted.error().code, io::ErrorKind::connection);
   }
   interrupted_ = std::move(*interrupted);
   io::Error last = io::plain_error(io::ErrorKind::connection, "listen for", "RDMA", "there is no port");
+  if (channel) {
+    channel_ = std::move(*channel);
+  } else {
+    last = channel.error();
+  }
   for (RdmaPort& port : ports) {
     port.listen_port = 0;
+    if (port.by_hand()) by_hand_.push_back(port);
+    if (port.by_hand() || !channel_) continue;
     auto id = listen_on(*channel_, port.host, at);
     if (!id) {
       last = id.error();
@@ -165,8 +89,17 @@ io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t 
     port.listen_port = ntohs(rdma_get_src_port(id->get()));
     ids_.push_back({port, std::move(*id)});
   }
-  if (ids_.empty()) return last;
+  const bool other_number_may_do = last.code == EADDRINUSE;
+  if (ids_.empty() && (by_hand_.empty() || other_number_may_do)) return last;
   return {};
+}
+
+const RdmaPort* ListeningIds::port_of(const PairOffer& offer) const {
+  const auto found = std::ranges::find_if(by_hand_, [&](const RdmaPort& port) {
+    return port.device == offer.device && port.port == offer.port && port.gid == offer.gid &&
+           port.link == offer.link;
+  });
+  return found == by_hand_.end() ? nullptr : &*found;
 }
 
 const RdmaPort& ListeningIds::port_of(rdma_cm_id& id) const {
@@ -185,7 +118,7 @@ void ListeningIds::remove(const rdma_cm_id* id) {
 
 void ListeningIds::listen_again() {
   const bool all_there = std::ranges::all_of(ids_, [](const Id& one) { return bool(one.id); });
-  if (all_there || Clock::now() < listen_again_) return;
+  if (all_there || !channel_ || Clock::now() < listen_again_) return;
   listen_again_ = Clock::now() + kListenAgain;
   for (Id& one : ids_) {
     if (one.id) continue;
@@ -217,6 +150,9 @@ class RdmaAcceptor {
  private:
   void take_request(CmId id, const CmWord& said);
   io::Result<void> accept(CmId id, const CmWord& said);
+  void take_offers();
+  io::Result<void> accept(const PairOffer& offer);
+  void make_room();
   void step(std::list<PendingRdma>::iterator pending);
   void drop_overdue();
   void refuse(std::list<PendingRdma>::iterator pending, const std::string& why);
@@ -231,7 +167,8 @@ class RdmaAcceptor {
 };
 
 void RdmaAcceptor::wait(Clock::duration max_wait) const {
-  std::vector<pollfd> polls{{listening_.channel().fd, POLLIN, 0}, {listening_.interrupted(), POLLIN, 0}};
+  std::vector<pollfd> polls{{listening_.events_fd(), POLLIN, 0}, {listening_.interrupted(), POLLIN, 0}};
+  if (call_.pairs != nullptr) polls.push_back({call_.pairs->fd(), POLLIN, 0});
   for (const PendingRdma& pending : pending_) pending.append_polls(polls);
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(max_wait);
   ::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
@@ -242,8 +179,9 @@ void RdmaAcceptor::serve() {
   listening_.listen_again();
   for (auto next = pending_.begin(); next != pending_.end();) step(next++);
   drop_overdue();
+  take_offers();
   for (std::size_t i = 0; i < RdmaListener::kPendingMax; ++i) {
-    const auto event = next_cm_event(listening_.channel());
+    const auto event = listening_.next_event();
     if (!event) return;
     if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
       take_request(CmId(event->id), decode_cm_word(event->said));
@@ -256,12 +194,42 @@ void RdmaAcceptor::serve() {
 
 // If accept() fails, it destroys the id, which turns the request down.
 void RdmaAcceptor::take_request(CmId id, const CmWord& said) {
-  if (pending_.size() == RdmaListener::kPendingMax) {
-    refuse(pending_.begin(), "was closed for newer ones before it proved itself");
-  }
+  make_room();
   const std::string peer = peer_address_text(*id);
   if (auto accepted = accept(std::move(id), said); !accepted)
     last_refusal_ = peer + " " + accepted.error().message();
+}
+
+void RdmaAcceptor::make_room() {
+  if (pending_.size() < RdmaListener::kPendingMax) return;
+  refuse(pending_.begin(), "was closed for newer ones before it proved itself");
+}
+
+void RdmaAcceptor::take_offers() {
+  if (call_.pairs == nullptr) return;
+  call_.pairs->quiet();
+  for (std::size_t i = 0; i < RdmaListener::kPendingMax; ++i) {
+    const auto offer = call_.pairs->next_offer();
+    if (!offer) return;
+    make_room();
+    const auto accepted = accept(*offer);
+    if (accepted) continue;
+    last_refusal_ = cause_of(accepted.error());
+    call_.pairs->answer({.number = offer->number, .end = {}, .refusal = last_refusal_});
+  }
+}
+
+io::Result<void> RdmaAcceptor::accept(const PairOffer& offer) {
+  const RdmaPort* port = listening_.port_of(offer);
+  if (port == nullptr || offer.stream >= call_.stream_count) {
+    return io::plain_error(io::ErrorKind::protocol, "accept", "", "there is no such port or stream");
+  }
+  auto connection = RdmaConnection::create_by_hand(*port, call_, offer.stream, offer.end.routable);
+  if (!connection) return connection.error();
+  if (auto joined = (*connection)->join(offer.end, call_); !joined) return joined.error();
+  call_.pairs->answer({.number = offer.number, .end = (*connection)->end(), .refusal = {}});
+  pending_.emplace_back(std::move(*connection), call_.key, true, offer.number);
+  return {};
 }
 
 io::Result<void> RdmaAcceptor::accept(CmId id, const CmWord& said) {
@@ -277,7 +245,7 @@ io::Result<void> RdmaAcceptor::accept(CmId id, const CmWord& said) {
   const auto word = encode(CmWord{.takes_padding = true});
   rdma_conn_param parameters = connection_parameters(word);
   if (rdma_accept(&(*connection)->id(), &parameters) != 0) return refused();
-  pending_.emplace_back(std::move(*connection), call_.key, said.takes_padding);
+  pending_.emplace_back(std::move(*connection), call_.key, said.takes_padding, 0);
   return {};
 }
 
@@ -300,6 +268,9 @@ void RdmaAcceptor::drop_overdue() {
 
 void RdmaAcceptor::refuse(std::list<PendingRdma>::iterator pending, const std::string& why) {
   last_refusal_ = pending->peer() + " " + why;
+  if (pending->offer() != 0) {
+    call_.pairs->answer({.number = pending->offer(), .end = {}, .refusal = why});
+  }
   pending_.erase(pending);
 }
 

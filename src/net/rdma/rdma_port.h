@@ -20,14 +20,15 @@ constexpr LinkKind last_of(LinkKind) {
 }
 std::string_view describe(LinkKind kind);  // "InfiniBand", "RoCE", "iWARP"
 
-// A port of an RDMA device that can be used: its link is active and it has an IP address. A port with several
-// addresses has one RdmaPort for each.
+// A port of an RDMA device that can be used: its link is active. It has one RdmaPort for each IP address by
+// which librdmacm reaches it, and one without a host for each GID by which others can reach it without
+// librdmacm (pair_exchange.h). Versions before 13 have no use for the latter.
 struct RdmaPort {
   std::string device;  // "mlx5_0"
   std::uint8_t port = 1;
   LinkKind link = LinkKind::roce;
   std::string interface;         // the network interface of its address: "eth0", "ib0"
-  std::string host;              // numeric address, IPv6 link-local with %scope
+  std::string host;              // numeric address, IPv6 link-local with %scope; empty: see below
   std::uint8_t prefix_bits = 0;  // of the subnet that host is in
   std::string gid;               // as in /sys/class/infiniband/DEVICE/ports/N/gids; empty if not known
   std::uint32_t megabits = 0;    // active speed times active width
@@ -40,6 +41,10 @@ struct RdmaPort {
 
   // Returns "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0".
   std::string text() const;
+  // Returns its host, or the address in its GID if it has none.
+  std::string address() const;
+  // True if it is for connections that are made without librdmacm.
+  bool by_hand() const { return host.empty(); }
   auto fields() {
     return std::tie(device, port, link, interface, host, prefix_bits, gid, megabits, mtu_bytes,
                     work_requests_max, memory_region_bytes_max, listen_port);
@@ -52,10 +57,14 @@ inline bool is_same_port(const RdmaPort& one, const RdmaPort& other) {
   return one.device == other.device && one.port == other.port;
 }
 
+// Returns the address in a GID: "10.0.0.1" for one that maps an IPv4 address, as with RoCE, else an IPv6 one.
+std::string address_in(const std::string& gid);
+
 struct RdmaPorts {
   std::vector<RdmaPort> usable;  // the fastest first
-  // Says why usable is empty, in words for a user: "no RDMA device", "mlx5_0 port 1 is down", "rxe0 has no IP
-  // address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not loaded)", ...
+  // Says why usable is empty, or has no host, in words for a user: "no RDMA device", "mlx5_0 port 1 is down",
+  // "rxe0 has no IP address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not
+  // loaded)", ...
   io::Words none_because;
   auto fields() { return std::tie(usable, none_because); }
 };

@@ -9,8 +9,8 @@
 namespace rdcp::net {
 namespace {
 
-// Messages besides chunks and credits: at most two of the handshake, the region, the end.
-constexpr std::uint32_t kOtherMessages = 4;
+// Messages besides chunks and credits: at most two of the handshake, the region, the end, the farewell.
+constexpr std::uint32_t kOtherMessages = 5;
 constexpr std::size_t kPollAtOnce = 16;
 
 // A work request's number is its kind, shifted by this, and its index.
@@ -20,8 +20,8 @@ std::uint64_t number(RdmaQueue::Kind kind, std::uint32_t index) {
   return std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift | index;
 }
 
-const char* device_of(const rdma_cm_id& id) {
-  return ibv_get_device_name(id.verbs->device);
+const char* device_of(const QueuePairPlace& place) {
+  return ibv_get_device_name(place.device->device);
 }
 
 io::Error post_error(int code) {
@@ -32,13 +32,14 @@ std::uint32_t requests_out(const RdmaQueueSizes& sizes) {
   return sizes.messages + sizes.writes + 1;  // the probe
 }
 
-io::Result<void> check_limits(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
+io::Result<void> check_limits(const QueuePairPlace& place, const RdmaQueueSizes& sizes) {
   ibv_device_attr limits{};
-  if (const int code = ibv_query_device(id.verbs, &limits)) return device_error("query", device_of(id), code);
+  if (const int code = ibv_query_device(place.device, &limits))
+    return device_error("query", device_of(place), code);
   const std::uint32_t requests = std::max(requests_out(sizes), sizes.receives);
   const std::uint32_t completions = requests_out(sizes) + sizes.receives;
   const auto too_small = [&](std::string_view what, int most, std::uint32_t needed) {
-    return io::plain_error(io::ErrorKind::connection, "use RDMA device", device_of(id),
+    return io::plain_error(io::ErrorKind::connection, "use RDMA device", device_of(place),
                            "it has room for " + std::to_string(most) + " " + std::string(what) + ", " +
                                std::to_string(needed) + " are needed: take fewer slots");
   };
@@ -69,15 +70,15 @@ RdmaQueue::RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room)
   for (std::uint32_t index = sizes.messages; index > 0; --index) free_messages_.push_back(index - 1);
 }
 
-io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const RdmaQueueSizes& sizes,
-                                                         unsigned vector) {
-  if (auto enough = check_limits(id, sizes); !enough) return enough.error();
+io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(const QueuePairPlace& place,
+                                                         const RdmaQueueSizes& sizes, unsigned vector) {
+  if (auto enough = check_limits(place, sizes); !enough) return enough.error();
   const std::size_t messages = (sizes.messages + sizes.receives) * kMessageBytesMax;
   auto room = io::Arena::create(1, io::round_up(messages, io::kPageBytes) + 2 * kPaddedBytesMax);
   if (!room) return room.error();
   std::unique_ptr<RdmaQueue> queue(new RdmaQueue(sizes, std::move(*room)));
-  if (auto made = queue->make_queues(id, sizes, vector); !made) return made.error();
-  if (auto made = queue->make_queue_pair(id, sizes); !made) return made.error();
+  if (auto made = queue->make_queues(place, sizes, vector); !made) return made.error();
+  if (auto made = queue->make_queue_pair(place, sizes); !made) return made.error();
   queue->fill_requests();
   for (std::uint32_t index = 0; index < sizes.receives; ++index) {
     if (auto posted = queue->repost(index); !posted) return posted.error();
@@ -86,25 +87,26 @@ io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(rdma_cm_id& id, const R
   return queue;
 }
 
-io::Result<void> RdmaQueue::make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes, unsigned vector) {
-  pd_.reset(ibv_alloc_pd(id.verbs));
-  if (!pd_) return device_error("allocate a protection domain of", device_of(id));
-  channel_.reset(ibv_create_comp_channel(id.verbs));
-  if (!channel_) return device_error("create a completion channel of", device_of(id));
+io::Result<void> RdmaQueue::make_queues(const QueuePairPlace& place, const RdmaQueueSizes& sizes,
+                                        unsigned vector) {
+  pd_.reset(ibv_alloc_pd(place.device));
+  if (!pd_) return device_error("allocate a protection domain of", device_of(place));
+  channel_.reset(ibv_create_comp_channel(place.device));
+  if (!channel_) return device_error("create a completion channel of", device_of(place));
   if (auto set = set_up_descriptor(channel_->fd); !set) return set.error();
   const int completions = static_cast<int>(requests_out(sizes) + sizes.receives);
-  const auto vectors = static_cast<unsigned>(std::max(id.verbs->num_comp_vectors, 1));
+  const auto vectors = static_cast<unsigned>(std::max(place.device->num_comp_vectors, 1));
   cq_.reset(
-      ibv_create_cq(id.verbs, completions, nullptr, channel_.get(), static_cast<int>(vector % vectors)));
-  if (!cq_) return device_error("create a completion queue of", device_of(id));
+      ibv_create_cq(place.device, completions, nullptr, channel_.get(), static_cast<int>(vector % vectors)));
+  if (!cq_) return device_error("create a completion queue of", device_of(place));
   room_mr_.reset(ibv_reg_mr(pd_.get(), room_.all().data(), room_.all().size(), IBV_ACCESS_LOCAL_WRITE));
-  if (!room_mr_) return device_error("register memory with", device_of(id));
+  if (!room_mr_) return device_error("register memory with", device_of(place));
   return {};
 }
 
 // No verb tells how much a device can send inline; it refuses a queue pair that asks for more. bnxt_re has 96
 // bytes and irdma 101, which is enough for a frame that is not sealed.
-io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes) {
+io::Result<void> RdmaQueue::make_queue_pair(const QueuePairPlace& place, const RdmaQueueSizes& sizes) {
   constexpr std::array<std::size_t, 3> kInlineBytes = {kMessageBytesMax, kFrameBytes, 0};
   for (const std::size_t inline_bytes : kInlineBytes) {
     ibv_qp_init_attr wanted{};
@@ -116,12 +118,12 @@ io::Result<void> RdmaQueue::make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes
     wanted.cap.max_send_sge = 1;
     wanted.cap.max_recv_sge = 1;
     wanted.cap.max_inline_data = static_cast<std::uint32_t>(inline_bytes);
-    if (rdma_create_qp(&id, pd_.get(), &wanted) != 0) continue;
-    qp_.reset(&id);
+    qp_ = net::make_queue_pair(place, *pd_, wanted);
+    if (!qp_) continue;
     inline_bytes_ = wanted.cap.max_inline_data;
     return {};
   }
-  return device_error("create a queue pair of", device_of(id));
+  return device_error("create a queue pair of", device_of(place));
 }
 
 void RdmaQueue::fill_requests() {
@@ -180,7 +182,7 @@ std::uint32_t RdmaQueue::prepare(std::span<const std::byte> message) {
 io::Result<std::uint32_t> RdmaQueue::post(ibv_send_wr& first, std::uint32_t index) {
   ibv_send_wr* refused = nullptr;
   if (!qp_) return post_error(ENOTCONN);
-  if (const int code = ibv_post_send(qp_->qp, &first, &refused)) return post_error(code);
+  if (const int code = ibv_post_send(qp_.get(), &first, &refused)) return post_error(code);
   free_messages_.pop_back();
   return index;
 }
@@ -219,7 +221,7 @@ io::Result<void> RdmaQueue::probe() {
   assert(!probing_);
   ibv_send_wr* refused = nullptr;
   if (!qp_) return post_error(ENOTCONN);
-  if (const int code = ibv_post_send(qp_->qp, &probe_, &refused)) return post_error(code);
+  if (const int code = ibv_post_send(qp_.get(), &probe_, &refused)) return post_error(code);
   probing_ = true;
   return {};
 }
@@ -227,7 +229,7 @@ io::Result<void> RdmaQueue::probe() {
 io::Result<void> RdmaQueue::repost(std::uint32_t index) {
   ibv_recv_wr* refused = nullptr;
   if (!qp_) return post_error(ENOTCONN);
-  if (const int code = ibv_post_recv(qp_->qp, &receives_[index].receive, &refused)) return post_error(code);
+  if (const int code = ibv_post_recv(qp_.get(), &receives_[index].receive, &refused)) return post_error(code);
   ++receives_posted_;
   return {};
 }
@@ -283,7 +285,7 @@ bool RdmaQueue::take_bell() {
 void RdmaQueue::flush() {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
-  if (qp_) ibv_modify_qp(qp_->qp, &attributes, IBV_QP_STATE);
+  if (qp_) ibv_modify_qp(qp_.get(), &attributes, IBV_QP_STATE);
 }
 
 void RdmaQueue::destroy_queue_pair() {

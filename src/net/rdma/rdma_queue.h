@@ -33,15 +33,17 @@ RdmaQueueSizes rdma_queue_sizes(bool source, std::uint32_t target_slots);
 
 class RdmaQueue {
  public:
-  // Makes the queue of an id whose device is known and which must outlive the queue. All receives are posted.
+  // Makes a queue whose device, and id if it has one, must outlive it. All receives are posted.
   // vector: the device interrupts for completions by this one, modulo the number that it has
   // (ibv_create_cq(3)). Errors (connection): the device's limits are too small, or it refused.
-  static io::Result<std::unique_ptr<RdmaQueue>> create(rdma_cm_id& id, const RdmaQueueSizes& sizes,
-                                                       unsigned vector);
+  static io::Result<std::unique_ptr<RdmaQueue>> create(const QueuePairPlace& place,
+                                                       const RdmaQueueSizes& sizes, unsigned vector);
   RdmaQueue(const RdmaQueue&) = delete;
   RdmaQueue& operator=(const RdmaQueue&) = delete;
 
   ibv_pd& pd() { return *pd_; }
+  // Returns null once it was destroyed.
+  ibv_qp* queue_pair() { return qp_.get(); }
 
   // Where a payload comes from and where it goes.
   struct Write {
@@ -103,8 +105,8 @@ class RdmaQueue {
 
  private:
   RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room);
-  io::Result<void> make_queues(rdma_cm_id& id, const RdmaQueueSizes& sizes, unsigned vector);
-  io::Result<void> make_queue_pair(rdma_cm_id& id, const RdmaQueueSizes& sizes);
+  io::Result<void> make_queues(const QueuePairPlace& place, const RdmaQueueSizes& sizes, unsigned vector);
+  io::Result<void> make_queue_pair(const QueuePairPlace& place, const RdmaQueueSizes& sizes);
   void fill_requests();
   std::span<std::byte> message_room(std::uint32_t index) const;
   std::span<std::byte> receive_room(std::uint32_t index) const;

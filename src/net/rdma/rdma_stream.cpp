@@ -40,11 +40,12 @@ std::string host_of(const std::string& address) {
 
 std::string description_of(bool source, RdmaConnection& connection) {
   const RdmaPort& port = connection.port();
-  const std::string here = host_of(local_address_text(connection.id()));
-  const std::string there = host_of(peer_address_text(connection.id()));
-  return fmt::format("rdma {} port {} ({}, {:g} Gb/s, GID {}) {} -> {}", port.device, port.port,
-                     describe(port.link), port.megabits / 1000.0, port.gid, source ? here : there,
-                     source ? there : here);
+  const bool by_hand = connection.by_hand();
+  const std::string here = by_hand ? connection.local_text() : host_of(connection.local_text());
+  const std::string there = by_hand ? connection.peer_text() : host_of(connection.peer_text());
+  return fmt::format("rdma {} port {} ({}, {:g} Gb/s, GID {}{}) {} -> {}", port.device, port.port,
+                     describe(port.link), port.megabits / 1000.0, port.gid,
+                     by_hand ? ", without rdma_cm" : "", source ? here : there, source ? there : here);
 }
 
 }  // namespace
@@ -80,12 +81,12 @@ std::shared_ptr<io::Arena> arena_between(const RecordLayer& record_layer, std::s
 }
 
 RdmaStream::RdmaStream(io::Ring& ring, Side side, Parts parts, io::Arena& arena)
-    : Stream(ring, side, parts.shape, peer_address_text(parts.connection->id())),
+    : Stream(ring, side, parts.shape, parts.connection->peer_text()),
       shape_(parts.shape),
       connection_(std::move(parts.connection)),
-      peer_(peer_address_text(connection_->id())),
+      peer_(connection_->peer_text()),
       description_(description_of(side == Side::source, *connection_)),
-      device_(connection_->id()),
+      device_(*connection_->place().device, connection_->place().port),
       record_layer_(std::move(parts.record_layer)),
       arena_(arena),
       between_(std::move(parts.between)) {
@@ -105,7 +106,7 @@ io::Result<void> RdmaStream::set_up_waiting() {
   timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   waiting_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!timer_ || !waiting_) return io::errno_error("open", "RDMA stream", errno, io::ErrorKind::connection);
-  for (const int fd : {timer_.get(), queue().fd(), connection_->channel().fd, device_.fd()}) {
+  for (const int fd : {timer_.get(), queue().fd(), connection_->events_fd(), device_.fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     if (fd >= 0 && ::epoll_ctl(waiting_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -196,6 +197,8 @@ bool RdmaStream::take_completions() {
   if (!completions.empty()) last_sign_ = Clock::now();
   for (const RdmaQueue::Completion& completion : completions) take(completion);
   if (over() && queue().sends_under_way() == 0) close_connection();
+  // One that was made by hand has said farewell, which the peer has now.
+  if (closing_ && connection_->by_hand() && queue().sends_under_way() == 0) queue().flush();
   return !completions.empty();
 }
 
@@ -212,7 +215,14 @@ void RdmaStream::take(const RdmaQueue::Completion& completion) {
   const bool good = completion.status == IBV_WC_SUCCESS;
   if (!good) take_failure(completion.status);
   if (completion.kind == RdmaQueue::Kind::sent && (good || shut_down())) sent(completion.index);
+  if (connection_->is_farewell(completion)) return take_farewell();
   if (completion.kind == RdmaQueue::Kind::received && good && !shut_down()) take_received(completion);
+}
+
+// Frames that arrived before it have been taken; settle() judges the end.
+void RdmaStream::take_farewell() {
+  connection_->take_farewell();
+  close_connection();
 }
 
 // The receive is posted again before the message is handled, because that may call for an answer.
@@ -261,7 +271,7 @@ void RdmaStream::take_events() {
 }
 
 void RdmaStream::take_cm_events() {
-  while (const auto event = next_cm_event(connection_->channel())) {
+  while (const auto event = connection_->next_event()) {
     switch (event->type) {
       case RDMA_CM_EVENT_ESTABLISHED:
       case RDMA_CM_EVENT_TIMEWAIT_EXIT:

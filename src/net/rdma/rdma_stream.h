@@ -106,6 +106,7 @@ class RdmaStream : public Stream {
   bool take_completions();
   bool give_up_queue();
   void take(const RdmaQueue::Completion& completion);
+  void take_farewell();
   void take_received(const RdmaQueue::Completion& completion);
   void take_failure(ibv_wc_status status);
   void take_events();

@@ -1,6 +1,7 @@
 #include "net/rdma/verbs.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <string.h>
 
 #include <algorithm>
@@ -102,6 +103,33 @@ io::Result<void> set_up_descriptor(int fd) {
   return {};
 }
 
+void DestroyQueuePair::operator()(ibv_qp* pair) const {
+  if (id != nullptr) {
+    rdma_destroy_qp(id);
+  } else {
+    ibv_destroy_qp(pair);
+  }
+}
+
+QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted) {
+  if (place.id != nullptr) {
+    if (rdma_create_qp(place.id, &pd, &wanted) != 0) return nullptr;
+    return {place.id->qp, DestroyQueuePair{place.id}};
+  }
+  QueuePair pair(ibv_create_qp(&pd, &wanted));
+  if (!pair) return nullptr;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = place.port;
+  attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  const int code = ibv_modify_qp(pair.get(), &attributes,
+                                 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (code == 0) return pair;
+  pair.reset();
+  errno = code;
+  return nullptr;
+}
+
 void stand_forks() {
   [[maybe_unused]] static const int done = ibv_fork_init();
 }
@@ -112,6 +140,45 @@ io::Result<EventChannel> open_event_channel() {
   if (!channel) return io::errno_error("open", "/dev/infiniband/rdma_cm", errno, io::ErrorKind::connection);
   if (auto set = set_up_descriptor(channel->fd); !set) return set.error();
   return channel;
+}
+
+io::Result<DeviceContext> open_device(const std::string& name) {
+  stand_forks();
+  int count = 0;
+  const DeviceList list(ibv_get_device_list(&count));
+  for (int i = 0; list && i < count; ++i) {
+    ibv_device* device = list.get()[i];
+    if (name != ibv_get_device_name(device)) continue;
+    DeviceContext context(ibv_open_device(device));
+    if (!context) return device_error("open", name);
+    if (auto set = set_up_descriptor(context->async_fd); !set) return set.error();
+    return context;
+  }
+  return device_error("open", name, ENODEV);
+}
+
+std::vector<ibv_gid_entry> gids_of(ibv_context& device) {
+  ibv_device_attr limits{};
+  if (ibv_query_device(&device, &limits) != 0) return {};
+  std::size_t most = 0;
+  for (unsigned number = 1; number <= limits.phys_port_cnt; ++number) {
+    ibv_port_attr port{};
+    if (ibv_query_port(&device, static_cast<std::uint8_t>(number), &port) != 0) continue;
+    most += static_cast<std::size_t>(std::max(port.gid_tbl_len, 0));
+  }
+  std::vector<ibv_gid_entry> table(most);
+  const ssize_t found = ibv_query_gid_table(&device, table.data(), table.size(), 0);
+  table.resize(static_cast<std::size_t>(std::max<ssize_t>(found, 0)));
+  return table;
+}
+
+std::string gid_text(const ibv_gid& gid) {
+  if (std::ranges::all_of(gid.raw, [](std::uint8_t byte) { return byte == 0; })) return {};
+  std::string text;
+  for (std::size_t i = 0; i < sizeof(gid.raw); i += 2) {
+    text += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", gid.raw[i], gid.raw[i + 1]);
+  }
+  return text;
 }
 
 std::optional<CmEvent> next_cm_event(rdma_event_channel& channel) {

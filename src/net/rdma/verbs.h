@@ -11,9 +11,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/result.h"
 
@@ -34,8 +37,21 @@ using ProtectionDomain = std::unique_ptr<ibv_pd, DestroyWith<ibv_dealloc_pd>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, DestroyWith<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, DestroyWith<ibv_destroy_cq>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, DestroyWith<ibv_dereg_mr>>;
-// The queue pair of an id. Somebody else owns the id.
-using QueuePair = std::unique_ptr<rdma_cm_id, DestroyWith<rdma_destroy_qp>>;
+using DeviceList = std::unique_ptr<ibv_device*, DestroyWith<ibv_free_device_list>>;
+// A queue pair is made on this: an id whose device is known (somebody else owns it), or a port alone.
+struct QueuePairPlace {
+  ibv_context* device = nullptr;
+  std::uint8_t port = 1;
+  rdma_cm_id* id = nullptr;  // null: without librdmacm
+};
+struct DestroyQueuePair {
+  rdma_cm_id* id = nullptr;  // through which it was made, if through any
+  void operator()(ibv_qp* pair) const;
+};
+using QueuePair = std::unique_ptr<ibv_qp, DestroyQueuePair>;
+// Makes it in the state INIT. What is granted is written into `wanted`. Returns null and sets errno if the
+// device refuses.
+QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted);
 
 // Makes a descriptor that a library opened non-blocking, and closed on exec.
 io::Result<void> set_up_descriptor(int fd);
@@ -61,6 +77,13 @@ struct CmEvent {
 // address has moved, as in a bond, is left out: it is a hint (rdma_get_cm_event(3)), and the queue pair goes
 // on or says itself that it cannot.
 std::optional<CmEvent> next_cm_event(rdma_event_channel& channel);
+
+// Opens the device of this name. Errors (connection): there is none, or it cannot be opened.
+io::Result<DeviceContext> open_device(const std::string& name);
+// Returns all GIDs of the device's ports.
+std::vector<ibv_gid_entry> gids_of(ibv_context& device);
+// Writes it as in sysfs; empty if it is zero.
+std::string gid_text(const ibv_gid& gid);
 
 // Makes an error of errno after a device was asked to make or register something. ENOMEM means the limit on
 // locked memory, which queues and registered memory count against.

@@ -72,6 +72,12 @@ std::string address_that_ssh_reached(const std::string& ssh_connection) {
 
 }  // namespace
 
+std::vector<Address> addresses_at(const std::vector<std::string>& hosts, std::uint16_t port) {
+  std::vector<Address> addresses;
+  for (const std::string& host : hosts) addresses.push_back({host, port});
+  return addresses;
+}
+
 std::string Address::text() const {
   const bool has_colons = host.find(':') != std::string::npos;
   return (has_colons ? "[" + host + "]" : host) + ":" + std::to_string(port);

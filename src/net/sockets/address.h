@@ -17,6 +17,9 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
+// Returns the addresses of one port at several hosts, in their order.
+std::vector<Address> addresses_at(const std::vector<std::string>& hosts, std::uint16_t port);
+
 // Ports of which the first that is free is taken. From 0: any that the kernel gives.
 struct PortRange {
   std::uint16_t first = 0;

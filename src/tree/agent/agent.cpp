@@ -229,6 +229,10 @@ bool Agent::handle(const RawMessage& raw) {
       return with<Knock>(raw, [this](const Knock& at) { return answer_knock(at), true; });
     case MessageType::stream_lost:
       return with<StreamLost>(raw, [this](const StreamLost& lost) { return hear_loss(lost); });
+    case MessageType::pair_offered:
+      return with<PairOffered>(raw, [this](const PairOffered& said) { return hear_of_pair(said); });
+    case MessageType::pair_answered:
+      return with<PairAnswered>(raw, [this](const PairAnswered& said) { return hear_of_pair(said); });
     case MessageType::segment_job:
       return with<SegmentJob>(raw, [this](const SegmentJob& job) { return run_segment(job); });
     case MessageType::examine:

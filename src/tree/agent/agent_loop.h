@@ -77,6 +77,10 @@ class Agent {
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);
+  template <class Message>
+  bool hear_of_pair(const Message& said) {
+    return streams_.hear(said) || refuse("speaks of a link to another agent that there is not");
+  }
   void start_source(const SourceJob& job);
   bool knows_owners();
   void start_target(const TargetJob& asked);
@@ -110,7 +114,10 @@ class Agent {
   TargetWishes wishes_;  // for the target
   std::unique_ptr<Measure> measure_;
   CheckDesk checks_{control_, reporter_};
-  JobStreams streams_{config_.streams, [this](const BranchLost& lost) { tell_lost(lost); }};
+  JobStreams streams_{config_.streams,
+                      {.lost = [this](const BranchLost& lost) { tell_lost(lost); },
+                       .offered = [this](const PairOffered& offered) { tell(offered); },
+                       .answered = [this](const PairAnswered& answered) { tell(answered); }}};
   io::Thread copy_thread_;
   io::Event copy_over_;             // made by run()
   bool explains_problems_ = false;  // set before a job has threads

@@ -19,6 +19,12 @@ io::Result<void> ChainLink::pass_on(const PassOn& order, const CopySettings& set
   branch->forwarder = std::make_unique<Forwarder>(
       settings, order.streams,
       [this, number = branches_.size()](const Problem& why) { lose(number, why.text); });
+  const auto link = static_cast<std::uint32_t>(branches_.size() + 1);
+  branch->setup.exchange_pairs({.offer =
+                                    [this, link](const net::PairOffer& offer) {
+                                      offer_({link, offer});
+                                    },
+                                .answer = [](const net::PairAnswer&) {}});
   branches_.push_back(std::move(branch));
   orders_.push_back(order);
   return {};
@@ -57,6 +63,12 @@ void ChainLink::run(std::size_t branch, const std::string& congestion) {
 
 void ChainLink::lose(std::size_t branch, const io::Words& why) {
   if (!stopped_) lost_(BranchLost{static_cast<std::uint32_t>(branch), why});
+}
+
+bool ChainLink::hear(const PairAnswered& answered) {
+  if (answered.link == 0 || answered.link > branches_.size()) return false;
+  branches_[answered.link - 1]->setup.hear(answered.answer);
+  return true;
 }
 
 void ChainLink::finish(SourceEnd end) {

@@ -14,6 +14,7 @@
 #include "io/thread.h"
 #include "tree/forward/forwarder.h"
 #include "tree/messages/chain.h"
+#include "tree/messages/knock.h"
 #include "tree/streams/stream_setup.h"
 #include "tree/target/target.h"
 
@@ -25,8 +26,10 @@ class ChainLink {
  public:
   // place: outlives this. lost: is told, by any thread, that nothing can be passed on any more to one of the
   // next targets; that does not end the job.
-  ChainLink(const StreamPlace& place, std::function<void(const BranchLost&)> lost)
-      : place_(place), lost_(std::move(lost)) {}
+  // offer: sends an offer of a queue pair to a next target; likewise.
+  ChainLink(const StreamPlace& place, std::function<void(const BranchLost&)> lost,
+            std::function<void(const PairOffered&)> offer)
+      : place_(place), lost_(std::move(lost)), offer_(std::move(offer)) {}
   ~ChainLink();
 
   void join(const JoinChain& chain) { chain_ = chain; }
@@ -52,6 +55,8 @@ class ChainLink {
   void finish(SourceEnd end);
   // Ends it; nobody is told that nothing is passed on any more.
   void stop();
+  // Takes an answer to such an offer. Returns false if there is no such next target.
+  bool hear(const PairAnswered& answered);
   // After finish(): what went wrong on the way to the connections.
   std::vector<io::Words> notes() const;
 
@@ -70,6 +75,7 @@ class ChainLink {
 
   const StreamPlace& place_;
   const std::function<void(const BranchLost&)> lost_;
+  const std::function<void(const PairOffered&)> offer_;
   std::optional<JoinChain> chain_;
   std::chrono::microseconds round_trip_{0};
   std::optional<std::uint8_t> traffic_class_;

@@ -16,9 +16,14 @@ namespace rdcp::tree {
 
 class JobStreams {
  public:
-  // These are as for ChainLink.
-  JobStreams(const StreamPlace& place, std::function<void(const BranchLost&)> lost)
-      : place_(place), chain_(place, std::move(lost)) {
+  // Tells the coordinator; any thread calls it.
+  struct Tell {
+    std::function<void(const BranchLost&)> lost;  // see ChainLink
+    std::function<void(const PairOffered&)> offered;
+    std::function<void(const PairAnswered&)> answered;
+  };
+  JobStreams(const StreamPlace& place, Tell tell)
+      : place_(place), tell_(std::move(tell)), chain_(place, tell_.lost, tell_.offered) {
     begin_anew();
   }
 
@@ -26,6 +31,14 @@ class JobStreams {
   void begin_anew() {
     own_ = std::make_unique<StreamSetup>(place_);
     own_->set_traffic_class(traffic_class_);
+    own_->exchange_pairs({.offer =
+                              [this](const net::PairOffer& offer) {
+                                tell_.offered({0, offer});
+                              },
+                          .answer =
+                              [this](const net::PairAnswer& answer) {
+                                tell_.answered({0, answer});
+                              }});
   }
   StreamSetup& own() { return *own_; }
   ChainLink& chain() { return chain_; }
@@ -47,6 +60,12 @@ class JobStreams {
     own_->leave_placement();
     chain_.leave_placement();
   }
+  // Take what the other side of a link says. Return false if there is no such link.
+  bool hear(const PairOffered& offered) { return own_->hear(offered.offer), offered.link == 0; }
+  bool hear(const PairAnswered& answered) {
+    if (answered.link != 0) return chain_.hear(answered);
+    return own_->hear(answered.answer), true;
+  }
   // Returns the TCP ports that this agent connects to from now on, or nothing if that is not restricted: RDMA
   // may be used, or it never could connect.
   std::optional<std::vector<std::uint16_t>> connects_to(const Begin& begin) const;
@@ -57,6 +76,7 @@ class JobStreams {
 
  private:
   const StreamPlace& place_;
+  const Tell tell_;
   std::optional<std::uint8_t> traffic_class_;
   std::unique_ptr<StreamSetup> own_;
   ChainLink chain_;

@@ -84,6 +84,17 @@ std::string advice_for_address(const RdmaPortFacts& port) {
   return port.link == LinkKind::infiniband ? "modprobe ib_ipoib; " + add : add;
 }
 
+// True if connections to it, or to any port, can be made without librdmacm.
+bool usable_by_hand(const HostFacts& facts, const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
+  return std::ranges::any_of(facts.ports.usable, [&](const net::RdmaPort& one) {
+    return one.by_hand() && one.device == device.name && one.port == port.number;
+  });
+}
+
+bool any_by_hand(const HostFacts& facts) {
+  return std::ranges::any_of(facts.ports.usable, &net::RdmaPort::by_hand);
+}
+
 Finding judge_port(const HostFacts& facts, const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
   const std::vector<std::string> addresses = addresses_of(facts, device, port);
   Finding finding{Level::ok, fmt::format("{} port {}", device.name, port.number), port_text(port, addresses),
@@ -98,6 +109,9 @@ Finding judge_port(const HostFacts& facts, const RdmaDeviceFacts& device, const 
     finding.advice = port.link == LinkKind::infiniband
                          ? "the subnet has no subnet manager: start opensm on one host, or the switch's own"
                          : "wait until it is ACTIVE, and look at the link's other end";
+  } else if (addresses.empty() && usable_by_hand(facts, device, port)) {
+    finding.text += facts.rdma.cm_error == 0 ? ", no IP address: connections are made without rdma_cm"
+                                             : ", connections are made without rdma_cm";
   } else if (addresses.empty() && facts.rdma.cm_error == 0) {
     finding.level = unusable;
     finding.text += ", no IP address";
@@ -145,6 +159,13 @@ void judge_device(const HostFacts& facts, const RdmaDeviceFacts& device, std::ve
 Finding judge_connection_manager(const HostFacts& facts) {
   const int code = facts.rdma.cm_error;
   if (code == 0) return {Level::ok, "rdma_ucm", fmt::format("{} can be opened", net::kCmNode), ""};
+  if (any_by_hand(facts)) {
+    return {
+        Level::warning, "rdma_ucm",
+        fmt::format("{}: {}: connections are made without it, which iWARP and older versions of rdcp cannot",
+                    net::kCmNode, ::strerrordesc_np(code)),
+        node_advice(net::kCmNode, code, "rdma_ucm")};
+  }
   return {Level::problem, "rdma_ucm", fmt::format("{}: {}", net::kCmNode, ::strerrordesc_np(code)),
           node_advice(net::kCmNode, code, "rdma_ucm")};
 }

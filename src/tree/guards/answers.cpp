@@ -15,6 +15,7 @@ constexpr Errands on(One... errands) {
 
 constexpr Errands kAnyErrand = (1u << kErrands) - 1;
 constexpr Errands kCopies = on(Errand::source, Errand::target);
+constexpr Errands kStreamErrands = kCopies | on(Errand::measure);
 
 // `each`: one answer for each order. `many`: any number of answers after the order.
 enum class Times : std::uint8_t { each, many };
@@ -36,6 +37,8 @@ constexpr std::array kAnswerRules = {
     AnswerRule{knocked, knock, Times::each, kCopies},
     AnswerRule{done, begin, Times::each, kCopies},
     AnswerRule{stream_lost, begin, Times::many, kCopies},
+    AnswerRule{pair_offered, begin, Times::many, kStreamErrands},
+    AnswerRule{pair_answered, begin, Times::many, kStreamErrands},
     AnswerRule{next_lost, pass_on, Times::each, on(Errand::target)},
     AnswerRule{branch_lost, pass_on, Times::each, on(Errand::target)},
     AnswerRule{ledger, keep_ledger, Times::each, kCopies},

@@ -31,7 +31,7 @@ using AllMessages =
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
                TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
                ExplainedProblem, JoinChain, PassOn, NextLost, KeepLedger, Ledger, BranchLost, TellPace, Pace,
-               PathTold, EndWhenDone, MarkPackets, LeavePlacement>;
+               PathTold, EndWhenDone, MarkPackets, LeavePlacement, PairOffered, PairAnswered>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -65,12 +65,14 @@ enum class MessageType : std::uint8_t {
   end_when_done,
   mark_packets,
   leave_placement,
+  pair_offered,
+  pair_answered,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::leave_placement;
+  return MessageType::pair_answered;
 }
 
 }  // namespace rdcp::tree

@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 59> kNames = {
+constexpr std::array<std::string_view, 61> kNames = {
     "hello",
     "ping",
     "pong",
@@ -67,8 +67,10 @@ constexpr std::array<std::string_view, 59> kNames = {
     "end_when_done",
     "mark_packets",
     "leave_placement",
+    "pair_offered",
+    "pair_answered",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::leave_placement));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::pair_answered));
 
 }  // namespace
 

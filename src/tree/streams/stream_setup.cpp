@@ -24,12 +24,6 @@ constexpr std::chrono::seconds kFurtherDeadline{5};
 constexpr std::chrono::seconds kSshDeadline{60};
 constexpr std::uint16_t kFurtherLimit = kStreamNumbersMax;
 
-std::vector<net::Address> addresses_of(const Begin& begin) {
-  std::vector<net::Address> addresses;
-  for (const std::string& host : begin.hosts) addresses.push_back({host, begin.port});
-  return addresses;
-}
-
 // A connection and its RecordLayer, kept until a worker takes both over.
 template <class Connection>
 struct Held {
@@ -122,7 +116,7 @@ void StreamSetup::listen_rdma(Reach& reach) {
   if (reach.rdma.usable.empty()) return;
   auto listener = place_.listener != nullptr
                       ? net::RdmaListener::open(reach.rdma.usable, place_.listener->port())
-                      : net::RdmaListener::open_within(reach.rdma.usable, ports());
+                      : net::RdmaListener::open_within(reach.rdma.usable, {wish_.port, last_port()});
   if (listener) {
     rdma_listener_.emplace(std::move(*listener));
   } else {
@@ -136,7 +130,7 @@ Result<net::TcpListener> StreamSetup::listen_tcp(Reach& reach) {
   if (!hosts) return hosts.error();
   const std::string at = via.empty() ? std::string() : hosts->front();
   auto listener = place_.listener != nullptr ? Result<net::TcpListener>(std::move(*place_.listener))
-                                             : net::TcpListener::open_within(at, ports());
+                                             : net::TcpListener::open_within(at, {wish_.port, last_port()});
   if (!listener) return listener.error();
   // At one address alone, another job may have the same port at another address.
   if (wish_.either_way && via.empty()) listener->open_beside();
@@ -185,7 +179,7 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
 }
 
 net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds deadline,
-                                     const std::atomic<bool>& stop) const {
+                                     const std::atomic<bool>& stop) {
   return {.key = {wish_.key, wish_.encrypt_rdma()},
           .stream_count = streams,
           .target_slots = begin_.target_slots,
@@ -194,7 +188,8 @@ net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds
           .stop = stop,
           .round_trip = round_trip_,
           .traffic_class = tcp_.traffic_class,
-          .spreads_vectors = !placement_.leaves()};
+          .spreads_vectors = !placement_.leaves(),
+          .pairs = pairs_ ? &*pairs_ : nullptr};
 }
 
 Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket) const {
@@ -241,8 +236,8 @@ std::optional<FurtherStream> StreamSetup::connect_further(std::uint16_t stream, 
 }
 
 std::optional<FurtherStream> StreamSetup::connect_over_tcp(std::uint16_t stream) {
-  auto socket =
-      net::connect_further(addresses_of(begin_), {terms(), kFurtherDeadline, stop_tcp_, tcp_}, stream);
+  auto socket = net::connect_further(net::addresses_at(begin_.hosts, begin_.port),
+                                     {terms(), kFurtherDeadline, stop_tcp_, tcp_}, stream);
   if (!socket) return std::nullopt;
   return further_of(stream, std::move(*socket));
 }
@@ -278,8 +273,7 @@ void StreamSetup::knock(const Knock& at, std::function<void(const net::KnockOutc
   stop_knock_ = true;
   knocking_.join();
   stop_knock_ = false;
-  std::vector<net::Address> addresses;
-  for (const std::string& host : at.hosts) addresses.push_back({host, at.port});
+  const auto addresses = net::addresses_at(at.hosts, at.port);
   const std::uint16_t own_port = tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0};
   const std::size_t connections = std::clamp<std::size_t>(expected_streams_, 1, net::kConnectAtOnce);
   auto started = io::Thread::start("a thread that knocks", [this, addresses, connections, own_port, told] {
@@ -334,8 +328,9 @@ Result<StreamSetup::Connections> StreamSetup::connect() {
     if (begin_.hosts.empty() || stop_rdma_) return over_rdma.error();
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
-  auto over_tcp = net::connect_all(addresses_of(begin_), {terms(), kConnectDeadline, stop_tcp_, tcp_},
-                                   begin_.streams, std::move(knocked_.open));
+  auto over_tcp = net::connect_all(net::addresses_at(begin_.hosts, begin_.port),
+                                   {terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams,
+                                   std::move(knocked_.open));
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
   return made;

@@ -42,6 +42,12 @@ class StreamSetup : public FurtherStreams {
   void expect_streams(std::size_t streams) { expected_streams_ = streams; }
   // Before make(): which class the packets of the connections are to carry, unless the place has one.
   void set_traffic_class(std::optional<std::uint8_t> traffic_class) { traffic_class_ = traffic_class; }
+  // Before make(): has offers and answers of queue pairs sent to the other side. Without it there are no
+  // streams over ports without a host.
+  void exchange_pairs(net::PairExchange::Ways ways) { pairs_.emplace(std::move(ways)); }
+  // Takes what the other side has sent; nothing comes of what nobody waits for. Any thread may call these.
+  void hear(const net::PairOffer& offer) { pairs_->take(offer); }
+  void hear(const net::PairAnswer& answer) { pairs_->take(answer); }
   // Before make(): threads, their memory and completion queues stay where they are (--no-numa).
   void leave_placement() { placement_.leave(); }
   // Makes the job's connections. Returns, by stream index, something from which each worker makes its stream.
@@ -87,7 +93,7 @@ class StreamSetup : public FurtherStreams {
   io::Result<Connections> meet_through_ssh();
   void stop_listening();
   net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline,
-                          const std::atomic<bool>& stop) const;
+                          const std::atomic<bool>& stop);
   net::StreamShape shape() const {
     return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
   }
@@ -102,7 +108,7 @@ class StreamSetup : public FurtherStreams {
   template <class Connection>
   std::optional<FurtherStream> further_of(std::size_t stream, Connection connection);
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
-  net::PortRange ports() const { return {wish_.port, std::max(wish_.port, wish_.port_last)}; }
+  std::uint16_t last_port() const { return std::max(wish_.port, wish_.port_last); }
 
   const StreamPlace& place_;
   StreamWish wish_;
@@ -113,6 +119,7 @@ class StreamSetup : public FurtherStreams {
   std::optional<std::uint8_t> traffic_class_;
   net::KnownRails rails_;  // of the side that connects
   net::TcpOptions tcp_;
+  std::optional<net::PairExchange> pairs_;
   bool source_ = false;
   bool over_rdma_ = false;
   bool may_have_further_ = false;

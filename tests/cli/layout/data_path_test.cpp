@@ -70,6 +70,26 @@ TEST_F(DataPathTest, RdmaWhereBothHaveIt) {
   EXPECT_TRUE(path.notes.empty());
 }
 
+TEST_F(DataPathTest, WhereOneHostLacksCmItSaysWhichWayIsTaken) {
+  for (DataPathEnd* end : {&connecting, &listening}) {
+    net::RdmaPort by_hand = end->reach.rdma.usable[0];
+    by_hand.host.clear();
+    by_hand.gid = end == &connecting ? "0000:0000:0000:0000:0000:ffff:0a00:0001"
+                                     : "0000:0000:0000:0000:0000:ffff:0a00:0002";
+    end->reach.rdma.usable.push_back(by_hand);
+  }
+  EXPECT_TRUE(chosen().notes.empty()) << "both have it";
+  listening.reach.rdma.usable.erase(listening.reach.rdma.usable.begin());
+  listening.reach.rdma.none_because = "/dev/infiniband/rdma_cm: No such file or directory";
+  listening.reach.rdma.usable[0].mtu_bytes = 1024;
+  connecting.reach.rdma.usable[1].mtu_bytes = 4096;
+  EXPECT_EQ(
+      only_note(),
+      "RDMA connections are made without rdma_cm; far: /dev/infiniband/rdma_cm: No such file or directory");
+  EXPECT_TRUE(chosen().warnings.empty()) << "the smaller MTU is taken";
+  EXPECT_TRUE(chosen().rails[0].connecting.by_hand());
+}
+
 TEST_F(DataPathTest, TcpIsTakenWithoutAWordWhenAskedFor) {
   wish.transport = Transport::tcp;
   EXPECT_TRUE(chosen().rails.empty());

@@ -170,7 +170,62 @@ TEST(Rails, AHostWithoutPortsSaysWhyAndWhichHost) {
             "on the connecting host: mlx5_0 port 1 is down; on the listening host: no RDMA device");
 }
 
+RdmaPort by_hand(std::string device, std::string gid, std::uint8_t prefix_bits,
+                 LinkKind link = LinkKind::roce) {
+  RdmaPort port = port_of(std::move(device), "", prefix_bits, 100'000, link);
+  port.gid = std::move(gid);
+  return port;
+}
+
+constexpr const char* kGidHere = "0000:0000:0000:0000:0000:ffff:0a00:0001";   // 10.0.0.1
+constexpr const char* kGidThere = "0000:0000:0000:0000:0000:ffff:0a00:0002";  // 10.0.0.2
+
+TEST(Rails, PortsThatCmCannotJoinAreJoinedByTheirGids) {
+  const RailChoice choice =
+      choose({by_hand("c0", kGidHere, 24)}, {port_of("l0", "10.0.0.2", 24), by_hand("l0", kGidThere, 24)});
+  ASSERT_EQ(choice.candidates.size(), 1u);
+  EXPECT_TRUE(choice.candidates[0].connecting.by_hand());
+  EXPECT_TRUE(choice.candidates[0].listening.by_hand());
+}
+
+TEST(Rails, PortsThatCmCanJoinAreLeftToIt) {
+  const RailChoice choice = choose({port_of("c0", "10.0.0.1", 24), by_hand("c0", kGidHere, 24)},
+                                   {port_of("l0", "10.0.0.2", 24), by_hand("l0", kGidThere, 24)});
+  ASSERT_EQ(choice.candidates.size(), 1u);
+  EXPECT_EQ(choice.candidates[0].listening.host, "10.0.0.2");
+}
+
+TEST(Rails, ViaMayBeTheAddressInAGid) {
+  const std::vector<RdmaPort> ours{by_hand("c0", kGidHere, 24)}, theirs{by_hand("l0", kGidThere, 24)};
+  EXPECT_EQ(devices(choose(ours, theirs, "10.0.0.2")), "c0-l0");
+  EXPECT_EQ(devices(choose(ours, theirs, "c0")), "c0-l0");
+  EXPECT_EQ(devices(choose(ours, theirs, "10.0.0.3")), "");
+}
+
+TEST(Rails, InfiniBandIsJoinedWithoutCmWithinASubnetOnly) {
+  constexpr LinkKind kIb = LinkKind::infiniband;
+  const std::vector<RdmaPort> ours{by_hand("c0", "fe80:0000:0000:0000:0000:0000:0000:0001", 64, kIb),
+                                   by_hand("c1", "fe80:0000:0000:0000:0000:0000:0000:0002", 64, kIb)};
+  const std::vector<RdmaPort> theirs{by_hand("l0", "fe80:0000:0000:0000:0000:0000:0000:0003", 64, kIb),
+                                     by_hand("l1", "fe80:0000:0000:0000:0000:0000:0000:0004", 64, kIb)};
+  const std::vector<RdmaPort> others{by_hand("l0", "fec0:0000:0000:0001:0000:0000:0000:0003", 64, kIb)};
+  EXPECT_EQ(best_rails(choose(ours, theirs).candidates).size(), 2u);
+  EXPECT_TRUE(choose(ours, others).candidates.empty());
+}
+
+TEST(Rails, AHostWithoutCmAndOneThatKnowsNothingElseSayWhy) {
+  const RdmaPorts without = {{by_hand("c0", kGidHere, 24)},
+                             "/dev/infiniband/rdma_cm: No such file or directory"};
+  const RdmaPorts older = {{port_of("l0", "10.0.0.2", 24)}, {}};
+  EXPECT_EQ(choose_rails(without, older, {}).none_because,
+            "on the connecting host: /dev/infiniband/rdma_cm: No such file or directory");
+  EXPECT_NE(choose_rails({{}, {}}, older, {}).none_because, "") << "a peer that says nothing";
+  EXPECT_NE(choose_rails({{by_hand("c0", kGidHere, 24)}, {}}, older, {}).none_because, "");
+}
+
 TEST(Rails, WhatThePeerMakesUpIsNotFollowed) {
+  EXPECT_TRUE(choose({by_hand("c0", kGidHere, 24)}, {by_hand("l0", "somewhere", 24)}).candidates.empty());
+  EXPECT_TRUE(choose({by_hand("c0", "", 24)}, {by_hand("l0", "", 24)}).candidates.empty());
   // No address at all, and prefixes longer than an address.
   EXPECT_TRUE(choose({port_of("c0", "10.0.0.1", 24)}, {port_of("l0", "somewhere", 24)}).candidates.empty());
   EXPECT_EQ(devices(choose({port_of("c0", "10.0.0.1", 24)}, {port_of("l0", "10.0.0.1", 255)})), "c0-l0");

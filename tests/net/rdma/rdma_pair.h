@@ -15,7 +15,7 @@
 namespace rdcp::net {
 
 // Which of this machine's ports a test uses.
-enum class WhichPort { ipv4, ipv6, second_device };
+enum class WhichPort { ipv4, ipv6, second_device, by_hand };
 
 inline std::string name_of(WhichPort which) {
   switch (which) {
@@ -23,6 +23,8 @@ inline std::string name_of(WhichPort which) {
       return "Ipv4";
     case WhichPort::ipv6:
       return "Ipv6";
+    case WhichPort::by_hand:
+      return "ByHand";
     default:
       return "SecondDevice";
   }
@@ -36,6 +38,8 @@ inline std::optional<RdmaPort> find_port(WhichPort which) {
     if (first_device.empty() || port.device < first_device) first_device = port.device;
   }
   for (const RdmaPort& port : ports.usable) {
+    if (which == WhichPort::by_hand && port.by_hand() && !port.address().starts_with("fe80:")) return port;
+    if (which == WhichPort::by_hand || port.by_hand()) continue;
     const bool v6 = port.host.find(':') != std::string::npos;
     if (port.host.find('%') != std::string::npos) continue;
     if (which == WhichPort::second_device ? port.device != first_device && !v6
@@ -45,6 +49,19 @@ inline std::optional<RdmaPort> find_port(WhichPort which) {
   }
   return std::nullopt;
 }
+
+// What joins the queue pairs of both sides of a job without librdmacm. The source connects.
+struct LetterBoxes {
+  PairExchange connecting{{.offer =
+                               [this](const PairOffer& offer) {
+                                 offers.push_back(offer);
+                                 listening.take(offer);
+                               },
+                           .answer = [](const PairAnswer&) {}}};
+  PairExchange listening{{.offer = [](const PairOffer&) {},
+                          .answer = [this](const PairAnswer& answer) { connecting.take(answer); }}};
+  std::vector<PairOffer> offers;  // all that were made
+};
 
 // What connect_rails() and accept_all() of one job share.
 struct RdmaJob {
@@ -57,12 +74,16 @@ struct RdmaJob {
   std::chrono::milliseconds handshake = kHandshakeTimeout;
   RdmaPatience patience;
   TrafficClass traffic_class = {};
+  std::chrono::microseconds round_trip{0};
+  mutable LetterBoxes boxes;
 
   RdmaCall call(bool source) const {
     HandshakeTerms terms(key, seals ? Sealing::always : Sealing::never);
     terms.time_limit = handshake;
     RdmaCall call{terms, streams, slots, source, deadline, stop, patience};
     call.traffic_class = traffic_class;
+    call.round_trip = round_trip;
+    call.pairs = source ? &boxes.connecting : &boxes.listening;
     return call;
   }
 };

@@ -67,6 +67,59 @@ TEST(LinkMegabits, IsLanesTimesRate) {
   EXPECT_EQ(link_megabits(32, 3), 0U);
 }
 
+RdmaFacts with_gids(LinkKind link = LinkKind::roce) {
+  RdmaFacts facts = one_device();
+  RdmaPortFacts& port = facts.devices[0].ports[0];
+  port.link = link;
+  port.gid_table = {
+      {.gid = "fe80:0000:0000:0000:0000:0000:0000:0001", .interface = "eth0"},
+      {.gid = "0000:0000:0000:0000:0000:ffff:0a00:0001", .interface = "eth0", .prefix_bits = 24},
+      {.gid = "0000:0000:0000:0000:0000:ffff:0a00:0001",
+       .routable = true,
+       .interface = "eth0",
+       .prefix_bits = 24}};
+  return facts;
+}
+
+TEST(UsablePorts, WithoutCmAPortHasItsGidsOfRoceVersion2) {
+  RdmaFacts facts = with_gids();
+  facts.addresses.clear();
+  facts.cm_error = EACCES;
+  const RdmaPorts ports = usable_ports(facts);
+  ASSERT_EQ(ports.usable.size(), 1U);
+  EXPECT_TRUE(ports.usable[0].by_hand());
+  EXPECT_EQ(ports.usable[0].address(), "10.0.0.1");
+  EXPECT_EQ(ports.usable[0].prefix_bits, 24);
+  EXPECT_EQ(ports.usable[0].text(), "mlx5_0 port 1, RoCE, 100 Gb/s, GID ::ffff:10.0.0.1, without rdma_cm");
+  EXPECT_EQ(ports.none_because, "/dev/infiniband/rdma_cm: Permission denied");
+}
+
+TEST(UsablePorts, WithCmAPortTellsItsGidsBehindItsAddresses) {
+  const RdmaPorts ports = usable_ports(with_gids());
+  ASSERT_EQ(ports.usable.size(), 2U);
+  EXPECT_EQ(ports.usable[0].host, "10.0.0.1");
+  EXPECT_TRUE(ports.usable[1].by_hand());
+  EXPECT_EQ(ports.none_because, "");
+}
+
+TEST(UsablePorts, AnInfiniBandPortWithoutAnAddressHasItsFirstGid) {
+  RdmaFacts facts = with_gids(LinkKind::infiniband);
+  facts.devices[0].ports[0].gid_table.pop_back();
+  facts.addresses.clear();
+  const RdmaPorts ports = usable_ports(facts);
+  ASSERT_EQ(ports.usable.size(), 1U);
+  EXPECT_EQ(ports.usable[0].address(), "fe80::1");
+  EXPECT_EQ(ports.usable[0].prefix_bits, 64);
+}
+
+TEST(UsablePorts, IwarpAndPortsThatAreDownHaveNoWayWithoutCm) {
+  RdmaFacts facts = with_gids(LinkKind::iwarp);
+  EXPECT_EQ(usable_ports(facts).usable.size(), 1U);
+  facts = with_gids();
+  facts.devices[0].ports[0].state = "DOWN";
+  EXPECT_TRUE(usable_ports(facts).usable.empty());
+}
+
 TEST(UsablePorts, AnActivePortWithAnAddressIsOne) {
   const RdmaPorts ports = usable_ports(one_device());
   ASSERT_EQ(ports.usable.size(), 1U);

@@ -40,20 +40,24 @@ ConnectedVariant variant(const std::string& name, WhichPort port, io::RingChoice
 }
 
 constexpr auto kUring = io::RingChoice::io_uring;
-INSTANTIATE_TEST_SUITE_P(Streams, ConnectedStreamTest,
-                         testing::Values(variant("Ipv4IoUring", WhichPort::ipv4, kUring),
-                                         variant("Ipv4ThreadPool", WhichPort::ipv4,
-                                                 io::RingChoice::thread_pool),
-                                         variant("Ipv6IoUring", WhichPort::ipv6, kUring),
-                                         variant("SecondDeviceIoUring", WhichPort::second_device, kUring),
-                                         variant("Ipv4IoUringSealed", WhichPort::ipv4, kUring, true),
-                                         variant("Ipv4IoUringSealedPacked", WhichPort::ipv4, kUring, true, 1),
-                                         variant("Ipv6IoUringPacked", WhichPort::ipv6, kUring, false, 1)),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Streams, ConnectedStreamTest,
+    testing::Values(variant("Ipv4IoUring", WhichPort::ipv4, kUring),
+                    variant("Ipv4ThreadPool", WhichPort::ipv4, io::RingChoice::thread_pool),
+                    variant("Ipv6IoUring", WhichPort::ipv6, kUring),
+                    variant("SecondDeviceIoUring", WhichPort::second_device, kUring),
+                    variant("ByHandIoUring", WhichPort::by_hand, kUring),
+                    variant("ByHandThreadPool", WhichPort::by_hand, io::RingChoice::thread_pool),
+                    variant("ByHandIoUringSealed", WhichPort::by_hand, kUring, true),
+                    variant("Ipv4IoUringSealed", WhichPort::ipv4, kUring, true),
+                    variant("Ipv4IoUringSealedPacked", WhichPort::ipv4, kUring, true, 1),
+                    variant("Ipv6IoUringPacked", WhichPort::ipv6, kUring, false, 1)),
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(RdmaStream, SaysWhoTalksToWhomOverWhichDevice) {
   constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
-  for (const WhichPort which : {WhichPort::ipv4, WhichPort::ipv6, WhichPort::second_device}) {
+  for (const WhichPort which :
+       {WhichPort::ipv4, WhichPort::ipv6, WhichPort::second_device, WhichPort::by_hand}) {
     const auto port = find_port(which);
     if (!port) GTEST_SKIP() << "no RDMA device";
     const auto ring = test_ring();
@@ -66,7 +70,7 @@ TEST(RdmaStream, SaysWhoTalksToWhomOverWhichDevice) {
     EXPECT_EQ(text, target->description());
     EXPECT_EQ(text.find("rdma " + port->device + " port 1 ("), 0u) << text;
     EXPECT_NE(text.find("GID " + port->gid), std::string::npos) << text;
-    EXPECT_NE(text.find(port->host + " -> " + port->host), std::string::npos) << text;
+    EXPECT_NE(text.find(port->address() + " -> " + port->address()), std::string::npos) << text;
   }
 }
 

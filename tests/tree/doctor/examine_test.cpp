@@ -84,6 +84,20 @@ TEST(Examine, AGoodHostIsOkThroughout) {
   EXPECT_EQ(found(good_host(), "rdma_ucm").text, "/dev/infiniband/rdma_cm can be opened");
 }
 
+TEST(Examine, WithoutCmConnectionsAreMadeWithoutIt) {
+  HostFacts facts = good_host();
+  facts.rdma.addresses.clear();
+  port_of(facts).gid_table = {{.gid = port_of(facts).gids[1], .routable = true, .interface = "eth0"}};
+  EXPECT_EQ(found(facts, "mlx5_0 port 1").level, Level::ok);
+  EXPECT_THAT(found(facts, "mlx5_0 port 1").text,
+              HasSubstr("no IP address: connections are made without rdma_cm"));
+  facts.rdma.cm_error = ENOENT;
+  EXPECT_EQ(found(facts, "RDMA").text, "can be used: mlx5_0 port 1");
+  EXPECT_EQ(found(facts, "rdma_ucm").level, Level::warning);
+  EXPECT_THAT(found(facts, "rdma_ucm").text, HasSubstr("connections are made without it"));
+  EXPECT_THAT(found(facts, "rdma_ucm").advice, HasSubstr("modprobe rdma_ucm"));
+}
+
 TEST(Examine, ASlotThatIsNarrowerThanThePortsIsAWarning) {
   HostFacts facts = good_host();
   facts.adapters = {{"mlx5_0", {8, 4}, {16, 16}}};
