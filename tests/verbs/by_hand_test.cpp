@@ -4,8 +4,8 @@
 
 #include <future>
 
+#include "net/rails/rdma_facts.h"
 #include "net/rdma/rdma_connection.h"
-#include "net/rdma/rdma_facts.h"
 #include "tests/verbs/one_copy.h"
 #include "tree/streams/stream_setup.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "cli/layout/data_path.h"
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 #include "tests/verbs/fabric.h"
 #include "tests/verbs/one_copy.h"
 

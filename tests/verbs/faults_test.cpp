@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 #include "tests/verbs/fabric.h"
 #include "tests/verbs/one_copy.h"
 

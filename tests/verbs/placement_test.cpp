@@ -9,8 +9,8 @@
 
 #include "io/numa.h"
 #include "io/thread.h"
+#include "net/rails/rdma_facts.h"
 #include "net/rdma/rdma_connection.h"
-#include "net/rdma/rdma_facts.h"
 #include "tests/verbs/fabric.h"
 #include "tests/verbs/one_copy.h"
 #include "tree/doctor/host_facts.h"

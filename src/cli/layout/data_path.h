@@ -8,7 +8,7 @@
 
 #include "io/result.h"
 #include "io/words.h"
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 #include "tree/messages/job.h"
 
 namespace rdcp::cli {

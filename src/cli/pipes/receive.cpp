@@ -17,7 +17,7 @@
 #include "cli/text/version.h"
 #include "io/descriptors.h"
 #include "net/crypto/pipe_key.h"
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 #include "net/sockets/congestion.h"
 #include "net/sockets/sockets.h"
 #include "tree/agent/agent.h"

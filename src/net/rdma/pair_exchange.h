@@ -18,7 +18,7 @@
 #include "io/descriptors.h"
 #include "io/range.h"
 #include "io/words.h"
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 namespace rdcp::net {
 

@@ -12,8 +12,8 @@
 
 #include "io/result.h"
 #include "net/crypto/handshake.h"
+#include "net/rails/rails.h"
 #include "net/rdma/pair_exchange.h"
-#include "net/rdma/rails.h"
 #include "net/sockets/address.h"
 #include "net/sockets/traffic_class.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "io/bytes.h"
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 #include "net/sockets/sockets.h"
 
 namespace rdcp::net {

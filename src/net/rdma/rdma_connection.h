@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "io/result.h"
+#include "net/rails/rdma_port.h"
+#include "net/rails/verbs.h"
 #include "net/rdma/pair_exchange.h"
 #include "net/rdma/rdma_connect.h"
-#include "net/rdma/rdma_port.h"
 #include "net/rdma/rdma_queue.h"
-#include "net/rdma/verbs.h"
 
 namespace rdcp::net {
 

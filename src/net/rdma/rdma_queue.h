@@ -11,7 +11,7 @@
 
 #include "io/arena.h"
 #include "io/result.h"
-#include "net/rdma/verbs.h"
+#include "net/rails/verbs.h"
 #include "net/stream/record_layer.h"
 
 namespace rdcp::net {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 
 namespace rdcp::tree {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/numa.h"
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 #include "tree/doctor/adapter_facts.h"
 #include "tree/sandbox/landlock.h"
 

@@ -10,7 +10,7 @@
 #include "io/arena.h"
 #include "io/file.h"
 #include "io/ring.h"
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 #include "tree/messages/copy_settings.h"
 #include "tree/messages/message.h"
 #include "tree/messages/selection.h"

@@ -177,11 +177,16 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   }
   if (under_way) give_back(std::move(work), filled, slot);
   if (is_last_to_end() && !stream_lost_) {
-    net::Frame end = bare_frame(FrameKind::end, 0);
-    if (session_.plan().stopped()) end.flags = net::kFlagCutShort;
-    const auto sent = co_await stream_->send(end, {});
+    const auto sent = co_await stream_->send(end_frame(), {});
     if (!sent) lose_stream(sent.error());
   }
+}
+
+// Its target must know whether this is the end of all or of a run that has failed.
+net::Frame SourceWorker::end_frame() const {
+  net::Frame end = bare_frame(FrameKind::end, 0);
+  if (session_.plan().stopped()) end.flags = net::kFlagCutShort;
+  return end;
 }
 
 // Idle at the end of the walk only means that there is less work than workers.

@@ -32,6 +32,7 @@ class SourceWorker {
   bool is_last_to_end();
   void tell_totals();
   io::Task slot_loop(std::span<std::byte> slot);
+  net::Frame end_frame() const;
   std::uint64_t& idle_time();
   std::optional<net::Sha256> note_sending(const FilledSlot& filled, std::span<const std::byte> slot);
   void note_answer(const FilledSlot& filled, const std::optional<net::Sha256>& sent, net::AckStatus status);

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 
 namespace rdcp::tree {
 

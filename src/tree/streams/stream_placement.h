@@ -9,7 +9,7 @@
 
 #include "io/numa.h"
 #include "io/words.h"
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 namespace rdcp::tree {
 

@@ -1,8 +1,8 @@
 #include "tree/streams/stream_setup.h"
 
 #include "io/locked_memory.h"
+#include "net/rails/rdma_facts.h"
 #include "net/rdma/rdma.h"
-#include "net/rdma/rdma_facts.h"
 #include "net/stream/record_layer.h"
 #include "net/tcp/tcp.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/locked_memory.h"
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 
 namespace rdcp::cli {
 namespace {

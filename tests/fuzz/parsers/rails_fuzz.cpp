@@ -3,7 +3,7 @@
 // is no rail there is a reason. The input is two encoded lists of ports and a word for --via.
 #include <algorithm>
 
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 #include "tests/fuzz/targets.h"
 #include "tree/protocol/codec.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "net/rails/rdma_port.h"
 #include "net/rdma/rdma_connect.h"
-#include "net/rdma/rdma_port.h"
 
 namespace rdcp::net {
 

@@ -1,9 +1,9 @@
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/net/rdma/made_up_port.h"
+#include "tests/net/rails/made_up_port.h"
 
 namespace rdcp::net {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "tests/net/rdma/made_up_port.h"
+#include "tests/net/rails/made_up_port.h"
 
 namespace rdcp::net {
 namespace {

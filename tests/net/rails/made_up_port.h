@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 namespace rdcp::net {
 

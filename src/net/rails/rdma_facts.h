@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 namespace rdcp::net {
 

@@ -1,4 +1,4 @@
-#include "net/rdma/verbs.h"
+#include "net/rails/verbs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

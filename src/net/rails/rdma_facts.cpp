@@ -1,4 +1,4 @@
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include <memory>
 
 #include "io/fd.h"
-#include "net/rdma/verbs.h"
+#include "net/rails/verbs.h"
 #include "net/sockets/sockets.h"
 
 namespace rdcp::net {

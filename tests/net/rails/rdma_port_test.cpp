@@ -1,4 +1,4 @@
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 
 namespace rdcp::net {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <tuple>
 
-#include "net/rdma/rdma_facts.h"
+#include "net/rails/rdma_facts.h"
 
 namespace rdcp::net {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "net/rdma/rdma_port.h"
+#include "net/rails/rdma_port.h"
 
 namespace rdcp::net {
 

@@ -1,4 +1,4 @@
-#include "net/rdma/rails.h"
+#include "net/rails/rails.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
