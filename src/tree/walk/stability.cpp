@@ -21,7 +21,7 @@ bool same_time(const timespec& a, const timespec& b) {
 long ahead_ns(const timespec& time) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  const time_t seconds = std::clamp<time_t>(time.tv_sec - now.tv_sec, -2, 2);
+  const time_t seconds = std::clamp(time.tv_sec, now.tv_sec - 2, now.tv_sec + 2) - now.tv_sec;
   return seconds * 1'000'000'000 + time.tv_nsec - now.tv_nsec;
 }
 
