@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <thread>
 
+#include "net/stream/frame.h"
 #include "net/tcp/tcp.h"
 #include "tests/net/tcp/tcp_pair.h"
 #include "tests/tree/copy/copy_fixture.h"
@@ -16,6 +18,8 @@
 namespace rdcp::tree {
 
 inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+// So many bytes to the target: all but those of the frame that ends the stream.
+inline constexpr std::uint64_t kAllButTheEnd = kNever - 1;
 
 // Carries bytes between a source and a target, up to a number of them in either direction. Then both ends see
 // the end, or only one is reset: the other looks sound, and what it sends is swallowed.
@@ -70,6 +74,13 @@ class CutWire {
     }
   }
 
+  // A stream ends when everything before has been answered, so nothing else arrives with its last frame.
+  static bool is_end(std::span<const std::byte> arrived) {
+    if (arrived.size() != net::kFrameBytes) return false;
+    const auto frame = net::decode(arrived.first<net::kFrameBytes>());
+    return frame && frame->kind == net::FrameKind::end;
+  }
+
   // Returns false if the wire is cut. At its end a direction is closed.
   static bool carry_some(int& from, int to, std::uint64_t& left) {
     std::array<std::byte, 20'000> bytes;
@@ -79,9 +90,11 @@ class CutWire {
       from = -1;
       return true;
     }
+    const std::span<const std::byte> arrived(bytes.data(), static_cast<std::size_t>(got));
+    if (left == kAllButTheEnd && is_end(arrived)) return false;
     const std::uint64_t passed = std::min(left, static_cast<std::uint64_t>(got));
     if (::send(to, bytes.data(), passed, MSG_NOSIGNAL) < 0) return false;
-    left -= passed;
+    if (left < kAllButTheEnd) left -= passed;
     return left > 0;
   }
 

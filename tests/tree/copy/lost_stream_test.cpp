@@ -180,10 +180,22 @@ TEST_P(LostStreamSeeds, OneOfWhichOnlyOneEndKnows) {
     }
     const CopyResult result = run_cut(copy, cuts);
     expect_whole(result, to);
-    EXPECT_EQ(result.source.lost_streams.size(), result.target.lost_streams.size());
+    // A source that had sent the stream's end, after all answers, may have gone before it hears of a loss.
+    EXPECT_LE(result.source.lost_streams.size(), result.target.lost_streams.size());
     fs::remove_all(scratch / to);
     if (HasFailure()) return;
   }
+}
+
+// The frame that ends a stream is not answered, so it is the target that knows that it did not come. By the
+// time it has told so, the source has mostly gone.
+TEST_F(LostStreamTest, OneOfWhichOnlyTheEndDoesNotArrive) {
+  std::vector<Cut> cuts(kStreams);
+  cuts[1] = {.to_target = kAllButTheEnd, .ends = CutWire::Ends::target};
+  const CopyResult result = run_cut(copy_to("to"), cuts);
+  expect_whole(result, "to");
+  EXPECT_LE(result.source.lost_streams.size(), 1u);
+  EXPECT_EQ(result.target.lost_streams.size(), 1u);
 }
 
 TEST_P(LostStreamSeeds, AllButOne) {
