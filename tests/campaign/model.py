@@ -49,7 +49,7 @@ def judge_unfinished(old: dict, final: dict, found: dict, rules: Rules, err: str
     """After a run that did not end with 0. Each name is old, intact, or new, whole; nothing else is there. Of what stderr
     names, that metadata may be missing which it says could not be kept."""
     complaints = []
-    found = with_what_was_told(final, found, err)
+    told = with_what_was_told(final, found, err)
     own = set(litter_in(old, final, found))
     for path in sorted((old.keys() | final.keys() | found.keys()) - own):
         was, will, now = old.get(path), final.get(path), found.get(path)
@@ -60,7 +60,7 @@ def judge_unfinished(old: dict, final: dict, found: dict, rules: Rules, err: str
         elif now is None:
             if was is not None and (will is not None or not rules.deletes):
                 complaints.append(f"{path!r} was lost: it was {was}, and should become {will}")
-        elif problem := problem_with(was, will, now, rules):
+        elif (problem := problem_with(was, will, now, rules)) and problem_with(was, will, told[path], rules):
             complaints.append(f"{path!r} {problem}")
     return complaints + deleted_too_early(old, final, found)
 

@@ -91,6 +91,13 @@ class Unfinished(unittest.TestCase):
             found = judge_unfinished(self.old, self.final, self.found, Rules(), lines.format(what, name))
             self.assertEqual(len(found), complaints, found)
 
+    def test_what_stderr_says_of_others_makes_nothing_wrong(self):
+        name = b"new\nline"  # which a line of stderr may stand for in more ways than one
+        self.old[name] = self.found[name] = Facts("symlink", 0o777, 0, 0, 1, link_target=b"c")
+        self.final[name] = file("new!", 2)
+        lines = "rdcp: keep the modification times of /tmp/dst: Input/output error\n"
+        self.assertEqual(judge_unfinished(self.old, self.final, self.found, Rules(), lines), [])
+
     def test_a_lost_file(self):
         del self.found[b"file"]
         self.assert_reported(b"file", "was lost")
