@@ -194,6 +194,14 @@ def local_agent(coordinator: int) -> int:
     return coordinator
 
 
+def connections_of(pid: int) -> list[tuple[str, str]]:
+    """The process's established TCP connections, each as its own address and the peer's."""
+    text = subprocess.run(["ss", "-H", "-t", "-n", "-p", "state", "established"], capture_output=True, text=True,
+                          check=True).stdout
+    lines = [line.split() for line in text.splitlines() if f"pid={pid}," in line]
+    return [(words[2], words[3]) for words in lines]
+
+
 def agents_of(sshd: LocalSshd | FarSshd) -> list:
     """Living `rdcp --agent` processes beneath an sshd, the oldest first."""
     if isinstance(sshd, FarSshd):

@@ -10,7 +10,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, local_agent, needs_root, remote_agents, session_of, wait_for
+from harness import (CHUNK, EXIT_DATA, EXIT_OK, CopyTest, Running, connections_of, local_agent, needs_root, remote_agents,
+                     session_of, wait_for)
 
 ROUNDS = int(os.environ.get("RDCP_KILL_ROUNDS", "4"))
 SEED = int(os.environ.get("RDCP_KILL_SEED", str(time.time_ns() % 10**6)))
@@ -142,20 +143,13 @@ class CutConnections(KillTest):
             self.await_agents(running, 1)
             self.assertTrue(wait_for(lambda: self.sockets(local_agent(running.pid)), 20), "no data connections")
             self.pause()
-            for local, peer in self.sockets(local_agent(running.pid)):
+            for local, peer in connections_of(local_agent(running.pid)):
                 done = subprocess.run(["ss", "-H", "-K", "-t", "-n", "src", local, "dst", peer], capture_output=True,
                                       check=False)
                 cut += bool(done.stdout)
             if not cut:
                 self.skipTest("this kernel cannot cut sockets (CONFIG_INET_DIAG_DESTROY)")
             self.check(running, (EXIT_DATA,), 30)
-
-    @staticmethod
-    def sockets(pid: int) -> list[tuple[str, str]]:
-        text = subprocess.run(["ss", "-H", "-t", "-n", "-p", "state", "established"], capture_output=True, text=True,
-                              check=True).stdout
-        lines = [line.split() for line in text.splitlines() if f"pid={pid}," in line]
-        return [(words[2], words[3]) for words in lines]
 
 
 class KilledCoordinator(KillTest):

@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kGoodbyeGrace{3000};
 constexpr const char* kThisHost = "this host";
 // An agent that tries several pairs of ports for each stream again and again tells no more than this.
-constexpr std::size_t kPairMessagesMax = 1 << 16;
+constexpr std::size_t kStreamMessagesMax = 1 << 16;
 
 // True for messages that tell nothing but that the agent is alive.
 bool is_sign_of_life(MessageType type) {
@@ -187,8 +187,9 @@ Result<void> AgentSession::take(const tree::RawMessage& raw) {
   if (raw.type == MessageType::stream_lost && ++losses_ > tree::kStreamNumbersMax) {
     return refused(raw, "reports more lost streams than there can be");
   }
-  const bool of_pair = raw.type == MessageType::pair_offered || raw.type == MessageType::pair_answered;
-  if (of_pair && ++pair_messages_ > kPairMessagesMax) {
+  const bool of_streams = raw.type == MessageType::pair_offered || raw.type == MessageType::pair_answered ||
+                          raw.type == MessageType::use_streams;
+  if (of_streams && ++stream_messages_ > kStreamMessagesMax) {
     return refused(raw, "comes more often than streams can be made");
   }
   if (handlers_.has(raw.type)) return handlers_.take(*control_, raw);

@@ -216,6 +216,8 @@ bool Coordinator::begin() {
   }
   mark_packets(through_ssh, (*begins)->path);
   if (!request_.numa) sides_.leave_placement();
+  const unsigned later = (*begins)->path.streams_max;
+  if (later > 0) sides_.let_streams_grow(later, (*begins)->source.connects);
   if (chain_.several()) chain_.join(request_, **begins);
   path_ = std::move((*begins)->path);
   for (const io::Words& warning : path_.warnings) console_.tell("warning: " + std::string(warning) + "\n");

@@ -72,6 +72,7 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   wish.one_stream = in_order && (chained || !request.wraps());
   if (in_order && wish.streams == 0 && !chained)
     wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
+  wish.may_grow = request.streams == 0 && request.settings.retry_seconds > 0 && !in_order && !chained;
   if (round_trip.shortest()) wish.round_trip = *round_trip.shortest();
   return wish;
 }
@@ -256,7 +257,10 @@ void tell_names(AgentSession& source, std::string_view named_paths) {
 }
 
 void apply(const Meeting& meeting, CopyBegins& begins) {
-  if (meeting.through_ssh) begins.path.streams = begins.streams_through_ssh;
+  if (meeting.through_ssh) {
+    begins.path.streams = begins.streams_through_ssh;
+    begins.path.streams_max = 0;
+  }
   for (tree::Begin* begin : {&begins.source, &begins.target}) {
     begin->connects = (begin == &begins.source) == meeting.source_connects;
     begin->through_ssh = meeting.through_ssh;

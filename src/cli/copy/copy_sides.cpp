@@ -54,6 +54,7 @@ void CopySides::listen_to(CopySide& side) {
   side.session->on<tree::Progress>(
       [&side](tree::Progress& progress) { side.progress = std::move(progress); });
   side.session->on<tree::StreamLost>([this, &side](const tree::StreamLost& lost) { pass_on(side, lost); });
+  side.session->on<tree::UseStreams>([this, &side](const tree::UseStreams& use) { pass_on(side, use); });
   side.session->on<tree::Ledger>([&side](tree::Ledger& ledger) { side.ledger = std::move(ledger); });
   side.session->on<tree::Done>([&side](tree::Done& done) {
     side.done = std::move(done);
@@ -68,6 +69,14 @@ void CopySides::pass_on(const CopySide& from, const tree::StreamLost& lost) {
     const bool meets = (side == &source_) != (&from == &source_);
     if (meets && !side->session->gone() && !side->done) side->session->tell(lost);
   }
+}
+
+// Only a source without other targets says so.
+void CopySides::pass_on(const CopySide& from, const tree::UseStreams& use) {
+  if (&from != &source_ || !expects_losses_ || targets_.size() != 1) return;
+  TargetSide& target = *targets_.front();
+  const bool knows = target.session->hello()->protocol >= tree::GrowStreams::kFirstProtocol;
+  if (knows && !target.session->gone() && !target.done) target.session->tell(use);
 }
 
 std::vector<CopySide*> CopySides::started() {
@@ -117,6 +126,14 @@ std::vector<const AgentSession*> CopySides::mark_packets(std::uint8_t traffic_cl
     }
   }
   return others;
+}
+
+void CopySides::let_streams_grow(unsigned most, bool source_connects) {
+  const CopySide& connecting = source_connects ? static_cast<CopySide&>(source_) : *targets_.front();
+  for (const CopySide* side : {static_cast<const CopySide*>(&source_), &connecting}) {
+    if (side->session->hello()->protocol < tree::GrowStreams::kFirstProtocol) return;
+  }
+  source_.session->tell(tree::GrowStreams{static_cast<std::uint16_t>(most)});
 }
 
 void CopySides::leave_placement() {

@@ -69,6 +69,9 @@ class CopySides {
   // Has those that know how mark their packets. Returns the others' sessions.
   std::vector<const AgentSession*> mark_packets(std::uint8_t traffic_class);
 
+  // Lets the source have up to `most` streams, if the side that connects knows how to add some.
+  void let_streams_grow(unsigned most, bool source_connects);
+
   // Has those that would move threads to NUMA nodes leave them where they are.
   void leave_placement();
 
@@ -92,6 +95,7 @@ class CopySides {
  private:
   void listen_to(CopySide& side);
   void pass_on(const CopySide& from, const tree::StreamLost& lost);
+  void pass_on(const CopySide& from, const tree::UseStreams& use);
 
   SourceSide source_;
   std::vector<std::unique_ptr<TargetSide>> targets_, dropped_;

@@ -80,6 +80,15 @@ std::uint64_t lockable_for_each(const DataPathEnd& end) {
   return end.reach.lockable_bytes / end.arenas;
 }
 
+// Twice as many streams are as many as any target takes.
+unsigned streams_later(const DataPathWish& wish, const DataPath& path) {
+  if (!wish.may_grow) return 0;
+  const std::uint64_t of_memory = kArenaBytes / path.chunk_bytes / path.slots;
+  const auto most =
+      static_cast<unsigned>(std::min<std::uint64_t>({2 * path.streams, of_memory, tree::kStreamsMax}));
+  return most > path.streams ? most : 0;
+}
+
 const DataPathEnd& who_locks_less(const DataPathEnd& a, const DataPathEnd& b) {
   return lockable_for_each(b) < lockable_for_each(a) ? b : a;
 }
@@ -156,6 +165,10 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
                             " of " + plural(fitting.slots, "slot", "slots") + " of " +
                             format_bytes(fitting.chunk_bytes) + ": " + io::kHowToLockMore);
   }
+  DataPath later = fitting;
+  later.streams = streams_later(wish, fitting);
+  while (later.streams > fitting.streams && locked_bytes(later) > lockable_for_each(least)) --later.streams;
+  fitting.streams_max = later.streams > fitting.streams ? later.streams : 0;
   path = std::move(fitting);
   path.rails = std::move(choice.candidates);
   warn_of_mtus(connecting, listening, path);
@@ -171,6 +184,7 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
   path.streams = streams_over_tcp(wish);
   path.chunk_bytes = wish.chunk_bytes;
   path.slots = slots_for(wish, path.streams, path.chunk_bytes);
+  path.streams_max = streams_later(wish, path);
   path.tcp = wish.transport != Transport::rdma && !listening.reach.hosts.empty();
   if (wish.transport == Transport::tcp) return path;
   const std::string reason = try_rdma(wish, connecting, listening, path);

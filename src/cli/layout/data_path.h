@@ -22,6 +22,7 @@ struct DataPathWish {
   unsigned streams = 0;  // 0: automatic
   std::uint32_t chunk_bytes = 0;
   bool one_stream = false;  // for a byte stream that more would not speed up
+  bool may_grow = false;    // streams may be added while that makes the copy faster
   bool either_way = false;  // a side that cannot listen is no error: the other one may do so
   unsigned cpus = 1;        // of the host that has fewer
   std::chrono::duration<double> round_trip{0};
@@ -39,6 +40,7 @@ struct DataPath {
   std::vector<net::Rail> rails;  // those that may be tried, the best first; empty: TCP alone
   bool tcp = true;               // TCP can be used, alone or to fall back to
   unsigned streams = 1;
+  unsigned streams_max = 0;  // how many there may be later on, as far as memory allows; 0: no more
   std::uint32_t slots = 1;
   std::uint32_t chunk_bytes = 0;
   std::vector<io::Words> warnings;  // for all users: ends that do not fit each other

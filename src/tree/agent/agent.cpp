@@ -188,6 +188,8 @@ bool Agent::handle_wish(const RawMessage& raw) {
     case MessageType::leave_placement:
       return with<LeavePlacement>(raw,
                                   [this](const LeavePlacement&) { return streams_.leave_placement(), true; });
+    case MessageType::grow_streams:
+      return with<GrowStreams>(raw, [this](const GrowStreams& wish) { return let_streams_grow(wish), true; });
     case MessageType::source_wishes:
       return with<SourceWishes>(raw, [this](const SourceWishes& wishes) { return take_wishes(wishes); });
     default:  // may_order() lets no other message through
@@ -229,6 +231,9 @@ bool Agent::handle(const RawMessage& raw) {
       return with<Knock>(raw, [this](const Knock& at) { return answer_knock(at), true; });
     case MessageType::stream_lost:
       return with<StreamLost>(raw, [this](const StreamLost& lost) { return hear_loss(lost); });
+    case MessageType::use_streams:
+      return with<UseStreams>(
+          raw, [this](const UseStreams& use) { return target_->use_streams(use.streams), true; });
     case MessageType::pair_offered:
       return with<PairOffered>(raw, [this](const PairOffered& said) { return hear_of_pair(said); });
     case MessageType::pair_answered:

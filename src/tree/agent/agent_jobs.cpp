@@ -9,6 +9,7 @@
 #include "tree/agent/receive_only_policy.h"
 #include "tree/fs/local_path.h"
 #include "tree/resume/clean.h"
+#include "tree/streams/stream_growth.h"
 #include "tree/walk/find_paths.h"
 
 namespace rdcp::tree {
@@ -96,6 +97,12 @@ bool Agent::hear_loss(const StreamLost& lost) {
                                     "reports the loss of a stream that cannot exist"));
   }
   return known;
+}
+
+void Agent::let_streams_grow(const GrowStreams& wish) {
+  source_->let_streams_grow(std::make_unique<StreamGrowth>(wish.most), [this](std::size_t streams) {
+    tell(UseStreams{static_cast<std::uint16_t>(streams)});
+  });
 }
 
 void Agent::start_source(const SourceJob& job) {

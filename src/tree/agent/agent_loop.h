@@ -77,6 +77,7 @@ class Agent {
   void answer_knock(const Knock& at);
   void tell_loss(std::size_t stream) { tell(StreamLost{static_cast<std::uint16_t>(stream)}); }
   bool hear_loss(const StreamLost& lost);
+  void let_streams_grow(const GrowStreams& wish);
   template <class Message>
   bool hear_of_pair(const Message& said) {
     return streams_.hear(said) || refuse("speaks of a link to another agent that there is not");

@@ -37,6 +37,7 @@ constexpr std::array kAnswerRules = {
     AnswerRule{knocked, knock, Times::each, kCopies},
     AnswerRule{done, begin, Times::each, kCopies},
     AnswerRule{stream_lost, begin, Times::many, kCopies},
+    AnswerRule{use_streams, grow_streams, Times::many, on(Errand::source)},
     AnswerRule{pair_offered, begin, Times::many, kStreamErrands},
     AnswerRule{pair_answered, begin, Times::many, kStreamErrands},
     AnswerRule{next_lost, pass_on, Times::each, on(Errand::target)},

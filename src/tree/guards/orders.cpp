@@ -61,6 +61,8 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::knock, in(S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::stream_lost, in(S::source_begun), By::no_stranger},
     OrderRule{MessageType::stream_lost, in(S::target_begun), By::everybody},
+    OrderRule{MessageType::grow_streams, in(S::source_ready), By::no_stranger},
+    OrderRule{MessageType::use_streams, in(S::target_begun), By::everybody},
     OrderRule{MessageType::pair_offered, in(S::source_begun, S::measure_begun), By::no_stranger},
     OrderRule{MessageType::pair_offered, in(S::target_begun), By::everybody},
     OrderRule{MessageType::pair_answered, in(S::source_begun, S::measure_begun), By::no_stranger},

@@ -31,7 +31,8 @@ using AllMessages =
                ListMore, Listed, SumAsk, SumTold, StreamLost, Knock, Knocked, Stay, Ack, Rejoin, Unlisted,
                TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
                ExplainedProblem, JoinChain, PassOn, NextLost, KeepLedger, Ledger, BranchLost, TellPace, Pace,
-               PathTold, EndWhenDone, MarkPackets, LeavePlacement, PairOffered, PairAnswered>;
+               PathTold, EndWhenDone, MarkPackets, LeavePlacement, PairOffered, PairAnswered, GrowStreams,
+               UseStreams>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -18,11 +18,12 @@ namespace rdcp::tree {
 // 13: a target passes on to several others (PassOn, BranchLost) and tells what it is busy with (Pace); agents
 // are told of the path (PathTold), the traffic class (MarkPackets) and to move no thread (LeavePlacement),
 // and may end first (EndWhenDone); the side that connects chooses of more rails (Begin); queue pairs are
-// joined without librdmacm (PairOffered). 12: a source has several targets, of which each passes on what it
-// gets (chain.h). 11: a copy may differ from its source in what the user names (Alterations); a target and a
-// source can be asked for more (TargetWishes, SourceWishes); a source finds what patterns stand for
-// (FindPaths); problems come with path and errno (ExplainProblems). 10: a coordinator can rejoin an agent
-// (rejoin.h); lists for --check tell what they lack (Unlisted).
+// joined without librdmacm (PairOffered); streams are added while that helps (GrowStreams). 12: a source has
+// several targets, of which each passes on what it gets (chain.h). 11: a copy may differ from its source in
+// what the user names (Alterations); a target and a source can be asked for more (TargetWishes,
+// SourceWishes); a source finds what patterns stand for (FindPaths); problems come with path and errno
+// (ExplainProblems). 10: a coordinator can rejoin an agent (rejoin.h); lists for --check tell what they lack
+// (Unlisted).
 inline constexpr std::uint32_t kProtocolVersion = 13;
 inline constexpr std::uint32_t kOldestProtocol = 9;
 

@@ -67,12 +67,14 @@ enum class MessageType : std::uint8_t {
   leave_placement,
   pair_offered,
   pair_answered,
+  grow_streams,
+  use_streams,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::pair_answered;
+  return MessageType::use_streams;
 }
 
 }  // namespace rdcp::tree

@@ -71,6 +71,23 @@ struct MarkPackets {
   auto fields() { return std::tie(traffic_class); }
 };
 
+// Lets a source, before it begins, add streams as long as that makes the copy faster, up to so many in all.
+// Since version 13.
+struct GrowStreams {
+  static constexpr MessageType kType = MessageType::grow_streams;
+  static constexpr std::uint32_t kFirstProtocol = 13;
+  io::Within<std::uint16_t, 1, kStreamsMax> most = 1;
+  auto fields() { return std::tie(most); }
+};
+
+// A source tells over how many streams the copy is to go from now on, and its target, which connects, makes
+// those that are missing. Since version 13.
+struct UseStreams {
+  static constexpr MessageType kType = MessageType::use_streams;
+  io::Within<std::uint16_t, 1, kStreamsMax> streams = 1;
+  auto fields() { return std::tie(streams); }
+};
+
 // Has an agent, before it begins, leave its threads, their memory and its completion queues where they are
 // (--no-numa). Since version 13; those before move nothing.
 struct LeavePlacement {

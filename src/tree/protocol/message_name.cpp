@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 61> kNames = {
+constexpr std::array<std::string_view, 63> kNames = {
     "hello",
     "ping",
     "pong",
@@ -69,8 +69,10 @@ constexpr std::array<std::string_view, 61> kNames = {
     "leave_placement",
     "pair_offered",
     "pair_answered",
+    "grow_streams",
+    "use_streams",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::pair_answered));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::use_streams));
 
 }  // namespace
 

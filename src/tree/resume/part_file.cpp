@@ -64,12 +64,13 @@ io::Fd open_journal(int directory, const std::string& name) {
     if (!fd) return none(errno);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return unlocked(directory, name, is_new);
     struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) return none(errno);
-    if (status.st_nlink == 0) continue;
-    if (is_private(status)) return fd;
-    // On filesystems that change a new file's mode (exFAT) the journal is useless, so it is removed.
+    const int cause = ::fstat(fd.get(), &status) != 0 ? errno : 0;
+    if (cause == 0 && status.st_nlink == 0) continue;
+    if (cause == 0 && is_private(status)) return fd;
+    // A new journal that cannot be used is removed, because nobody else knows that it is nothing. Some
+    // filesystems (exFAT) change a new file's mode.
     if (is_new) (void)remove_own(directory, name);
-    return none(EPERM);
+    return none(cause != 0 ? cause : EPERM);
   }
   return none(EEXIST);
 }

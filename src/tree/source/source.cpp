@@ -1,6 +1,7 @@
 #include "tree/source/source.h"
 
 #include <chrono>
+#include <utility>
 
 #include "tree/source/source_worker.h"
 #include "tree/streams/stream_supervisor.h"
@@ -50,6 +51,8 @@ void Source::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
       session_.streams(),
       [&](std::size_t i, const StreamMaker& make_stream) { SourceWorker(session_, i).run(make_stream); },
       [&plan] { return plan.stopped(); }, [this](const io::Error& error) { session_.fail(error); });
+  supervisor.follow(
+      {policy_.get(), [this] { return session_.totals().arrived_bytes(); }, std::move(tell_streams_)});
   supervisor.run(streams, further, std::chrono::seconds(session_.settings().retry_seconds));
   if (session_.sums() != nullptr) session_.sums()->finish();
   session_.totals().set_complete(session_.streams().any_ended() && !plan.stopped());
@@ -68,6 +71,8 @@ Done Source::result() const {
   Done done = session_.totals().done();
   const std::vector<std::string> lost = session_.streams().lost();
   if (done.complete) done.lost_streams.assign(lost.begin(), lost.end());
+  const std::string outcome = policy_ ? policy_->outcome() : std::string();
+  if (!outcome.empty()) done.notes.emplace_back(outcome);
   return done;
 }
 

@@ -1,7 +1,10 @@
 // The source of a copy: opens what the user named, walks it, and sends it over the streams.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,12 +17,11 @@
 #include "tree/source/source_session.h"
 #include "tree/source/sum_teller.h"
 #include "tree/streams/standard_streams.h"
+#include "tree/streams/stream_supervisor.h"
 #include "tree/streams/worker.h"
 #include "tree/walk/source_walk.h"
 
 namespace rdcp::tree {
-
-class FurtherStreams;
 
 // Thread-safe where it says so. Life: choose(), open(), then start_walk(), then set_landings() and copy();
 // stop() any time.
@@ -61,9 +63,15 @@ class Source {
   void send_as_it_comes() { terms_.as_it_comes = true; }
   // Sets the permission bits of the copy of a SRC that is not a file itself. Before copy().
   void set_new_mode(std::uint32_t mode) { terms_.new_mode = mode & 0777; }
+  // During copy() the policy says over how many streams it goes, no fewer than there are at first, and the
+  // side that connects makes them. tell: is told of it, if that is the target's side. Before copy().
+  void let_streams_grow(std::unique_ptr<StreamPolicy> policy, std::function<void(std::size_t)> tell) {
+    policy_ = std::move(policy);
+    tell_streams_ = std::move(tell);
+  }
   // Sends everything, one worker thread for each stream, and returns when all is settled or the run was
   // stopped. shape says how many chunks each worker has under way and how large they are, within the job's
-  // limits. further makes streams that take the place of lost ones, or is null.
+  // limits. further makes streams that come later, or is null.
   void copy(const std::vector<StreamMaker>& streams, const net::StreamShape& shape,
             FurtherStreams* further = nullptr);
 
@@ -80,6 +88,8 @@ class Source {
   SendTerms terms_;
   SourceWalk walk_;
   SourceSession session_;
+  std::unique_ptr<StreamPolicy> policy_;  // null: as many streams as at first
+  std::function<void(std::size_t)> tell_streams_;
 };
 
 }  // namespace rdcp::tree

@@ -50,6 +50,9 @@ class SourceTotals {
     kept_bytes_ -= kept;
   }
   void count_resent() { ++resent_chunks_; }
+  // Counts the payload of a chunk that was answered, before it was packed.
+  void count_arrived(std::uint64_t bytes) { arrived_bytes_ += bytes; }
+  std::uint64_t arrived_bytes() const { return arrived_bytes_; }
   // Sets the path that the progress line shows.
   void show_path(std::string path) {
     const std::lock_guard lock(mutex_);
@@ -113,6 +116,7 @@ class SourceTotals {
   std::atomic<std::uint64_t> files_{0}, directories_{0}, others_{0}, bytes_{0}, resent_chunks_{0};
   std::atomic<std::uint64_t> kept_bytes_{0};  // the part of bytes_ that the target had and was not sent
   std::atomic<std::uint64_t> wire_bytes_{0};  // frames and payloads
+  std::atomic<std::uint64_t> arrived_bytes_{0};
 
   mutable std::mutex mutex_;  // guards the members below
   std::string path_;

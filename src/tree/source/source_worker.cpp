@@ -75,22 +75,25 @@ io::Result<void> SourceWorker::drive_slots() {
   running_slots_ = depth_;
   // Before the first look at the plan: what changes after that look must not be missed.
   std::uint64_t changes = session_.plan().changes();
-  std::uint64_t losses = 0;
+  std::uint64_t stream_changes = 0;
   for (io::Task& slot : slots_) slot.start();
-  return drive(*ring_, *stream_, slots_, [&] { return look_around(changes, losses); });
+  return drive(*ring_, *stream_, slots_, [&] { return look_around(changes, stream_changes); });
 }
 
 // Looks for what other threads have changed meanwhile. Returns false if the slots that are still busy will
 // never be settled.
-bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& losses) {
+bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& stream_changes) {
   Plan& plan = session_.plan();
   StreamTable& streams = session_.streams();
   const std::uint64_t changed = plan.changes();
   if (std::exchange(changes, changed) != changed || plan.stopped()) idle_->wake_all();
-  const std::uint64_t lost = streams.changes();
-  if (std::exchange(losses, lost) != lost && streams.given_up(index_)) {
-    stream_->shut(
-        io::plain_error(io::ErrorKind::connection, "send to", "the target", "it lost the connection"));
+  const std::uint64_t altered = streams.changes();
+  if (std::exchange(stream_changes, altered) != altered) {
+    idle_->wake_all();  // this one may have rested
+    if (streams.given_up(index_)) {
+      stream_->shut(
+          io::plain_error(io::ErrorKind::connection, "send to", "the target", "it lost the connection"));
+    }
   }
   cut_if_stopped();
   if (stream_->why_shut() && !stream_lost_) {
@@ -128,7 +131,7 @@ io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
-      const Plan::Next next = session_.plan().take(work, this);
+      const Plan::Next next = rests() ? Plan::Next::wait : session_.plan().take(work, this);
       if (next == Plan::Next::none) break;
       if (next == Plan::Next::wait) {
         const Stopwatch watch(idle_time());
@@ -189,9 +192,14 @@ net::Frame SourceWorker::end_frame() const {
   return end;
 }
 
+// Another stream, which ends or is lost, ends the rest.
+bool SourceWorker::rests() const {
+  return session_.streams().rests(index_) && !session_.plan().stopped();
+}
+
 // Idle at the end of the walk only means that there is less work than workers.
 std::uint64_t& SourceWorker::idle_time() {
-  return session_.plan().totals().complete ? not_counted_ns_ : context_->times.idle_ns;
+  return rests() || session_.plan().totals().complete ? not_counted_ns_ : context_->times.idle_ns;
 }
 
 // Returns what stands for the frame in the ledger, or nothing if it is in none: what is about streams is no
@@ -209,6 +217,7 @@ void SourceWorker::note_answer(const FilledSlot& filled, const std::optional<net
   carried_ = carried_ || net::has_payload(filled.frame.kind);
   const bool damaged = status == AckStatus::bad_digest;
   if (damaged) session_.totals().count_resent();
+  if (!damaged) session_.totals().count_arrived(filled.frame.length);
   if (!sent) return;
   if (damaged) return session_.ledger()->take_back(*sent);
   session_.ledger()->settle(*sent);

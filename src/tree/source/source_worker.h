@@ -27,12 +27,13 @@ class SourceWorker {
  private:
   bool set_up(const StreamMaker& make_stream);
   io::Result<void> drive_slots();
-  bool look_around(std::uint64_t& changes, std::uint64_t& losses);
+  bool look_around(std::uint64_t& changes, std::uint64_t& stream_changes);
   void cut_if_stopped();
   bool is_last_to_end();
   void tell_totals();
   io::Task slot_loop(std::span<std::byte> slot);
   net::Frame end_frame() const;
+  bool rests() const;
   std::uint64_t& idle_time();
   std::optional<net::Sha256> note_sending(const FilledSlot& filled, std::span<const std::byte> slot);
   void note_answer(const FilledSlot& filled, const std::optional<net::Sha256>& sent, net::AckStatus status);

@@ -35,7 +35,12 @@ void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStrea
   const milliseconds until_gone = fetching.joinable() && !further->connects() ? patience + kGrace : patience;
   {
     std::unique_lock lock(mutex_);
-    while (!finished(until_gone)) changed_.wait_for(lock, pace_.look_every);
+    while (!finished(until_gone)) {
+      changed_.wait_for(lock, pace_.look_every);
+      lock.unlock();
+      if (further != nullptr) choose(*further);
+      lock.lock();
+    }
     closing_ = true;
   }
   changed_.notify_all();
@@ -53,6 +58,14 @@ void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStrea
 bool StreamSupervisor::finished(milliseconds patience) const {
   if (running_ > 0) return false;
   return over_() || table_.any_ended() || table_.gone_for(patience);
+}
+
+void StreamSupervisor::choose(const FurtherStreams& further) {
+  if (choice_.policy == nullptr) return;
+  const auto streams = choice_.policy->take(io::Clock::now(), choice_.arrived_bytes(), table_.living());
+  if (!streams) return;
+  table_.use(*streams);
+  if (!further.connects()) choice_.tell(*streams);
 }
 
 StreamsLeft StreamSupervisor::left() const {
@@ -78,13 +91,12 @@ void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
   }
 }
 
-// The tries of the side that connects to replace what is missing. They start anew with each loss, except that
-// of a failed try.
+// The tries of the side that connects to make what is missing. They start anew with each need.
 struct StreamSupervisor::Tries {
   SteadyClock::time_point since{};  // when the tries began
   milliseconds pause;               // before the next one, once there were as many as are missing
   std::size_t made = 0;
-  std::size_t losses = 0;  // the losses that these are for
+  std::size_t needs = 0;  // StreamTable::needs() when they began
 };
 
 // Waits until a stream is missing and worth another try: while others are left, it is tried for no longer
@@ -94,8 +106,8 @@ bool StreamSupervisor::wait_for_need(Tries& tries, milliseconds patience) {
   for (;;) {
     if (closing_ || over_()) return false;
     const bool needed = table_.missing() > 0;
-    if (const std::size_t losses = table_.losses(); needed && losses != tries.losses) {
-      tries = {.since = SteadyClock::now(), .pause = pace_.first_pause, .losses = losses};
+    if (const std::size_t needs = table_.needs(); needed && needs != tries.needs) {
+      tries = {.since = SteadyClock::now(), .pause = pace_.first_pause, .needs = needs};
     }
     if (needed && SteadyClock::now() - tries.since <= patience) return true;
     if (table_.gone_for(milliseconds(0))) tries.since = SteadyClock::now();

@@ -1,5 +1,5 @@
-// Runs the worker threads of one side of a job, one for each stream, including streams that replace lost
-// ones.
+// Runs the worker threads of one side of a job, one for each stream, including streams that come later: in
+// place of lost ones, or because more make the copy faster.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,11 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "io/result.h"
+#include "io/ring.h"
 #include "io/thread.h"
 #include "tree/streams/stream_table.h"
 #include "tree/streams/worker.h"
@@ -44,6 +46,26 @@ class FurtherStreams {
   virtual void stop() = 0;
 };
 
+// Decides over how many streams a copy goes.
+class StreamPolicy {
+ public:
+  using Clock = io::Clock;
+  virtual ~StreamPolicy() = default;
+  // Takes how many bytes have arrived since the copy began, and how many streams live. To be called every few
+  // milliseconds. Returns over how many streams the copy is to go from now on; nothing: over as many as
+  // before.
+  virtual std::optional<std::size_t> take(Clock::time_point now, std::uint64_t bytes, std::size_t living) = 0;
+  // Says in words what came of it; empty if that is not worth a word.
+  virtual std::string outcome() const = 0;
+};
+
+// Holds what a policy goes by, and where what it says is told, if the other side connects.
+struct StreamChoice {
+  StreamPolicy* policy = nullptr;  // null: there are as many streams as at first
+  std::function<std::uint64_t()> arrived_bytes;
+  std::function<void(std::size_t)> tell;
+};
+
 // Says how often a StreamSupervisor checks if the run was stopped or a stream lost, and the pauses between
 // tries for another stream, each of which is twice as long as the one before.
 struct SupervisorPace {
@@ -64,6 +86,9 @@ class StreamSupervisor {
                    const SupervisorPace& pace = {})
       : table_(table), work_(std::move(work)), over_(std::move(over)), fail_(std::move(fail)), pace_(pace) {}
 
+  // Asks the policy as long as there may be further streams. Before run().
+  void follow(StreamChoice choice) { choice_ = std::move(choice); }
+
   // Runs until every worker has ended, and a stream has ended well or no more can be had. In the latter case
   // the run fails with the cause of the last loss. It also fails if a thread cannot be started. further is
   // null if there are no further streams; patience is how long to wait for them.
@@ -77,6 +102,7 @@ class StreamSupervisor {
   bool wait_for_need(Tries& tries, std::chrono::milliseconds patience);
   bool pause(Tries& tries);
   StreamsLeft left() const;
+  void choose(const FurtherStreams& further);
   bool finished(std::chrono::milliseconds patience) const;
 
   StreamTable& table_;
@@ -84,6 +110,7 @@ class StreamSupervisor {
   const std::function<bool()> over_;
   const Fail fail_;
   const SupervisorPace pace_;
+  StreamChoice choice_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<io::Thread> threads_;

@@ -18,6 +18,7 @@ void StreamTable::begin(std::size_t count, bool may_come_back) {
   const std::lock_guard lock(mutex_);
   streams_.assign(count, Stream());
   count_ = count;
+  wanted_ = count;
   may_come_back_ = may_come_back;
   begun_ = true;
   for (const std::size_t stream : early_) {
@@ -29,12 +30,11 @@ void StreamTable::begin(std::size_t count, bool may_come_back) {
 
 bool StreamTable::add(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  if (stream < count_ || stream >= kStreamNumbersMax || living() >= 2 * count_) return false;
+  if (stream < count_ || stream >= kStreamNumbersMax || living_now() >= 2 * count_) return false;
   make_room_for(stream);
   Stream& added = streams_[stream];
   if (added.known || added.given_up) return false;
   added = Stream();
-  ++replaced_;
   return true;
 }
 
@@ -50,8 +50,14 @@ void StreamTable::make_room_for(std::size_t stream) {
   }
 }
 
-std::size_t StreamTable::living() const {
+// To be called with the mutex held, as all_lost().
+std::size_t StreamTable::living_now() const {
   return static_cast<std::size_t>(std::ranges::count(streams_, State::living, &Stream::state));
+}
+
+std::size_t StreamTable::living() const {
+  const std::lock_guard lock(mutex_);
+  return living_now();
 }
 
 bool StreamTable::all_lost() const {
@@ -63,14 +69,29 @@ std::size_t StreamTable::count() const {
   return count_;
 }
 
-std::size_t StreamTable::missing() const {
+void StreamTable::use(std::size_t streams) {
   const std::lock_guard lock(mutex_);
-  return first_end_ ? 0 : count_ - std::min(living(), count_);
+  const std::size_t wanted = std::max(streams, count_);
+  if (wanted > wanted_) ++raised_;
+  wanted_ = wanted;
+  if (first_end_) return;
+  std::size_t resting_from = kNoneRests;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < streams_.size() && resting_from == kNoneRests; ++i) {
+    if (streams_[i].state == State::living && used++ == wanted) resting_from = i;
+  }
+  resting_from_ = resting_from;
+  wake_workers();
 }
 
-std::size_t StreamTable::losses() const {
+std::size_t StreamTable::missing() const {
   const std::lock_guard lock(mutex_);
-  return lost_.size();
+  return first_end_ ? 0 : wanted_ - std::min(living_now(), wanted_);
+}
+
+std::size_t StreamTable::needs() const {
+  const std::lock_guard lock(mutex_);
+  return lost_.size() + raised_;
 }
 
 bool StreamTable::last_carried() const {
@@ -98,6 +119,7 @@ std::optional<io::Error> StreamTable::last_loss() const {
 void StreamTable::end(std::size_t stream) {
   const std::lock_guard lock(mutex_);
   streams_[stream].state = State::ended;
+  resting_from_ = kNoneRests;
   if (!first_end_) first_end_ = io::Clock::now();
   wake_workers();
 }
@@ -117,10 +139,8 @@ bool StreamTable::note_loss(std::size_t stream, const std::string& description, 
   lost.state = State::lost;
   lost.carried = carried;
   lost.in_vain = stream >= count_ && !carried && io::Clock::now() - lost.since < kIdle;
-  if (lost.in_vain) {
-    --replaced_;
-    return true;
-  }
+  resting_from_ = kNoneRests;
+  if (lost.in_vain) return true;
   last_loss_ = cause;
   lost_since_ = io::Clock::now();
   if (needs_all_ || (all_lost() && !may_come_back_)) return false;
@@ -139,11 +159,16 @@ bool StreamTable::any_ended() const {
   return first_end_.has_value();
 }
 
+// Which stream has taken the place of which is not known, only how many are left.
 std::vector<std::string> StreamTable::lost() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines = lost_;
+  const auto left = static_cast<std::size_t>(
+      std::ranges::count_if(streams_, [](const Stream& stream) { return stream.state != State::lost; }));
+  const std::size_t lacking = count_ - std::min(left, count_);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    lines[i] += i < replaced_ ? "; another one took its place" : "; its chunks went over the others";
+    lines[i] +=
+        i + lacking < lines.size() ? "; another one took its place" : "; its chunks went over the others";
   }
   return lines;
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,10 +34,18 @@ class StreamTable {
   bool add(std::size_t stream);
   // How many streams there were at first.
   std::size_t count() const;
-  // How many of the first streams are lost and not replaced. None is missing once a stream has ended well.
+  std::size_t living() const;
+  // Has chunks go over so many streams from now on, but no fewer than there were at first. Those with the
+  // highest numbers rest, until another one ends or is lost; if fewer live, the others are missing.
+  void use(std::size_t streams);
+  // True if the stream is not to begin with another chunk. Any thread, at any time.
+  bool rests(std::size_t stream) const { return stream >= resting_from_.load(std::memory_order_relaxed); }
+  // How many of the streams that are to be used are lost and not replaced, or have not been made. None is
+  // missing once a stream has ended well.
   std::size_t missing() const;
-  // How many streams were lost, without failed tries. It never decreases.
-  std::size_t losses() const;
+  // How often there was a new reason for another stream: how many streams were lost, without failed tries,
+  // and how many more were to be used. It never decreases.
+  std::size_t needs() const;
   // True if a chunk went over the newest of the streams that replaced others, or over any of the first ones
   // if none has come since.
   bool last_carried() const;
@@ -78,6 +87,7 @@ class StreamTable {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
  private:
+  static constexpr std::size_t kNoneRests = std::numeric_limits<std::size_t>::max();
   enum class State : std::uint8_t { living, ended, lost };
   struct Stream {
     State state = State::living;
@@ -93,13 +103,15 @@ class StreamTable {
   void wake_workers();
   void make_room_for(std::size_t stream);
   bool all_lost() const;
-  std::size_t living() const;
+  std::size_t living_now() const;
 
   mutable std::mutex mutex_;
   std::vector<Stream> streams_;
   std::vector<std::string> lost_;
-  std::size_t replaced_ = 0;  // how many lost_ lines, from the first on, are of replaced ones; may run ahead
-  std::size_t count_ = 0;     // how many streams there were at first
+  std::size_t count_ = 0;   // how many streams there were at first
+  std::size_t wanted_ = 0;  // how many there are to be
+  std::size_t raised_ = 0;  // how often wanted_ grew
+  std::atomic<std::size_t> resting_from_{kNoneRests};
   bool may_come_back_ = false;
   bool needs_all_ = false;
   bool begun_ = false;

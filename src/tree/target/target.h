@@ -55,6 +55,9 @@ class Target {
   // The source has lost a stream. Any thread may call this at any time. Returns false if no stream can have
   // that number.
   bool hear_loss(std::size_t stream) { return session_.streams.give_up(stream); }
+  // The source has its chunks go over so many streams from now on; if fewer live, this side makes more where
+  // it connects. Any thread may call this at any time.
+  void use_streams(std::size_t streams) { session_.streams.use(streams); }
   // True while a stream from the source lives, or has ended well. Any thread may call this at any time.
   bool connected() const { return session_.streams.connected(); }
   // After copy(): how it has ended, whatever became here of what came.

@@ -96,6 +96,46 @@ TEST_F(CopySidesTest, LossesReachNobodyBeforeTheBeginOrAfterTheEnd) {
   EXPECT_EQ(source.hear_type(), MessageType{});
 }
 
+TEST_F(CopySidesTest, TheSourceLearnsThatItMayAddStreams) {
+  sides.let_streams_grow(4, true);
+  const auto raw = source.hear();
+  ASSERT_TRUE(raw);
+  EXPECT_EQ(source.channel->decode<tree::GrowStreams>(*raw)->most, 4);
+  EXPECT_EQ(target.hear_type(), MessageType{});
+}
+
+TEST(CopySides, TheTargetOfASourceIsToldHowManyStreamsToMake) {
+  CopySides sides;
+  FakeAgent source("from"), target("to");
+  ASSERT_TRUE(source.reach_session(tree::Hello()) && target.reach_session(tree::Hello()));
+  AgentSession& from = *sides.set_source(std::move(source.session)).session;
+  sides.add_target(std::move(target.session));
+  from.tell(tree::SourceJob());
+  sides.let_streams_grow(4, false);
+  source.hear_type();
+  EXPECT_EQ(source.hear_type(), MessageType::grow_streams);
+  sides.expect_losses();
+  source.say(tree::UseStreams{3});
+  ASSERT_TRUE(from.receive());
+  const auto raw = target.hear();
+  ASSERT_TRUE(raw);
+  EXPECT_EQ(target.channel->decode<tree::UseStreams>(*raw)->streams, 3);
+}
+
+TEST(CopySides, NoStreamsAreAddedByWhoIsTooOldToMakeThem) {
+  tree::Hello older;
+  older.protocol = tree::GrowStreams::kFirstProtocol - 1;
+  for (const bool source_connects : {true, false}) {
+    CopySides sides;
+    FakeAgent source("from"), target("to");
+    ASSERT_TRUE(source.reach_session(tree::Hello()) && target.reach_session(older));
+    sides.set_source(std::move(source.session));
+    sides.add_target(std::move(target.session));
+    sides.let_streams_grow(4, source_connects);
+    EXPECT_EQ(source.hear_type(), source_connects ? MessageType::grow_streams : MessageType{});
+  }
+}
+
 // As rdrecv and the segments of rdpipe.
 TEST_F(CopySidesTest, WhoWasNotStartedHereWaitsForTheLastWord) {
   sides.let_end_when_done(std::chrono::seconds(1));

@@ -59,6 +59,43 @@ struct DataPathTest : testing::Test {
   DataPathEnd connecting, listening;
 };
 
+TEST_F(DataPathTest, NoStreamIsAddedLaterUnlessThatIsAllowed) {
+  EXPECT_EQ(chosen().streams_max, 0u);
+  wish.transport = Transport::tcp;
+  EXPECT_EQ(chosen().streams_max, 0u);
+}
+
+TEST_F(DataPathTest, TwiceAsManyMayComeLaterAsThereAreAtFirst) {
+  wish.may_grow = true;
+  EXPECT_EQ(chosen().streams_max, 4u);
+  wish.transport = Transport::tcp;
+  EXPECT_EQ(chosen().streams_max, 4u);
+}
+
+// All slots of a side together have 64 MiB.
+TEST_F(DataPathTest, NoMoreComeLaterThanThereIsMemoryFor) {
+  wish.may_grow = true;
+  wish.transport = Transport::tcp;
+  wish.round_trip = std::chrono::milliseconds(10);
+  EXPECT_EQ(chosen().streams, 5u);
+  EXPECT_EQ(chosen().slots, 9u);
+  EXPECT_EQ(chosen().streams_max, 7u);
+  wish.round_trip = std::chrono::milliseconds(20);
+  EXPECT_EQ(chosen().streams_max, 0u) << "10 streams have 6 slots each";
+  wish.chunk_bytes = 16 * kMiB;
+  wish.round_trip = {};
+  EXPECT_EQ(chosen().streams_max, 0u);
+}
+
+TEST_F(DataPathTest, NoMoreComeLaterThanMayLockTheirMemory) {
+  wish.may_grow = true;
+  const std::uint64_t of_stream = 4 * (kMiB + 1024) + (96 << 10);
+  connecting.reach.lockable_bytes = 3 * of_stream + 1;
+  EXPECT_EQ(chosen().streams_max, 3u);
+  connecting.reach.lockable_bytes = 3 * of_stream - 1;
+  EXPECT_EQ(chosen().streams_max, 0u);
+}
+
 TEST_F(DataPathTest, RdmaWhereBothHaveIt) {
   const DataPath path = chosen();
   ASSERT_EQ(path.rails.size(), 1u);

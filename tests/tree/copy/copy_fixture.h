@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "net/stream/memory_stream.h"
@@ -18,6 +19,7 @@
 #include "tests/tree/scratch_directory.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/source/source.h"
+#include "tree/streams/stream_supervisor.h"
 #include "tree/target/target.h"
 
 namespace rdcp::tree {
@@ -71,6 +73,9 @@ struct CopyCase {
   bool verify = false;
   bool fsync = false;
   std::string marker = {};  // see run_name()
+  std::uint32_t retry_seconds = 0;
+  std::pair<FurtherStreams*, FurtherStreams*> further{nullptr, nullptr};  // of the source, of the target
+  std::function<void(Source&, Target&)> prepare = [](Source&, Target&) {};
   // The two ends of a stream; none: memory streams with the tap.
   std::function<StreamEnds(int stream, const net::StreamShape&)> join;
 };
@@ -94,6 +99,7 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   source_job.settings.verify = copy.verify;
   source_job.settings.fsync = copy.fsync;
   source_job.settings.sync = copy.sync;
+  source_job.settings.retry_seconds = copy.retry_seconds;
   source_job.streams.connect = copy.kernel_copies ? Connect::in_process : Connect::connect;
   source_job.paths = copy.sources;
   source_job.recursive = copy.recursive;
@@ -140,8 +146,9 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
     from.push_back(ends.source);
     to.push_back(ends.target);
   }
-  std::thread receiving([&] { target.copy(to, shape); });
-  source.copy(from, shape);
+  copy.prepare(source, target);
+  std::thread receiving([&] { target.copy(to, shape, copy.further.second); });
+  source.copy(from, shape, copy.further.first);
   receiving.join();
   return {source.result(), target.result()};
 }

@@ -121,6 +121,39 @@ class StreamSupervisorTest : public ::testing::Test {
   std::atomic<bool> over_{false};
 };
 
+class Two : public StreamPolicy {
+ public:
+  std::optional<std::size_t> take(Clock::time_point, std::uint64_t, std::size_t) override { return 2; }
+  std::string outcome() const override { return {}; }
+};
+
+// The worker of the only stream ends once the one that is to be added works.
+TEST_F(StreamSupervisorTest, AStreamIsAddedWhereMoreAreToBeUsed) {
+  Given given(true);
+  std::mutex mutex;
+  std::condition_variable came;
+  bool further_works = false;
+  std::set<std::size_t> seen;
+  const auto work = [&](std::size_t stream, const StreamMaker&) {
+    std::unique_lock lock(mutex);
+    seen.insert(stream);
+    further_works = further_works || stream > 0;
+    came.notify_all();
+    EXPECT_TRUE(came.wait_for(lock, seconds(20), [&] { return further_works; }));
+    table_.end(stream);
+    table_.leave(stream);
+  };
+  StreamSupervisor crew(
+      table_, work, [] { return false; }, [](const io::Error& error) { ADD_FAILURE() << error.message(); },
+      {.look_every = milliseconds(5), .first_pause = milliseconds(20), .pause_max = milliseconds(500)});
+  Two two;
+  crew.follow(
+      {&two, [] { return std::uint64_t{0}; }, [](std::size_t) { ADD_FAILURE() << "it connects itself"; }});
+  crew.run(std::vector<StreamMaker>(1), &given, seconds(9));
+  EXPECT_EQ(seen, (std::set<std::size_t>{0, 2})) << "the first try, for number 1, was in vain";
+  EXPECT_TRUE(table_.lost().empty());
+}
+
 TEST_F(StreamSupervisorTest, OneThatEndsWellIsEnough) {
   EXPECT_FALSE(run(3, nullptr, seconds(9)));
   EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 1, 2}));

@@ -119,12 +119,73 @@ TEST_F(StreamFates, AFurtherStreamThatCarriedNothingIsAFailedTry) {
   ASSERT_TRUE(table.add(1));
   EXPECT_TRUE(lose(1, false));
   EXPECT_TRUE(table.in_vain(1));
-  EXPECT_EQ(table.losses(), 1u) << "nobody hears of it";
+  EXPECT_EQ(table.needs(), 1u) << "nobody hears of it";
   EXPECT_EQ(table.missing(), 1u);
   ASSERT_TRUE(table.add(2));
   EXPECT_TRUE(lose(2, true));
   EXPECT_FALSE(table.in_vain(2));
-  EXPECT_EQ(table.losses(), 2u);
+  EXPECT_EQ(table.needs(), 2u);
+}
+
+TEST_F(StreamFates, MoreThanAtFirstMayBeUsed) {
+  table.begin(2, true);
+  table.use(4);
+  EXPECT_EQ(table.missing(), 2u);
+  EXPECT_EQ(table.needs(), 1u);
+  EXPECT_TRUE(table.add(2));
+  EXPECT_TRUE(table.add(3));
+  EXPECT_EQ(table.missing(), 0u);
+  EXPECT_EQ(table.living(), 4u);
+  for (std::size_t stream = 0; stream < 4; ++stream) EXPECT_FALSE(table.rests(stream));
+}
+
+TEST_F(StreamFates, ThoseWithTheHighestNumbersRest) {
+  table.begin(2, true);
+  table.use(4);
+  ASSERT_TRUE(table.add(2) && table.add(3));
+  const std::uint64_t before = table.changes();
+  table.use(1);
+  EXPECT_GT(table.changes(), before) << "workers learn of it";
+  EXPECT_FALSE(table.rests(1)) << "there are no fewer than at first";
+  EXPECT_TRUE(table.rests(2));
+  EXPECT_TRUE(table.rests(3));
+  table.use(3);
+  EXPECT_FALSE(table.rests(2));
+  EXPECT_TRUE(table.rests(3));
+  EXPECT_EQ(table.missing(), 0u);
+}
+
+TEST_F(StreamFates, WhoRestsTakesALostOnesPlace) {
+  table.begin(2, true);
+  table.use(3);
+  ASSERT_TRUE(table.add(2));
+  table.use(2);
+  EXPECT_TRUE(lose(0));
+  EXPECT_FALSE(table.rests(2));
+  EXPECT_EQ(table.missing(), 0u);
+  table.use(2);
+  EXPECT_FALSE(table.rests(2)) << "two are left";
+}
+
+TEST_F(StreamFates, NobodyRestsAtTheEnd) {
+  table.begin(1, true);
+  table.use(2);
+  ASSERT_TRUE(table.add(1));
+  table.use(1);
+  EXPECT_TRUE(table.rests(1));
+  table.end(0);
+  EXPECT_FALSE(table.rests(1));
+  table.use(1);
+  EXPECT_FALSE(table.rests(1));
+}
+
+TEST_F(StreamFates, OneThatWasAddedAndLostLeavesAsManyAsThereWere) {
+  table.begin(2, true);
+  table.use(3);
+  ASSERT_TRUE(table.add(2));
+  EXPECT_TRUE(lose(2));
+  EXPECT_EQ(table.missing(), 1u);
+  EXPECT_NE(table.lost()[0].find("another one took its place"), std::string::npos);
 }
 
 TEST_F(StreamFates, TheLossOfTheLastIsWaitedOutWhereOthersMayCome) {
