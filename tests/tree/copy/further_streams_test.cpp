@@ -1,10 +1,9 @@
 // Streams that are added in the middle of a copy, and rest or take part in it.
 #include <condition_variable>
-#include <deque>
 #include <filesystem>
 #include <mutex>
 
-#include "tests/tree/copy/copy_fixture.h"
+#include "tests/tree/copy/memory_meeting.h"
 
 namespace rdcp::tree {
 namespace {
@@ -13,59 +12,6 @@ namespace fs = std::filesystem;
 using std::chrono::seconds;
 
 constexpr std::size_t kFileBytes = 4 << 20;
-
-// Where both sides get memory streams that come later. One of them connects.
-class Meeting {
- public:
-  Meeting(const net::StreamShape& shape, bool source_connects)
-      : source(*this, source_connects), target(*this, !source_connects), shape_(shape) {}
-
-  class Side : public FurtherStreams {
-   public:
-    Side(Meeting& meeting, bool connects) : meeting_(meeting), connects_(connects) {}
-    bool connects() const override { return connects_; }
-    std::optional<FurtherStream> next(std::size_t stream, StreamsLeft) override {
-      return connects_ ? meeting_.connect(stream, *this) : meeting_.accept(*this);
-    }
-    void stop() override {
-      const std::lock_guard lock(meeting_.mutex_);
-      stopped = true;
-      meeting_.changed_.notify_all();
-    }
-    bool stopped = false;
-
-   private:
-    Meeting& meeting_;
-    const bool connects_;
-  };
-
-  Side source, target;
-  net::MemoryTap tap;
-
- private:
-  std::optional<FurtherStream> connect(std::size_t stream, const Side& side) {
-    const std::lock_guard lock(mutex_);
-    if (side.stopped) return std::nullopt;
-    const StreamEnds ends = join_in_memory(shape_, tap);
-    const bool source_connects = &side == &source;
-    waiting_.push_back({stream, source_connects ? ends.target : ends.source});
-    changed_.notify_all();
-    return FurtherStream{stream, source_connects ? ends.source : ends.target};
-  }
-  std::optional<FurtherStream> accept(const Side& side) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return side.stopped || !waiting_.empty(); });
-    if (side.stopped) return std::nullopt;
-    FurtherStream stream = std::move(waiting_.front());
-    waiting_.pop_front();
-    return stream;
-  }
-
-  const net::StreamShape shape_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<FurtherStream> waiting_;
-};
 
 // Wants more streams once something has arrived; and once these are there, as many as it is told to. All
 // chunks but the first wait until that is so.
@@ -122,7 +68,7 @@ struct FurtherStreamsTest : testing::TestWithParam<bool> {
   }
 
   CopyResult run(std::size_t more, std::size_t then) {
-    Meeting meeting({.target_slots = copy.depth, .slot_bytes = copy.chunk_bytes}, GetParam());
+    MemoryMeeting meeting({.target_slots = copy.depth, .slot_bytes = copy.chunk_bytes}, GetParam());
     auto owned = std::make_unique<Script>(more, then);
     Script& script = *owned;
     meeting.tap = [&](net::Frame& frame, std::span<std::byte>) {
