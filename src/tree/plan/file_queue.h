@@ -32,7 +32,7 @@ class FileQueue {
   std::optional<Task> settle_extent(const FileTransferRef& file, const PieceAnswer& answer);
   std::optional<Task> settle_span(const FileTransferRef& file, Spans asked, const PieceAnswer& answer);
   void return_extent(const FileTransferRef& file, const io::Extent& extent);
-  // Called for a worker that has lost its stream: others may take pieces of the files that belonged to it.
+  // Called for a worker that takes no more: others may take pieces of the files that belonged to it.
   void leave(const void* worker);
 
   static constexpr std::size_t kWaitingMax = 1024;

@@ -260,6 +260,12 @@ void Plan::lose_stream(std::size_t stream, const void* worker) {
   bell_.ring();
 }
 
+void Plan::rest(const void* worker) {
+  std::lock_guard lock(mutex_);
+  files_.leave(worker);
+  bell_.ring();
+}
+
 void Plan::give_back(Task task, std::size_t stream, const void* worker) {
   std::lock_guard lock(mutex_);
   if (FileTransfer* file = file_of(task)) file->leave(worker);

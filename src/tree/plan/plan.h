@@ -86,6 +86,8 @@ class Plan {
   void lose_stream(std::size_t stream, const void* worker);
   void give_back(Task task, std::size_t stream, const void* worker);
   void settle_lost(std::size_t stream);
+  // Notes that the worker takes nothing for a while: others may take pieces of the files that belonged to it.
+  void rest(const void* worker);
 
   void stop();
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }

@@ -90,6 +90,7 @@ bool SourceWorker::look_around(std::uint64_t& changes, std::uint64_t& stream_cha
   const std::uint64_t altered = streams.changes();
   if (std::exchange(stream_changes, altered) != altered) {
     idle_->wake_all();  // this one may have rested
+    if (rests()) plan.rest(this);
     if (streams.given_up(index_)) {
       stream_->shut(
           io::plain_error(io::ErrorKind::connection, "send to", "the target", "it lost the connection"));

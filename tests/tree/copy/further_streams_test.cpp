@@ -127,6 +127,25 @@ TEST_P(FurtherStreamsTest, ThoseThatRestBeginWithNothingAndEndInOrder) {
   EXPECT_TRUE(result.target.lost_streams.empty());
 }
 
+// One worker writes such a file into the page cache, unless it rests.
+TEST_P(FurtherStreamsTest, FilesOfThoseThatRestAreFinishedByOthers) {
+  copy.recursive = true;
+  copy.cache = io::CacheMode::keep;
+  fs::create_directory(scratch / "from");
+  for (int i = 0; i < 8; ++i) {
+    write_file(scratch / ("from/" + std::to_string(i)), test_bytes(20 * copy.chunk_bytes, i));
+  }
+  copy.sources = {scratch / "from/"};
+  const CopyResult result = run(4, 2);
+  EXPECT_TRUE(result.complete());
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_GT(carried_by_added, 0);
+  EXPECT_LE(carried_by_added, 2 * static_cast<int>(copy.depth));
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(content_of(scratch / ("to/" + std::to_string(i))) == test_bytes(20 * copy.chunk_bytes, i));
+  }
+}
+
 TEST_P(FurtherStreamsTest, ThoseThatRestTakeTheLostOnesPlace) {
   std::atomic<int> chunks{0};
   copy.tap = [&](net::Frame& frame, std::span<std::byte>) {
