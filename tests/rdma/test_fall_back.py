@@ -36,8 +36,8 @@ class Ways(VmCopyTest):
 
     def test_both_cables_are_used(self):
         told = self.told("--transport", "auto")
-        self.assertIn("rdma rxe0 port 1", told)
-        self.assertIn("rdma rxe1 port 1", told)
+        self.assertIn("rdma rxe0/1", told)
+        self.assertIn("rdma rxe1/1", told)
 
     def test_via_picks(self):
         for via in ("rxe1", "eth1", "10.78.0.1", "10.78.0.2"):
@@ -53,7 +53,7 @@ class Ways(VmCopyTest):
         self.mislead()
         told = self.told("--transport", "rdma", *OVER_IPV6)
         self.assertIn("fd77::1 -> fd77::2", told)
-        self.assertRegex(told, "left out: rail rxe0 -> 10.77.0.2: ")
+        self.assertRegex(told, "left out: rail rxe0/1 -> 10.77.0.2: ")
 
     def nft(self, hook: str, rule: str, *where):
         """Packets meet the rule, which may count into "seen". Those that this host drops itself Soft-RoCE sends for ever."""
@@ -81,7 +81,7 @@ class Ways(VmCopyTest):
 
     def assert_given_up(self, way: str):
         told = self.told("--transport", "auto")
-        self.assertIn(f"RDMA was given up for TCP: connect to peer: rxe0 -> 10.77.0.2: small packets arrive {way}, full ones "
+        self.assertIn(f"RDMA was given up for TCP: connect to peer: rxe0/1 -> 10.77.0.2: small packets arrive {way}, full ones "
                       "(of 4096 bytes", told)
         self.assertIn(" over tcp ", told)
 
@@ -116,7 +116,7 @@ class Ways(VmCopyTest):
         self.lose_roce()
         done = self.rdcp("--transport", "rdma", self.file, f"dest:{self.target}/copy")
         self.assertEqual(done.status, EXIT_DATA, done)
-        self.assertIn("rxe0 -> 10.77.0.2: ", done.err)
+        self.assertIn("rxe0/1 -> 10.77.0.2: ", done.err)
         self.assertFalse((self.target / "copy").exists())
 
     def on_both(self, here: str, there: str):
@@ -132,7 +132,7 @@ class Ways(VmCopyTest):
         over = ["--transport", "rdma", "--via", "10.99.1.1", *OVER_IPV6]
         without = self.rdcp("-v", *over, self.file, f"dest:{self.target}/copy")
         self.assertEqual(without.status, EXIT_DATA, without)
-        self.assertIn("rxe0 -> 10.99.2.1: no route from 10.99.1.1 (eth0) to 10.99.2.1", without.err)
+        self.assertIn("rxe0/1 -> 10.99.2.1: no route from 10.99.1.1 (eth0) to 10.99.2.1", without.err)
         route = "ip route {0} {1}/32 dev eth0 src {2}"
         self.on_both(route.format("add", "10.99.2.1", "10.99.1.1"), route.format("add", "10.99.1.1", "10.99.2.1"))
         self.assertIn("10.99.1.1 -> 10.99.2.1", self.told(*over))
@@ -142,7 +142,7 @@ class Ways(VmCopyTest):
             subprocess.run(["tc", "qdisc", "add", "dev", interface, "root", "netem", "delay", "1ms", "loss", "0.1%"],
                            check=True)
             self.addCleanup(subprocess.run, ["tc", "qdisc", "del", "dev", interface, "root"], check=True)
-        self.assertIn("rdma rxe1 port 1", self.told("--transport", "rdma"))
+        self.assertIn("rdma rxe1/1", self.told("--transport", "rdma"))
 
     def test_the_doctor_shows_the_traffic_class_of_the_host(self):
         """And connections have it, which is what the connection manager does."""
@@ -152,9 +152,9 @@ class Ways(VmCopyTest):
         os.mkdir(class_of.parents[2])
         self.addCleanup(os.rmdir, class_of.parents[2])
         class_of.write_text("104")
-        self.assertRegex(self.rdcp("--doctor").out.decode(), r"rxe0 port 1 .*, default_roce_tos 104 \(DSCP 26\)")
+        self.assertRegex(self.rdcp("--doctor").out.decode(), r"rxe0/1 .*, default_roce_tos 104 \(DSCP 26\)")
         self.nft("output", "udp dport 4791 ip dscp 26 counter name seen")
-        self.assertIn("rdma rxe0 port 1", self.told("--transport", "rdma", "--via", "rxe0"))
+        self.assertIn("rdma rxe0/1", self.told("--transport", "rdma", "--via", "rxe0"))
         self.assertGreater(self.seen(), 100)
 
     def seen(self, *where) -> int:

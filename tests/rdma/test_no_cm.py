@@ -20,7 +20,7 @@ class OneHost(VmCopyTest):
         take_node_away(self)
         done = self.rdcp("--doctor")
         self.assertIn(f"{CM_NODE}: No such file or directory: connections are made without it", done.out.decode())
-        self.assertIn("can be used: rxe0 port 1, rxe1 port 1", done.out.decode())
+        self.assertIn("can be used: rxe0/1, rxe1/1", done.out.decode())
 
 
 class TwoHosts(VmCopyTest):
@@ -36,7 +36,7 @@ class TwoHosts(VmCopyTest):
                                (f"dest:{self.target}/there", str(self.target / "back"))):
             done = self.copy("-v", "--transport", "rdma", *options, source, target)
             for device in ("rxe0", "rxe1"):
-                self.assertRegex(done.err, rf"rdma {device} port 1 \(RoCE, .*, without rdma_cm\) .* -> ")
+                self.assertRegex(done.err, rf"rdma {device}/1 \(RoCE, .*, without rdma_cm\) .* -> ")
         self.assert_same_file(self.file, self.target / "back")
         return done
 

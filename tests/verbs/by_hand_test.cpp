@@ -153,7 +153,7 @@ TEST_F(ByHand, APathOnWhichNobodyAnswersIsGivenUp) {
   job_.patience.no_answer = std::chrono::seconds(1);
   const auto connected = connect(port("one"), port("two"));
   ASSERT_FALSE(connected);
-  EXPECT_THAT(connected.error().message(), HasSubstr("one -> 10.77.0.2: does not answer any more"));
+  EXPECT_THAT(connected.error().message(), HasSubstr("one/1 -> 10.77.0.2: does not answer any more"));
 }
 
 TEST_F(ByHand, AnOfferThatNobodyAnswersIsGivenUp) {
@@ -163,7 +163,7 @@ TEST_F(ByHand, AnOfferThatNobodyAnswersIsGivenUp) {
   call.pairs = &lost;
   const auto connected = net::connect_rails({{port("one"), port("two")}}, call);
   ASSERT_FALSE(connected);
-  EXPECT_THAT(connected.error().message(), HasSubstr("one -> 10.77.0.2: does not answer"));
+  EXPECT_THAT(connected.error().message(), HasSubstr("one/1 -> 10.77.0.2: does not answer"));
 }
 
 TEST_F(ByHand, AListenerWithAnotherKeyIsNoPeer) {
@@ -179,7 +179,7 @@ TEST_F(ByHand, AListenerWithAnotherKeyIsNoPeer) {
   job_.stop = true;
   EXPECT_FALSE(accepting.get());
   ASSERT_FALSE(connected);
-  EXPECT_THAT(connected.error().message(), HasSubstr("one -> 10.77.0.2: "));
+  EXPECT_THAT(connected.error().message(), HasSubstr("one/1 -> 10.77.0.2: "));
 }
 
 TEST_F(ByHand, WhoOffersAndProvesNothingIsToldThatItIsOver) {

@@ -119,7 +119,7 @@ void warn_of_mtus(const DataPathEnd& connecting, const DataPathEnd& listening, D
   const auto found = std::ranges::find_if(rails, differ);
   if (found == rails.end()) return;
   const auto said = [](const DataPathEnd& end, const net::RdmaPort& port) {
-    return fmt::format("{} on {} carries {} bytes in a packet", port.device, end.host, port.mtu_bytes);
+    return fmt::format("{} on {} carries {} bytes in a packet", port.name(), end.host, port.mtu_bytes);
   };
   path.warnings.emplace_back(fmt::format(
       "{}, {}: set the same MTU on {} and on {}", said(connecting, found->connecting),

@@ -56,7 +56,7 @@ Result<std::string> bind_address(const std::string& via) {
   if (via.empty()) return std::string();
   std::string interface = via;
   for (const net::RdmaPort& port : net::own_rdma_ports().usable) {
-    if (port.device == via) interface = port.interface;
+    if (port.device == via || port.name() == via) interface = port.interface;
   }
   const auto hosts = net::own_addresses(interface);
   if (!hosts) return hosts.error();

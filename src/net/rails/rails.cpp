@@ -49,7 +49,7 @@ bool same_leading_bits(const IpAddress& one, const IpAddress& other, std::uint8_
 }
 
 bool is_meant(const RdmaPort& port, const std::string& via) {
-  if (via == port.device || via == port.interface || via == port.address()) return true;
+  if (via == port.device || via == port.name() || via == port.interface || via == port.address()) return true;
   const IpAddress wanted = parse(via);
   return wanted.family != AF_UNSPEC && via.find('%') == std::string::npos && wanted == parse(port.address());
 }
@@ -206,7 +206,7 @@ std::string listed(const std::vector<End>& ends) {
   std::string text;
   for (std::size_t i = 0; i < std::min(ends.size(), kNamedMax); ++i) {
     const RdmaPort& port = *ends[i].port;
-    text += fmt::format("{}{} {} ({})", i == 0 ? "" : ", ", port.device, port.address(), describe(port.link));
+    text += fmt::format("{}{} {} ({})", i == 0 ? "" : ", ", port.name(), port.address(), describe(port.link));
   }
   if (ends.size() > kNamedMax) text += ", ...";
   return text;

@@ -44,7 +44,7 @@ std::vector<const RdmaAddressFacts*> addresses_of(const RdmaFacts& facts, const 
 }
 
 std::string port_name(const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
-  return fmt::format("{} port {}", device.name, port.number);
+  return RdmaPort::name_of(device.name, port.number);
 }
 
 std::optional<std::string> state_problem(const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
@@ -161,7 +161,7 @@ std::string_view describe(LinkKind kind) {
 }
 
 std::string RdmaPort::text() const {
-  std::string text = fmt::format("{} port {}, {}", device, port, describe(link));
+  std::string text = fmt::format("{}, {}", name(), describe(link));
   if (megabits != 0) text += fmt::format(", {:g} Gb/s", megabits / 1000.0);
   if (!gid.empty()) text += ", GID " + short_gid(gid);
   if (by_hand()) return text + ", without rdma_cm";

@@ -39,7 +39,12 @@ struct RdmaPort {
   // The port number on which a listener waits at this address, 0 if there is none.
   std::uint16_t listen_port = 0;
 
-  // Returns "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0".
+  // Returns "mlx5_0/1", as rdma-link(8) prints it.
+  std::string name() const { return name_of(device, port); }
+  static std::string name_of(const std::string& device, unsigned port) {
+    return device + "/" + std::to_string(port);
+  }
+  // Returns "mlx5_0/1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0".
   std::string text() const;
   // Returns its host, or the address in its GID if it has none.
   std::string address() const;
@@ -62,7 +67,7 @@ std::string address_in(const std::string& gid);
 
 struct RdmaPorts {
   std::vector<RdmaPort> usable;  // the fastest first
-  // Says why usable is empty, or has no host, in words for a user: "no RDMA device", "mlx5_0 port 1 is down",
+  // Says why usable is empty, or has no host, in words for a user: "no RDMA device", "mlx5_0/1 is down",
   // "rxe0 has no IP address", "/dev/infiniband/rdma_cm: No such file or directory (module rdma_ucm is not
   // loaded)", ...
   io::Words none_because;

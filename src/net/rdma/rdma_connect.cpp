@@ -26,7 +26,7 @@ io::Error stopped() {
 
 // cause is empty if there is none yet.
 std::string cause_text(const Rail& rail, const std::string& cause) {
-  return rail.connecting.device + " -> " + rail.listening.address() + ": " +
+  return rail.connecting.name() + " -> " + rail.listening.address() + ": " +
          (cause.empty() ? "does not answer" : cause);
 }
 

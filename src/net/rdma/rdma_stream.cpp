@@ -43,9 +43,9 @@ std::string description_of(bool source, RdmaConnection& connection) {
   const bool by_hand = connection.by_hand();
   const std::string here = by_hand ? connection.local_text() : host_of(connection.local_text());
   const std::string there = by_hand ? connection.peer_text() : host_of(connection.peer_text());
-  return fmt::format("rdma {} port {} ({}, {:g} Gb/s, GID {}{}) {} -> {}", port.device, port.port,
-                     describe(port.link), port.megabits / 1000.0, port.gid,
-                     by_hand ? ", without rdma_cm" : "", source ? here : there, source ? there : here);
+  return fmt::format("rdma {} ({}, {:g} Gb/s, GID {}{}) {} -> {}", port.name(), describe(port.link),
+                     port.megabits / 1000.0, port.gid, by_hand ? ", without rdma_cm" : "",
+                     source ? here : there, source ? there : here);
 }
 
 }  // namespace

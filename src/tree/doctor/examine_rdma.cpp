@@ -97,7 +97,7 @@ bool any_by_hand(const HostFacts& facts) {
 
 Finding judge_port(const HostFacts& facts, const RdmaDeviceFacts& device, const RdmaPortFacts& port) {
   const std::vector<std::string> addresses = addresses_of(facts, device, port);
-  Finding finding{Level::ok, fmt::format("{} port {}", device.name, port.number), port_text(port, addresses),
+  Finding finding{Level::ok, net::RdmaPort::name_of(device.name, port.number), port_text(port, addresses),
                   ""};
   // If another port can be used, this is only a warning, because unused second ports are common.
   const Level unusable = facts.ports.usable.empty() ? Level::problem : Level::warning;
@@ -177,7 +177,7 @@ Finding judge_whole(const HostFacts& facts) {
   }
   std::vector<std::string> names;
   for (const net::RdmaPort& port : facts.ports.usable) {
-    std::string name = fmt::format("{} port {}", port.device, port.port);
+    std::string name = port.name();
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return {Level::ok, "RDMA", "can be used: " + listed(names, names.size()), ""};

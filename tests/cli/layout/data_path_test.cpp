@@ -171,10 +171,10 @@ TEST_F(DataPathTest, EndsOfDifferentMtusAreWarnedOf) {
   EXPECT_TRUE(chosen().warnings.empty());
   theirs.mtu_bytes = 1024;
   ASSERT_EQ(chosen().warnings.size(), 1u);
-  EXPECT_EQ(
-      chosen().warnings[0],
-      "rxe0 on this host carries 4096 bytes in a packet, rxe0 on far carries 1024 bytes in a packet: set the "
-      "same MTU on if-rxe0 and on if-rxe0");
+  EXPECT_EQ(chosen().warnings[0],
+            "rxe0/1 on this host carries 4096 bytes in a packet, rxe0/1 on far carries 1024 bytes in a "
+            "packet: set the "
+            "same MTU on if-rxe0 and on if-rxe0");
   ours.link = theirs.link = net::LinkKind::infiniband;
   EXPECT_TRUE(chosen().warnings.empty()) << "a subnet manager knows both";
 }

@@ -97,13 +97,13 @@ TEST(Rails, KindsOfLinkDoNotMix) {
   const RailChoice choice = choose({port_of("c0", "10.0.0.1", 24, 100'000, LinkKind::infiniband)},
                                    {port_of("l0", "10.0.0.2", 24, 100'000, LinkKind::roce)});
   EXPECT_TRUE(choice.candidates.empty());
-  EXPECT_EQ(choice.none_because, "no common kind of link: c0 10.0.0.1 (InfiniBand) and l0 10.0.0.2 (RoCE)");
+  EXPECT_EQ(choice.none_because, "no common kind of link: c0/1 10.0.0.1 (InfiniBand) and l0/1 10.0.0.2 (RoCE)");
 }
 
 TEST(Rails, FamiliesDoNotMix) {
   const RailChoice choice = choose({port_of("c0", "10.0.0.1", 24)}, {port_of("l0", "2001:db8::2", 64)});
   EXPECT_EQ(choice.none_because,
-            "no addresses that could reach each other: c0 10.0.0.1 (RoCE) and l0 2001:db8::2 (RoCE)");
+            "no addresses that could reach each other: c0/1 10.0.0.1 (RoCE) and l0/1 2001:db8::2 (RoCE)");
 }
 
 TEST(Rails, WithoutACommonSubnetARouterMayHelp) {
@@ -140,7 +140,7 @@ TEST(Rails, LinkLocalOfTwoPortsShowsNoWay) {
 TEST(Rails, ViaPicksADeviceAnInterfaceOrAnAddressOfEitherSide) {
   const std::vector<RdmaPort> ours = {port_of("c0", "10.0.0.1", 24), port_of("c1", "10.0.1.1", 24)};
   const std::vector<RdmaPort> theirs = {port_of("l0", "10.0.0.2", 24), port_of("l1", "10.0.1.2", 24)};
-  for (const char* via : {"c1", "eth-c1", "10.0.1.1", "l1", "eth-l1", "10.0.1.2"}) {
+  for (const char* via : {"c1", "c1/1", "eth-c1", "10.0.1.1", "l1", "eth-l1", "10.0.1.2"}) {
     EXPECT_EQ(devices(choose(ours, theirs, via)), "c1-l1") << via;
   }
 }
@@ -160,14 +160,14 @@ TEST(Rails, ViaWhatNobodyHasSaysSo) {
 }
 
 TEST(Rails, AHostWithoutPortsSaysWhyAndWhichHost) {
-  const RdmaPorts none = {{}, "mlx5_0 port 1 is down"};
+  const RdmaPorts none = {{}, "mlx5_0/1 is down"};
   const RdmaPorts other = {{}, "no RDMA device"};
   const RdmaPorts some = {{port_of("c0", "10.0.0.1", 24)}, {}};
-  EXPECT_EQ(choose_rails(some, none, {}).none_because, "on the listening host: mlx5_0 port 1 is down");
-  EXPECT_EQ(choose_rails(none, some, {}).none_because, "on the connecting host: mlx5_0 port 1 is down");
-  EXPECT_EQ(choose_rails(none, none, {}).none_because, "on both hosts: mlx5_0 port 1 is down");
+  EXPECT_EQ(choose_rails(some, none, {}).none_because, "on the listening host: mlx5_0/1 is down");
+  EXPECT_EQ(choose_rails(none, some, {}).none_because, "on the connecting host: mlx5_0/1 is down");
+  EXPECT_EQ(choose_rails(none, none, {}).none_because, "on both hosts: mlx5_0/1 is down");
   EXPECT_EQ(choose_rails(none, other, {}).none_because,
-            "on the connecting host: mlx5_0 port 1 is down; on the listening host: no RDMA device");
+            "on the connecting host: mlx5_0/1 is down; on the listening host: no RDMA device");
 }
 
 RdmaPort by_hand(std::string device, std::string gid, std::uint8_t prefix_bits,

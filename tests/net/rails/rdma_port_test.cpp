@@ -44,15 +44,15 @@ TEST(RdmaPort, TextIsWhatAPersonLooksFor) {
                       .host = "10.0.0.1",
                       .gid = "fe80:0000:0000:0000:0000:0000:0000:0001",
                       .megabits = 200'000};
-  EXPECT_EQ(port.text(), "mlx5_0 port 1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0");
+  EXPECT_EQ(port.text(), "mlx5_0/1, InfiniBand, 200 Gb/s, GID fe80::1, 10.0.0.1 on ib0");
 }
 
 TEST(RdmaPort, TextLeavesOutWhatIsNotKnown) {
   const RdmaPort port{
       .device = "siw0", .link = LinkKind::iwarp, .interface = "eth0", .host = "10.0.0.1", .gid = {}};
-  EXPECT_EQ(port.text(), "siw0 port 1, iWARP, 10.0.0.1 on eth0");
+  EXPECT_EQ(port.text(), "siw0/1, iWARP, 10.0.0.1 on eth0");
   const RdmaPort slow{.device = "rxe0", .interface = "eth0", .host = "10.0.0.1", .gid = {}, .megabits = 2500};
-  EXPECT_EQ(slow.text(), "rxe0 port 1, RoCE, 2.5 Gb/s, 10.0.0.1 on eth0");
+  EXPECT_EQ(slow.text(), "rxe0/1, RoCE, 2.5 Gb/s, 10.0.0.1 on eth0");
 }
 
 TEST(LinkMegabits, IsLanesTimesRate) {
@@ -90,7 +90,7 @@ TEST(UsablePorts, WithoutCmAPortHasItsGidsOfRoceVersion2) {
   EXPECT_TRUE(ports.usable[0].by_hand());
   EXPECT_EQ(ports.usable[0].address(), "10.0.0.1");
   EXPECT_EQ(ports.usable[0].prefix_bits, 24);
-  EXPECT_EQ(ports.usable[0].text(), "mlx5_0 port 1, RoCE, 100 Gb/s, GID ::ffff:10.0.0.1, without rdma_cm");
+  EXPECT_EQ(ports.usable[0].text(), "mlx5_0/1, RoCE, 100 Gb/s, GID ::ffff:10.0.0.1, without rdma_cm");
   EXPECT_EQ(ports.none_because, "/dev/infiniband/rdma_cm: Permission denied");
 }
 
@@ -125,7 +125,7 @@ TEST(UsablePorts, AnActivePortWithAnAddressIsOne) {
   ASSERT_EQ(ports.usable.size(), 1U);
   EXPECT_EQ(ports.none_because, "");
   const RdmaPort& port = ports.usable[0];
-  EXPECT_EQ(port.text(), "mlx5_0 port 1, RoCE, 100 Gb/s, GID ::ffff:10.0.0.1, 10.0.0.1 on eth0");
+  EXPECT_EQ(port.text(), "mlx5_0/1, RoCE, 100 Gb/s, GID ::ffff:10.0.0.1, 10.0.0.1 on eth0");
   EXPECT_EQ(port.prefix_bits, 24);
   EXPECT_EQ(port.mtu_bytes, 4096U);
   EXPECT_EQ(port.work_requests_max, 32'768U);
@@ -156,7 +156,7 @@ TEST(UsablePorts, NoDeviceIsNoDevice) {
 TEST(UsablePorts, APortThatIsDownIsNamed) {
   RdmaFacts facts = one_device();
   facts.devices[0].ports[0].state = "DOWN";
-  EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0 port 1 is down");
+  EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0/1 is down");
   EXPECT_TRUE(usable_ports(facts).usable.empty());
 }
 
@@ -164,7 +164,7 @@ TEST(UsablePorts, APortWithoutSubnetManagerIsNamed) {
   RdmaFacts facts = one_device();
   facts.devices[0].ports[0].state = "INIT";
   facts.devices[0].ports[0].link = LinkKind::infiniband;
-  EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0 port 1 is in state INIT, waiting for a subnet manager");
+  EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0/1 is in state INIT, waiting for a subnet manager");
 }
 
 TEST(UsablePorts, ADeviceWithoutAddressIsNamed) {
@@ -173,8 +173,7 @@ TEST(UsablePorts, ADeviceWithoutAddressIsNamed) {
   EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0 has no IP address");
   facts.devices[0].ports.push_back(facts.devices[0].ports[0]);
   facts.devices[0].ports[1].number = 2;
-  EXPECT_EQ(usable_ports(facts).none_because,
-            "mlx5_0 port 1 has no IP address; mlx5_0 port 2 has no IP address");
+  EXPECT_EQ(usable_ports(facts).none_because, "mlx5_0/1 has no IP address; mlx5_0/2 has no IP address");
 }
 
 TEST(UsablePorts, AnAddressOfAnotherPortDoesNotCount) {
@@ -232,10 +231,9 @@ TEST(UsablePorts, ManyProblemsStayOneLine) {
     facts.devices.back().name = "mlx5_" + std::to_string(i);
     facts.devices.back().ports[0].state = "DOWN";
   }
-  EXPECT_EQ(
-      usable_ports(facts).none_because,
-      "mlx5_0 port 1 is down; mlx5_1 port 1 is down; mlx5_2 port 1 is down; mlx5_3 port 1 is down; and 5 "
-      "more");
+  EXPECT_EQ(usable_ports(facts).none_because,
+            "mlx5_0/1 is down; mlx5_1/1 is down; mlx5_2/1 is down; mlx5_3/1 is down; and 5 "
+            "more");
 }
 
 // On this machine, whatever it has.

@@ -112,7 +112,7 @@ TEST_F(RdmaConnectTest, ARailThatDoesNotAnswerIsLeftOut) {
   auto connected = connect({dead, rail()});
   ASSERT_TRUE(connected) << connected.error().message();
   ASSERT_EQ(connected->lost_rails.size(), 1u);
-  EXPECT_EQ(connected->lost_rails[0].find("rail " + ports_[0].device + " -> 10.77.0.99: "), 0u)
+  EXPECT_EQ(connected->lost_rails[0].find("rail " + ports_[0].name() + " -> 10.77.0.99: "), 0u)
       << connected->lost_rails[0];
   auto accepted = accepted_.get();
   ASSERT_TRUE(accepted);

@@ -68,7 +68,7 @@ TEST(RdmaStream, SaysWhoTalksToWhomOverWhichDevice) {
     const auto target = ends->target(*ring, arena);
     const std::string text = source->description();
     EXPECT_EQ(text, target->description());
-    EXPECT_EQ(text.find("rdma " + port->device + " port 1 ("), 0u) << text;
+    EXPECT_EQ(text.find("rdma " + port->device + "/1 ("), 0u) << text;
     EXPECT_NE(text.find("GID " + port->gid), std::string::npos) << text;
     EXPECT_NE(text.find(port->address() + " -> " + port->address()), std::string::npos) << text;
   }

@@ -78,8 +78,8 @@ TEST(Examine, AGoodHostIsOkThroughout) {
     EXPECT_EQ(finding.advice, "") << finding.subject;
     EXPECT_NE(finding.text, "") << finding.subject;
   }
-  EXPECT_EQ(found(good_host(), "RDMA").text, "can be used: mlx5_0 port 1");
-  EXPECT_EQ(found(good_host(), "mlx5_0 port 1").text,
+  EXPECT_EQ(found(good_host(), "RDMA").text, "can be used: mlx5_0/1");
+  EXPECT_EQ(found(good_host(), "mlx5_0/1").text,
             "ACTIVE, RoCE, 100 Gb/s, MTU 4096, GID fe80::1, ::ffff:10.0.0.1, 10.0.0.1 on eth0");
   EXPECT_EQ(found(good_host(), "rdma_ucm").text, "/dev/infiniband/rdma_cm can be opened");
 }
@@ -88,11 +88,11 @@ TEST(Examine, WithoutCmConnectionsAreMadeWithoutIt) {
   HostFacts facts = good_host();
   facts.rdma.addresses.clear();
   port_of(facts).gid_table = {{.gid = port_of(facts).gids[1], .routable = true, .interface = "eth0"}};
-  EXPECT_EQ(found(facts, "mlx5_0 port 1").level, Level::ok);
-  EXPECT_THAT(found(facts, "mlx5_0 port 1").text,
+  EXPECT_EQ(found(facts, "mlx5_0/1").level, Level::ok);
+  EXPECT_THAT(found(facts, "mlx5_0/1").text,
               HasSubstr("no IP address: connections are made without rdma_cm"));
   facts.rdma.cm_error = ENOENT;
-  EXPECT_EQ(found(facts, "RDMA").text, "can be used: mlx5_0 port 1");
+  EXPECT_EQ(found(facts, "RDMA").text, "can be used: mlx5_0/1");
   EXPECT_EQ(found(facts, "rdma_ucm").level, Level::warning);
   EXPECT_THAT(found(facts, "rdma_ucm").text, HasSubstr("connections are made without it"));
   EXPECT_THAT(found(facts, "rdma_ucm").advice, HasSubstr("modprobe rdma_ucm"));
@@ -150,7 +150,7 @@ TEST(Examine, APortThatIsDownIsAProblemWhereItIsTheOnlyOne) {
   HostFacts facts = good_host();
   port_of(facts).state = "DOWN";
   port_of(facts).physical_state = "Polling";
-  const Finding port = found(facts, "mlx5_0 port 1");
+  const Finding port = found(facts, "mlx5_0/1");
   EXPECT_EQ(port.level, Level::problem);
   EXPECT_THAT(port.text, HasSubstr("DOWN (Polling), RoCE"));
   EXPECT_THAT(port.advice, HasSubstr("ip link set dev eth0 up"));
@@ -163,8 +163,8 @@ TEST(Examine, APortThatIsDownIsAWarningBesideAGoodOne) {
   facts.rdma.devices[0].ports.push_back(port_of(facts));
   facts.rdma.devices[0].ports[1].number = 2;
   facts.rdma.devices[0].ports[1].state = "DOWN";
-  EXPECT_EQ(found(facts, "mlx5_0 port 2").level, Level::warning);
-  EXPECT_EQ(found(facts, "mlx5_0 port 1").level, Level::ok);
+  EXPECT_EQ(found(facts, "mlx5_0/2").level, Level::warning);
+  EXPECT_EQ(found(facts, "mlx5_0/1").level, Level::ok);
   EXPECT_EQ(worst(facts), Level::warning);
 }
 
@@ -172,7 +172,7 @@ TEST(Examine, InitWantsASubnetManager) {
   HostFacts facts = good_host();
   port_of(facts).state = "INIT";
   port_of(facts).link = LinkKind::infiniband;
-  const Finding port = found(facts, "mlx5_0 port 1");
+  const Finding port = found(facts, "mlx5_0/1");
   EXPECT_EQ(port.level, Level::problem);
   EXPECT_THAT(port.text, HasSubstr("INIT"));
   EXPECT_THAT(port.advice, HasSubstr("opensm"));
@@ -181,19 +181,19 @@ TEST(Examine, InitWantsASubnetManager) {
 TEST(Examine, APortWithoutAddressSaysHowToGiveItOne) {
   HostFacts facts = good_host();
   facts.rdma.addresses.clear();
-  Finding port = found(facts, "mlx5_0 port 1");
+  Finding port = found(facts, "mlx5_0/1");
   EXPECT_EQ(port.level, Level::problem);
   EXPECT_THAT(port.text, HasSubstr("no IP address"));
   EXPECT_EQ(port.advice, "ip addr add ADDRESS/PREFIX dev eth0");
   port_of(facts).link = LinkKind::infiniband;
   port_of(facts).interfaces.clear();
-  EXPECT_EQ(found(facts, "mlx5_0 port 1").advice, "modprobe ib_ipoib; ip addr add ADDRESS/PREFIX dev ib0");
+  EXPECT_EQ(found(facts, "mlx5_0/1").advice, "modprobe ib_ipoib; ip addr add ADDRESS/PREFIX dev ib0");
 }
 
 TEST(Examine, ASmallMtuIsAWarning) {
   HostFacts facts = good_host();
   port_of(facts).mtu_bytes = 1024;
-  const Finding port = found(facts, "mlx5_0 port 1");
+  const Finding port = found(facts, "mlx5_0/1");
   EXPECT_EQ(port.level, Level::warning);
   EXPECT_THAT(port.text, HasSubstr("MTU 1024"));
   EXPECT_THAT(port.advice, HasSubstr("ip link set dev eth0 mtu 9000"));
@@ -208,22 +208,22 @@ TEST(Examine, ASmallMtuIsNoFaultWhereItIsAllThatThePortHas) {
   port_of(facts).mtu_bytes = 1024;
   port_of(facts).link = LinkKind::iwarp;
   EXPECT_EQ(worst(facts), Level::ok);
-  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, Not(HasSubstr("MTU")));
+  EXPECT_THAT(found(facts, "mlx5_0/1").text, Not(HasSubstr("MTU")));
 }
 
 TEST(Examine, TheTrafficClassOfThisHostIsShown) {
   HostFacts facts = good_host();
   port_of(facts).default_tos = 106;
-  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, HasSubstr(", default_roce_tos 106 (DSCP 26)"));
+  EXPECT_THAT(found(facts, "mlx5_0/1").text, HasSubstr(", default_roce_tos 106 (DSCP 26)"));
   EXPECT_EQ(worst(facts), Level::ok);
   port_of(facts).link = LinkKind::infiniband;
-  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, Not(HasSubstr("default_roce_tos")));
+  EXPECT_THAT(found(facts, "mlx5_0/1").text, Not(HasSubstr("default_roce_tos")));
 }
 
 TEST(Examine, ManyGidsStayOneShortLine) {
   HostFacts facts = good_host();
   for (int i = 0; i < 200; ++i) port_of(facts).gids.push_back("fe80::" + std::to_string(i));
-  const Finding port = found(facts, "mlx5_0 port 1");
+  const Finding port = found(facts, "mlx5_0/1");
   EXPECT_THAT(port.text, HasSubstr("and 198 more"));
   EXPECT_LT(port.text.size(), 200U);
 }
@@ -259,7 +259,7 @@ TEST(Examine, WithoutTheConnectionManagerThereIsOneProblemToMend) {
   EXPECT_EQ(manager.text, "/dev/infiniband/rdma_cm: No such file or directory");
   EXPECT_THAT(manager.advice, HasSubstr("modprobe rdma_ucm"));
   // Nobody could ask for addresses, so nothing is said of them.
-  EXPECT_THAT(found(facts, "mlx5_0 port 1").text, Not(HasSubstr("no IP address")));
+  EXPECT_THAT(found(facts, "mlx5_0/1").text, Not(HasSubstr("no IP address")));
 }
 
 TEST(Examine, LockedMemoryForRdma) {
