@@ -1,4 +1,4 @@
-"""Runs a command in one or two small VMs (qemu, no hardware needed) that have real Soft-RoCE devices.
+"""Runs a command in one or two small VMs (qemu, no hardware needed) that have real Soft-RoCE or Soft-iWARP devices.
 
 The VM sees this machine's files at their own paths: what it writes there stays in its memory. See scripts/rdma-vm --help.
 """
@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdma_vm_kernel import find_kernel, initramfs, missing
+from rdma_vm_siw import SiwError, missing_siw, module
 
 HERE = Path(__file__).resolve().parent
 DEFAULT_MEMORY = 2048  # MiB
 DEFAULT_TIMEOUT = 600.0  # seconds
+DEVICES = ("rxe", "siw")  # types of rdma-link(8): Soft-RoCE, Soft-iWARP
 DISK_SIZE = 8 << 30  # bytes, of a sparse file
-LAST_WORDS = re.compile(r"Kernel panic|BUG:|Oops|general protection")
+LAST_WORDS = re.compile(r"Kernel panic|kernel BUG|BUG:|Oops|general protection")
 TAIL_LINES = 25
 TIMED_OUT = 124  # as of timeout(1)
 PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -39,7 +41,10 @@ KERNEL_WORDS = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off init_on_
 PASSED_ON = ("RDCP_", "GTEST_", "PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LC_", "LANG",
              "TERM")
 
-available = missing  # why no VM can be started here; None if one can
+
+def available(device: str = DEVICES[0]) -> str | None:
+    """Why no VM with such devices can be started here; None if one can."""
+    return missing_siw() if device == "siw" else missing()
 
 
 def clock_words() -> str:
@@ -68,6 +73,7 @@ class Job:
     numa: bool = False  # two NUMA nodes with a processor each; eth0 is on the second one
     interactive: bool = False  # our terminal is the VM's
     disk: Path | None = None  # a file that is the first host's /dev/vdb, and stays
+    device: str = DEVICES[0]
 
 
 def run(command, hosts: int = 1, timeout: float = DEFAULT_TIMEOUT, env: dict | None = None,
@@ -81,7 +87,7 @@ def run(command, hosts: int = 1, timeout: float = DEFAULT_TIMEOUT, env: dict | N
 
 def run_job(job: Job, out, err) -> int:
     """Calls out and err with each piece of output; returns the command's exit status, TIMED_OUT if time was over."""
-    if reason := available():
+    if reason := available(job.device):
         raise VmError(reason)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing stays in /tmp
@@ -100,6 +106,7 @@ class _Machines:
     def __init__(self, job: Job, folder: Path, stack: contextlib.ExitStack):
         self.job, self.folder, self.stack = job, folder, stack
         self.kernel = find_kernel()
+        self.siw = self._make_siw()
         self.deadline = time.monotonic() + job.timeout
         (folder / "shared").mkdir()
         (folder / "guest").write_text(f"{HERE / 'rdma_vm_guest.sh'}\n")
@@ -115,9 +122,16 @@ class _Machines:
         for _, theirs in self.ports.values():
             theirs.close()
 
+    def _make_siw(self) -> Path | None:
+        try:
+            return module(self.kernel) if self.job.device == "siw" else None
+        except SiwError as error:
+            raise VmError(str(error)) from error
+
     def _write_command(self, host: int, command, env: dict[str, str]):
         passed = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
-        passed |= {"TMPDIR": "/var/tmp", "RDCP_VM_HOSTS": str(self.job.hosts), "PYTHONDONTWRITEBYTECODE": "1"}
+        passed |= {"TMPDIR": "/var/tmp", "RDCP_VM_HOSTS": str(self.job.hosts), "RDCP_VM_DEVICE": self.job.device,
+                   "PYTHONDONTWRITEBYTECODE": "1"}
         if self.job.hosts == 2:
             passed |= {"RDCP_VM_SSH_CONFIG": "/run/rdma-vm/ssh/ssh_config", "RDCP_VM_SHARED": "/run/rdma-vm/shared"}
         if self.job.numa:
@@ -128,7 +142,8 @@ class _Machines:
 
     def _start(self, host: int, links: list[socket.socket]):
         settings = {"host": host, "hosts": self.job.hosts, "modules": self.kernel.modules,
-                    "interactive": "yes" if self.job.interactive else "no"}
+                    "interactive": "yes" if self.job.interactive else "no", "device": self.job.device,
+                    "siw": self.siw or ""}
         # One file for each host; the first stage does not know its host yet, so the kernel's command line names it.
         (self.folder / f"settings.{host}").write_text(
             "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Second stage of the RDMA test VM, first process of its real root: devices, filesystems, networks and Soft-RoCE; then
+# Second stage of the RDMA test VM, first process of its real root: devices, filesystems, networks and software RDMA; then
 # the command of the job, whose exit status goes into the job's folder. rdma_vm.py writes that folder.
 set -u
 job=/run/rdma-vm
@@ -7,7 +7,7 @@ for word in $(</proc/cmdline); do
   case $word in rdma_vm_host=*) host=${word#*=} ;; esac
 done
 # shellcheck disable=SC1090
-source "$job/settings.$host"  # hosts, modules, interactive
+source "$job/settings.$host"  # hosts, modules, interactive, device, siw
 
 fail() {
   echo "rdma-vm: $*" >"$job/problem.$host"
@@ -41,7 +41,7 @@ load() {
   done
 }
 
-# rail NUMBER: an interface with jumbo frames, two addresses, and a Soft-RoCE device on it.
+# rail NUMBER: an interface with jumbo frames, two addresses, and an RDMA device on it.
 rail() {
   local number=$1 name=eth$1 subnet=$((77 + $1))
   if [ "$hosts" -eq 1 ]; then
@@ -51,7 +51,7 @@ rail() {
   ip link set "$name" mtu 9000 up &&
     ip address add "10.$subnet.0.$host/24" dev "$name" &&
     ip address add "fd$subnet::$host/64" dev "$name" nodad &&
-    rdma link add "rxe$number" type rxe netdev "$name" || fail "cannot make rail $number"
+    rdma link add "$device$number" type "$device" netdev "$name" || fail "cannot make rail $number"
 }
 
 # This machine's own habits, which only cost time here: nobody answers a name server's questions, which sshd may ask, and
@@ -65,7 +65,11 @@ make_networks() {
   ip link set lo up
   hostname "vm$host"
   /run/sbin/modprobe dummy numdummies=0
-  load ib_uverbs rdma_rxe ib_cm iw_cm rdma_cm rdma_ucm
+  load ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm
+  case $device in
+    rxe) load rdma_rxe ;;
+    siw) load libcrc32c && /bin/busybox insmod "$siw" || fail "cannot load $siw" ;;  # by its path: it is not one of the kernel's package
+  esac
   [ "$hosts" -eq 1 ] || load virtio_net
   rail 0
   rail 1

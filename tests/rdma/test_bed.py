@@ -15,6 +15,7 @@ REPO = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(REPO / "scripts" / "lib"))
 
 import rdma_vm  # noqa: E402
+import rdma_vm_siw  # noqa: E402
 
 PROGRAM = REPO / "scripts" / "rdma-vm"
 
@@ -74,6 +75,27 @@ class Bed(unittest.TestCase):
         with mock.patch.object(rdma_vm, "clock_words", return_value="tsc_early_khz=700000"):
             with self.assertRaisesRegex(rdma_vm.VmError, "the VM's clock counted [0-9]+ s where [0-9]+ s passed"):
                 rdma_vm.run(["sleep", "5"], timeout=120)
+
+    def test_what_soft_iwarp_lacks_is_told(self):
+        for name, what in (("headers", "no package linux-headers-.*: run scripts/setup"), ("source", "no source of siw in ")):
+            with self.subTest(name), mock.patch.object(rdma_vm_siw, name, return_value=self.folder / "nothing"):
+                if name == "source" and not rdma_vm_siw.headers(rdma_vm_siw.find_kernel()).is_dir():
+                    self.skipTest("no headers here")
+                self.assertRegex(rdma_vm.available("siw"), what)
+                with self.assertRaisesRegex(rdma_vm.VmError, what):
+                    rdma_vm.run_job(rdma_vm.Job(["true"], device="siw"), print, print)
+
+    def test_a_module_that_cannot_be_built_is_told(self):
+        source = self.folder / "source"
+        source.mkdir()
+        (source / "Makefile").write_text("obj-m := no_such_source.o\n")
+        kernel = rdma_vm_siw.find_kernel()
+        if not rdma_vm_siw.headers(kernel).is_dir():
+            self.skipTest("no headers here")
+        with mock.patch.object(rdma_vm_siw, "source", return_value=source), \
+                mock.patch.object(rdma_vm_siw, "REPO", self.folder), \
+                self.assertRaisesRegex(rdma_vm_siw.SiwError, "siw cannot be built against (.|\n)*no_such_source"):
+            rdma_vm_siw.module(kernel)
 
     def test_time_is_bounded(self):
         process = self.start("--timeout", "5", "--", "sleep", "1000")

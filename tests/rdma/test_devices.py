@@ -1,11 +1,11 @@
-"""The Soft-RoCE devices of the test bed work, for root and for others; runs within the VM."""
+"""The RDMA devices, made in software, of the test bed work, for root and for others; runs within the VM."""
 
 import json
 import resource
 import subprocess
 import unittest
 
-from bed import InVm
+from bed import FIRST, KIND, SECOND, InVm
 
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
@@ -13,7 +13,7 @@ NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 class Devices(InVm):
     def test_two_are_active_with_large_packets(self):
         links = json.loads(self.text("rdma", "-j", "link"))
-        self.assertEqual([(link["ifname"], link["state"]) for link in links], [("rxe0", "ACTIVE"), ("rxe1", "ACTIVE")])
+        self.assertEqual([(link["ifname"], link["state"]) for link in links], [(FIRST, "ACTIVE"), (SECOND, "ACTIVE")])
         self.assertEqual(self.text("ibv_devinfo").count("active_mtu:\t\t4096"), 2)
 
     def test_both_carry_ipv4_and_ipv6(self):
@@ -25,16 +25,16 @@ class Devices(InVm):
         def limit():
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 10, 64 << 10))
 
-        self.assertIn("rxe0", self.text(*NOBODY, "ibv_devinfo"))  # opens the device
+        self.assertIn(FIRST, self.text(*NOBODY, "ibv_devinfo"))  # opens the device
         words = [*NOBODY, "ibv_rc_pingpong", "-g", "1", "-s", str(1 << 20)]
         done = subprocess.run(words, preexec_fn=limit, capture_output=True, text=True, timeout=30, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("Couldn't register MR", done.stderr)
 
     def test_a_device_can_be_removed_and_made_again(self):
-        self.text("rdma", "link", "delete", "rxe1")
+        self.text("rdma", "link", "delete", SECOND)
         self.assertEqual(len(json.loads(self.text("rdma", "-j", "link"))), 1)
-        self.text("rdma", "link", "add", "rxe1", "type", "rxe", "netdev", "rail1")
+        self.text("rdma", "link", "add", SECOND, "type", KIND, "netdev", "rail1")
         self.assertEqual(len(json.loads(self.text("rdma", "-j", "link"))), 2)
 
 

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from bed import InVm
+from bed import KIND, InVm
 from copying import harness  # noqa: F401: puts the harness on the path
 from harness import MIB
 from test_rdpipe import PipelineTest
@@ -23,7 +23,7 @@ class TwoHosts(PipelineTest, InVm):
         self.assertEqual(done.out, data)
         self.assertIn("dest: vm2\n", done.err)
         for way in ("this host -> dest", "dest -> standard output"):
-            self.assertRegex(done.err, rf"{way}: .* over rdma rxe[01] ")
+            self.assertRegex(done.err, rf"{way}: .* over rdma {KIND}[01] ")
 
     def test_a_file_there_into_a_file_here(self):
         there, here = self.disk / "there", self.disk / "here"

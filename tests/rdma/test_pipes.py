@@ -5,14 +5,14 @@ import signal
 import subprocess
 import unittest
 
-from bed import InVm
+from bed import FIRST, InVm
 from copying import harness  # noqa: F401: puts the harness on the path
 from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, KIB, MIB, wait_for
 from pipes import PipeTest
 from test_pipe_ends import moved
 
-HOST = "10.77.0.1"  # of rxe0
-RDMA = ("--transport", "rdma", "--via", "rxe0")
+HOST = "10.77.0.1"  # of the first device
+RDMA = ("--transport", "rdma", "--via", FIRST)
 SIZES = (0, 1, 4097, MIB, 5 * MIB + 17)
 
 
@@ -36,7 +36,7 @@ class OverRdma(PipeTest, InVm):
                                       receive_options=("-v", *RDMA))
                     self.assert_same_bytes(source, found)
                     for said in self.said:
-                        self.assertIn(" over rdma rxe0 ", said)
+                        self.assertIn(f" over rdma {FIRST} ", said)
                         self.assertNotIn(" over tcp", said)
 
     def test_through_pipes(self):
