@@ -34,7 +34,13 @@ bool may_lock_anything() {
 
 std::uint64_t lockable_bytes() {
   rlimit limit{};
-  if (may_lock_anything() || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return kNoLockLimit;
+  if (may_lock_anything()) {
+    // Soft-iWARP asks for the limit alone (siw_umem_get(), Linux 6.1), which only CAP_SYS_RESOURCE may lift.
+    const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    [[maybe_unused]] const bool lifted = ::setrlimit(RLIMIT_MEMLOCK, &none) == 0;
+    return kNoLockLimit;
+  }
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return kNoLockLimit;
   if (limit.rlim_cur != limit.rlim_max) {
     const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
     if (::setrlimit(RLIMIT_MEMLOCK, &raised) == 0) limit = raised;

@@ -11,7 +11,7 @@ inline constexpr std::uint64_t kNoLockLimit = std::numeric_limits<std::uint64_t>
 
 // Returns the limit in bytes, or kNoLockLimit if there is none or CAP_IPC_LOCK lifts it (as the kernel's
 // ib_umem_get() and io_uring_register(2) see it), which it does in the first user namespace alone. Raises the
-// soft limit to the hard one first, which needs no privilege.
+// soft limit to the hard one first, which needs no privilege; with CAP_IPC_LOCK, lifts both if it may.
 std::uint64_t lockable_bytes();
 
 // Advice for users who may lock too little.
