@@ -30,6 +30,11 @@ std::vector<ibv_sge> pieces_of(const SendRequest& request) {
            static_cast<std::uint32_t>(request.inlined.size()), 0}};
 }
 
+// It has no acknowledgements of its own: what TCP has taken is complete.
+bool is_iwarp(const QueuePairObject& pair) {
+  return pair.context->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 CompletionQueueObject& object(ibv_cq& queue) {
   return static_cast<CompletionQueueObject&>(queue);
 }
@@ -100,6 +105,7 @@ void Fabric::fail(QueuePairObject& pair) {
 
 int Fabric::check(QueuePairObject& pair, const ibv_send_wr& request) {
   if (pair.state != IBV_QPS_RTS && pair.state != IBV_QPS_ERR) return EINVAL;
+  if (pair.state == IBV_QPS_ERR && is_iwarp(pair)) return ENOTCONN;
   if (pair.posted - pair.freed >= pair.cap.max_send_wr) return ENOMEM;
   if (request.num_sge < 0 || static_cast<std::uint32_t>(request.num_sge) > pair.cap.max_send_sge)
     return EINVAL;
@@ -128,6 +134,7 @@ void Fabric::queue(QueuePairObject& pair, const ibv_send_wr& request) {
     made.rkey = request.wr.rdma.rkey;
   }
   (request.opcode == IBV_WR_SEND ? counts_.sends : counts_.writes) += 1;
+  counts_.signalled_writes += made.signalled && request.opcode == IBV_WR_RDMA_WRITE ? 1 : 0;
   counts_.inline_sends += made.is_inline ? 1 : 0;
   ++requests_;
   meet_faults(pair, made);
@@ -225,8 +232,22 @@ Fabric::Outcome Fabric::carry_out(QueuePairObject& pair, SendRequest& request) {
   const auto peer = pairs_.find(pair.peer);
   const bool answers = peer != pairs_.end() && takes_from(*peer->second, pair) && !pair.peer_is_silent &&
                        bytes_of(request.pieces) <= conduct_.drops_above;
+  if (!answers && is_iwarp(pair)) {
+    pair.peer_is_silent = true;  // whatever is behind it is held up, too
+    return Outcome::done;
+  }
   if (!answers) return wait_for(pair, request, conduct_.retry_time, IBV_WC_RETRY_EXC_ERR);
   return request.opcode == IBV_WR_SEND ? send(pair, request) : write(pair, request);
+}
+
+// iWARP: the peer's device refuses a request with the end of the connection (RFC 5040, 5.4).
+Fabric::Outcome Fabric::terminate(QueuePairObject& pair) {
+  for (QueuePairObject* end : {pairs_.at(pair.peer).get(), &pair}) {
+    fail(*end);
+    const auto id = std::ranges::find_if(ids_, [&](const IdObject* each) { return each->qp == end; });
+    if (id != ids_.end()) event(**id, RDMA_CM_EVENT_DISCONNECTED);
+  }
+  return Outcome::failed;
 }
 
 // The request stays where it is; the thread looks at it again when the device would have given up.
@@ -252,6 +273,7 @@ Fabric::Outcome Fabric::write(QueuePairObject& pair, SendRequest& request) {
   const bool allowed = region != nullptr && region->pd == peer.pd &&
                        (region->access & IBV_ACCESS_REMOTE_WRITE) != 0 && request.remote_address >= begin &&
                        bytes <= region->length && request.remote_address - begin <= region->length - bytes;
+  if (!allowed && is_iwarp(pair)) return terminate(pair);
   if (!allowed) {
     fail(peer);
     request.fails_with = IBV_WC_REM_ACCESS_ERR;
@@ -263,6 +285,7 @@ Fabric::Outcome Fabric::write(QueuePairObject& pair, SendRequest& request) {
 
 Fabric::Outcome Fabric::send(QueuePairObject& pair, SendRequest& request) {
   QueuePairObject& peer = *pairs_.at(pair.peer);
+  if (peer.receives.empty() && is_iwarp(pair)) return terminate(pair);
   if (peer.receives.empty()) {
     return wait_for(pair, request, conduct_.not_ready_time, IBV_WC_RNR_RETRY_EXC_ERR);
   }
@@ -287,6 +310,7 @@ Fabric::Outcome Fabric::send(QueuePairObject& pair, SendRequest& request) {
   if (taken && bytes != 0) copy(pieces_of(request), receive.pieces.front().addr);
   complete(object(*peer.recv_cq), entry);
   if (taken) return Outcome::done;
+  if (is_iwarp(pair)) return terminate(pair);
   fail(peer);
   return carry_out(pair, request);
 }

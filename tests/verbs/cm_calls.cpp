@@ -1,6 +1,8 @@
 // The functions of librdmacm that rdcp calls, in place of the library's own.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -63,6 +65,23 @@ QueuePairObject* pair_of(IdObject& id) {
 
 bool is_iwarp(const IdObject& id) {
   return id.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+// The port numbers of iWARP are TCP's: a real socket has this one as long as the id listens. It has it at all
+// addresses, as the made-up ones are nobody's, and shares it with others of its kind.
+int take_number(IdObject& id) {
+  sockaddr_storage own = id.route.addr.src_storage;
+  const int family = own.ss_family;
+  const in_port_t number = port_of(own);
+  own = {};
+  own.ss_family = static_cast<sa_family_t>(family);
+  port_of(own) = number;
+  const int yes = 1;
+  id.tcp = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool has = ::setsockopt(id.tcp, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) == 0 &&
+                   ::bind(id.tcp, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0 &&
+                   ::listen(id.tcp, 1) == 0;
+  return has ? 0 : -1;
 }
 
 // The peer hears of the end. Only with iWARP does its queue pair fail at once.
@@ -161,6 +180,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
   const Held held = fabric().lock();
   IdObject& object = ::object(id);
   if (object.state == State::listening) refuse_requests(object);
+  if (object.tcp >= 0) ::close(object.tcp);
   leave(object);
   forget_events(object);
   fabric().remove_id(object);
@@ -171,6 +191,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
 int rdma_set_option(rdma_cm_id* id, int, int name, void* value, std::size_t bytes) {
   const Held held = fabric().lock();
   const auto* first = static_cast<const std::byte*>(value);
+  if (name == RDMA_OPTION_ID_TOS && fabric().conduct().no_tos) return failed(ENOSYS);
   if (name == RDMA_OPTION_ID_TOS && object(id).state != State::idle)
     fabric().complain("a traffic class comes too late for the path");
   object(id).options[name].assign(first, first + bytes);
@@ -185,6 +206,7 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
 int rdma_listen(rdma_cm_id* id, int) {
   const Held held = fabric().lock();
   if (object(id).state != State::bound) return failed(EINVAL);
+  if (is_iwarp(object(id)) && take_number(object(id)) != 0) return -1;
   object(id).state = State::listening;
   return 0;
 }
@@ -223,12 +245,17 @@ int rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* wanted) {
 
 void rdma_destroy_qp(rdma_cm_id* id) {
   const Held held = fabric().lock();
+  if (is_iwarp(object(id))) leave(object(id));
   fabric().remove_queue_pair(*pair_of(object(id)));
   id->qp = nullptr;
 }
 
 int rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
-  const Held held = fabric().lock();
+  Held held = fabric().lock();
+  const auto blocks = fabric().conduct().connect_blocks;
+  held.unlock();
+  ::poll(nullptr, 0, static_cast<int>(blocks.count()));
+  held.lock();
   IdObject& object = ::object(id);
   if (object.state != State::resolved) return failed(EINVAL);
   IdObject* listener = fabric().listener_at(object.route.addr.dst_storage);

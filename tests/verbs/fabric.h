@@ -51,6 +51,8 @@ struct Conduct {
   std::uint64_t drops_above = ~std::uint64_t{0};     // the path loses sends and writes with more bytes
   std::uint64_t lockable_bytes = ~std::uint64_t{0};  // registering more at once is refused (ENOMEM)
   bool no_cm = false;                                // there is no /dev/infiniband/rdma_cm
+  std::chrono::milliseconds connect_blocks{0};       // for how long rdma_connect() does not return
+  bool no_tos = false;                               // connections are given no traffic class (ENOSYS)
   std::vector<Fault> faults{};
 };
 
@@ -93,7 +95,8 @@ class Fabric {
 
   // What was done since the devices were set.
   struct Counts {
-    std::uint64_t sends = 0, writes = 0, inline_sends = 0, posts = 0, polls = 0, empty_polls = 0, bells = 0;
+    std::uint64_t sends = 0, writes = 0, signalled_writes = 0, inline_sends = 0, posts = 0, polls = 0,
+                  empty_polls = 0, bells = 0;
     std::uint64_t bytes = 0;
   };
   Counts counts();
@@ -163,6 +166,7 @@ class Fabric {
   Outcome carry_out(QueuePairObject& pair, SendRequest& request);
   Outcome write(QueuePairObject& pair, SendRequest& request);
   Outcome send(QueuePairObject& pair, SendRequest& request);
+  Outcome terminate(QueuePairObject& pair);
   Outcome wait_for(QueuePairObject& pair, SendRequest& request, std::chrono::milliseconds patience,
                    ibv_wc_status status);
   MemoryRegionObject* region_by_key(const ibv_context& context, std::uint32_t key);

@@ -122,6 +122,7 @@ struct IdObject : rdma_cm_id {
   enum class State { idle, bound, listening, resolved, connecting, requested, connected, over };
   State state = State::idle;
   IdObject* peer = nullptr;
+  int tcp = -1;                                   // iWARP: the socket that has the number on which it listens
   std::map<int, std::vector<std::byte>> options;  // set by rdma_set_option(), by name
 };
 

@@ -7,9 +7,10 @@
 //     0  magic "RDMR"            4  zero (u32)          8  address of slot 0 (u64)
 //    16  slot bytes (u64)       24  slots (u32)        28  rkey (u32)
 //
-// Only frames follow it. The keys are proven before, and on a sealed stream this message is sealed, too.
-// Sealed payloads are sent from and arrive in memory of their own, and are opened into the arena, which no
-// device can reach.
+// Only frames follow it, and with iWARP beats: messages without bytes, which say that their sender is there,
+// and nothing that would have to be sealed. The keys are proven before, and on a sealed stream this message
+// is sealed, too. Sealed payloads are sent from and arrive in memory of their own, and are opened into the
+// arena, which no device can reach.
 #pragma once
 
 #include <memory>

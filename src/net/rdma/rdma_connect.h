@@ -69,8 +69,9 @@ std::uint8_t ack_timeout(std::chrono::microseconds round_trip);
 // One listening id for each of this host's addresses; for one job alone.
 class RdmaListener {
  public:
-  // Listens on port number `at`, or with 0 on one that the kernel picks for each address. Sets listen_port of
-  // each port that can be listened on; ports without a host need none. Error (connection): none can.
+  // Listens on port number `at`, or with 0 on one that the kernel picks for each address. iWARP's numbers are
+  // those of TCP: if TCP has this one, the kernel picks another. Sets listen_port of each port that can be
+  // listened on; ports without a host need none. Error (connection): none can.
   static io::Result<RdmaListener> open(std::vector<RdmaPort>& ports, std::uint16_t at = 0);
   // Listens on the first number of the range at which it can at one address.
   static io::Result<RdmaListener> open_within(std::vector<RdmaPort>& ports, const PortRange& numbers);

@@ -34,6 +34,7 @@ RdmaConnectAttempt::RdmaConnectAttempt(const RdmaCall& call, const Rail& rail, s
 
 void RdmaConnectAttempt::append_polls(std::vector<pollfd>& polls) const {
   if (!under_way()) return;
+  if (connecting_) polls.push_back({connecting_->fd(), POLLIN, 0});
   if (offer_ != 0) polls.push_back({call_.pairs->fd(), POLLIN, 0});
   if (channel_) polls.push_back({channel_->fd, POLLIN, 0});
   if (!connection_) return;
@@ -43,6 +44,7 @@ void RdmaConnectAttempt::append_polls(std::vector<pollfd>& polls) const {
 
 void RdmaConnectAttempt::step() {
   if (state_ == State::waiting && Clock::now() >= attempt_at_) begin();
+  if (connecting_) take_connected();
   take_answers();
   while (under_way()) {
     std::optional<CmEvent> event;
@@ -136,6 +138,7 @@ io::Result<void> RdmaConnectAttempt::mark() const {
   if (!call_.traffic_class) return {};
   std::uint8_t tos = *call_.traffic_class;
   if (rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) == 0) return {};
+  if (is_iwarp()) return {};  // whose packets are those of TCP; not each device can mark them
   return io::plain_error(io::ErrorKind::connection, "connect to", peer(),
                          std::string("its traffic class cannot be set: ") + ::strerrordesc_np(errno));
 }
@@ -150,7 +153,9 @@ void RdmaConnectAttempt::take_event(const CmEvent& event) {
   } else if (event.type == RDMA_CM_EVENT_ROUTE_RESOLVED && state_ == State::resolving_route) {
     connect();
   } else if (event.type == RDMA_CM_EVENT_ESTABLISHED && state_ == State::connecting) {
-    hello(decode_cm_word(event.said).takes_padding);
+    const CmWord said = decode_cm_word(event.said);
+    connection_->set_peer_beats(said.beats);
+    hello(said.takes_padding);
   } else if (event.type == RDMA_CM_EVENT_REJECTED || event.type == RDMA_CM_EVENT_DISCONNECTED) {
     take_end(cm_error(event.type, event.status, peer()));
   } else {
@@ -170,14 +175,31 @@ void RdmaConnectAttempt::connect() {
   auto connection =
       RdmaConnection::create(std::move(channel_), std::move(id_), rail_.connecting, call_, stream_index_);
   if (!connection) return fail(connection.error());
-  connection_ = std::move(*connection);
   state_ = State::connecting;
-  const auto word = encode(CmWord{.takes_padding = true, .stream = stream_index_});
-  rdma_conn_param parameters = connection_parameters(word);
-  if (rdma_connect(&connection_->id(), &parameters) != 0) {
-    try_again(io::errno_error("connect to", peer(), errno, io::ErrorKind::connection),
-              call_.patience.no_answer);
+  const CmWord word{.takes_padding = true, .stream = stream_index_, .beats = is_iwarp()};
+  if (is_iwarp()) {
+    auto connecting = RdmaConnectThread::start(std::move(*connection), word);
+    if (!connecting) return fail(connecting.error());
+    connecting_.emplace(std::move(*connecting));
+    return;
   }
+  connection_ = std::move(*connection);
+  const auto said = encode(word);
+  rdma_conn_param parameters = connection_parameters(said);
+  if (rdma_connect(&connection_->id(), &parameters) != 0) take_connect_error(errno);
+}
+
+void RdmaConnectAttempt::take_connected() {
+  const auto result = connecting_->result();
+  if (!result) return;
+  connection_ = connecting_->take();
+  connecting_.reset();
+  if (*result != 0) take_connect_error(*result);
+}
+
+void RdmaConnectAttempt::take_connect_error(int code) {
+  if (code == ECONNREFUSED) return take_end(cm_error(RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, peer()));
+  try_again(io::errno_error("connect to", peer(), code, io::ErrorKind::connection), call_.patience.no_answer);
 }
 
 void RdmaConnectAttempt::hello(bool takes_padding) {
@@ -193,15 +215,16 @@ bool RdmaConnectAttempt::lost_challenge() const {
 }
 
 // A listener that has waited for the hello in vain may close the connection before the device here gives up.
+// With iWARP nobody knows what has arrived.
 bool RdmaConnectAttempt::lost_hello() const {
-  return state_ == State::challenged && connection_->full_packet_bytes() != 0 &&
+  return state_ == State::challenged && connection_->full_packet_bytes() != 0 && !is_iwarp() &&
          hello_arrived_ == Clock::time_point() && Clock::now() - greeted_ >= kRefusalMax;
 }
 
 void RdmaConnectAttempt::take_message(const RdmaQueue::Completion& completion) {
   if (completion.status != IBV_WC_SUCCESS) return take_failure(completion);
   const bool padded = connection_->full_packet_bytes() != 0;
-  if (completion.kind == RdmaQueue::Kind::sent && padded) hello_arrived_ = Clock::now();
+  if (completion.kind == RdmaQueue::Kind::sent && padded && !is_iwarp()) hello_arrived_ = Clock::now();
   if (completion.kind != RdmaQueue::Kind::received) return;
   if (connection_->is_farewell(completion)) {
     return take_end(cm_error(RDMA_CM_EVENT_DISCONNECTED, 0, peer()));
@@ -239,6 +262,7 @@ void RdmaConnectAttempt::take_challenge(std::span<const std::byte, kChallengeByt
 
 void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit) {
   if (Clock::now() + kTryAgain >= started_ + limit) return fail(error);
+  connecting_.reset();
   forget_offer();
   connection_.reset();
   id_.reset();
@@ -251,6 +275,7 @@ void RdmaConnectAttempt::try_again(const io::Error& error, Clock::duration limit
 // Keeps only the cause, because whoever reports it names the address.
 void RdmaConnectAttempt::fail(const io::Error& error) {
   cause_ = cause_of(error);
+  connecting_.reset();
   forget_offer();
   connection_.reset();
   id_.reset();
@@ -265,7 +290,9 @@ void RdmaConnectAttempt::fail_if_overdue() {
   // Who takes padding speaks rdcp.
   if (full != 0) {
     const bool has_arrived = hello_arrived_ != Clock::time_point();
-    return fail(full_packet_error(full, has_arrived ? "from there" : "there"));
+    return fail(full_packet_error(full, is_iwarp()    ? "there and back"
+                                        : has_arrived ? "from there"
+                                                      : "there"));
   }
   const char* missing = greeted ? "connected, but does not speak rdcp" : "does not answer";
   fail(io::plain_error(io::ErrorKind::connection, "", "", missing));

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/ring.h"
+#include "net/rdma/rdma_connect_thread.h"
 #include "net/rdma/rdma_connection.h"
 
 namespace rdcp::net {
@@ -58,6 +60,8 @@ class RdmaConnectAttempt {
   void take_event(const CmEvent& event);
   void take_message(const RdmaQueue::Completion& completion);
   void connect();
+  void take_connected();
+  void take_connect_error(int code);
   void hello(bool takes_padding);
   void take_failure(const RdmaQueue::Completion& completion);
   void take_challenge(std::span<const std::byte, kChallengeBytes> challenge, std::uint32_t index);
@@ -67,6 +71,7 @@ class RdmaConnectAttempt {
   void fail(const io::Error& error);
   void fail_if_overdue();
   bool under_way() const { return !proven() && cause_.empty(); }
+  bool is_iwarp() const { return rail_.connecting.link == LinkKind::iwarp; }
   std::string peer() const;
 
   const RdmaCall& call_;
@@ -85,6 +90,7 @@ class RdmaConnectAttempt {
   EventChannel channel_;                 // these two are used until there is a connection
   CmId id_;
   RdmaConnectionPtr connection_;
+  std::optional<RdmaConnectThread> connecting_;  // iWARP: has the connection until it is connected
 };
 
 // A connection whose peer has not yet proven itself.

@@ -16,6 +16,7 @@ namespace rdcp::net {
 namespace {
 
 constexpr std::array kTakesPadding{std::byte{'R'}, std::byte{'D'}, std::byte{'P'}, std::byte{'1'}};
+constexpr std::size_t kBeatsAt = 6;
 
 std::string text_of(const sockaddr* address) {
   SocketAddress copy;
@@ -78,12 +79,15 @@ std::array<std::byte, kCmWordBytes> encode(const CmWord& word) {
   if (!word.takes_padding) return said;
   std::ranges::copy(kTakesPadding, said.begin());
   io::store_le(said.data() + kTakesPadding.size(), word.stream);
+  said[kBeatsAt] = std::byte{word.beats};
   return said;
 }
 
 CmWord decode_cm_word(std::span<const std::byte, kCmWordBytes> said) {
   if (!std::ranges::equal(said.first<kTakesPadding.size()>(), kTakesPadding)) return {};
-  return {.takes_padding = true, .stream = io::load_le<std::uint16_t>(said.data() + kTakesPadding.size())};
+  return {.takes_padding = true,
+          .stream = io::load_le<std::uint16_t>(said.data() + kTakesPadding.size()),
+          .beats = said[kBeatsAt] == std::byte{1}};
 }
 
 rdma_conn_param connection_parameters(const std::array<std::byte, kCmWordBytes>& word) {
@@ -238,6 +242,11 @@ std::optional<CmEvent> RdmaConnection::next_event() {
   return channel_ ? next_cm_event(*channel_) : std::nullopt;
 }
 
+bool RdmaConnection::is_beat(const RdmaQueue::Completion& completion) const {
+  return beats_ && completion.kind == RdmaQueue::Kind::received && completion.status == IBV_WC_SUCCESS &&
+         completion.bytes == 0;
+}
+
 bool RdmaConnection::is_farewell(const RdmaQueue::Completion& completion) const {
   return by_hand() && completion.kind == RdmaQueue::Kind::received && completion.status == IBV_WC_SUCCESS &&
          completion.bytes == 0;
@@ -268,8 +277,7 @@ RdmaConnection::~RdmaConnection() {
 io::Result<void> RdmaConnection::greet(std::span<const std::byte> message, bool takes_padding) {
   if (takes_padding) {
     full_packet_bytes_ = path_mtu_bytes(*queue_->queue_pair());
-    const bool probes = port_.link != LinkKind::iwarp;
-    if (auto probed = probes ? queue_->probe() : io::Result<void>(); !probed) return probed;
+    if (auto probed = is_iwarp() ? io::Result<void>() : queue_->probe(); !probed) return probed;
   }
   const auto sent = takes_padding ? queue_->send_padded(message, full_packet_bytes_) : queue_->send(message);
   if (!sent) return sent.error();

@@ -31,10 +31,11 @@ inline constexpr std::uint8_t kRetries = 6;
 // version takes a hello or a challenge that is padded to a full packet. A request says which stream it makes
 // as well, before the hello does.
 //
-//     0  "RDP1"    4  number of the stream (u16, little-endian)    6  zero (u16)
+//     0  "RDP1"    4  number of the stream (u16, little-endian)    6  1 if it beats (u8)    7  zero (u8)
 struct CmWord {
   bool takes_padding = false;
   std::uint16_t stream = 0;
+  bool beats = false;  // see RdmaConnection::beats()
 };
 std::array<std::byte, kCmWordBytes> encode(const CmWord& word);
 // Returns an empty word for anything else.
@@ -78,6 +79,13 @@ class RdmaConnection {
   // Returns -1 if it was made by hand: CM tells nothing then.
   int events_fd() const { return channel_ ? channel_->fd : -1; }
   std::optional<CmEvent> next_event();
+  // True if both ends send an empty message now and then, a beat, to show that they are there. With iWARP
+  // nothing else does: a request is complete once it is on its way, be the peer there or not (RFC 5040, 5.5).
+  bool beats() const { return beats_; }
+  // The peer has said that it beats.
+  void set_peer_beats(bool peer_beats) { beats_ = peer_beats && is_iwarp(); }
+  bool is_beat(const RdmaQueue::Completion& completion) const;
+  bool is_iwarp() const { return port_.link == LinkKind::iwarp; }
   // True if this is the empty message with which a connection that was made by hand ends; CM tells of others.
   bool is_farewell(const RdmaQueue::Completion& completion) const;
   // Takes it: all that is under way completes with an error.
@@ -112,6 +120,7 @@ class RdmaConnection {
   std::optional<SealKeys> seal_;
   bool disconnected_ = false;
   bool joined_ = false;
+  bool beats_ = false;
   std::size_t full_packet_bytes_ = 0;
   PairEnd end_, peer_end_;
   std::uint8_t gid_index_ = 0;

@@ -21,7 +21,7 @@ using io::Clock;
 constexpr int kBacklog = 16;
 constexpr std::chrono::seconds kListenAgain{1};  // how often to try after a device was removed
 
-io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
+io::Result<CmId> listen_once(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
   auto address = to_socket_address({host, at});
   if (!address) return address.error();
   const auto failed = [&] {
@@ -34,11 +34,25 @@ io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host,
   return id;
 }
 
+bool is_taken(const io::Result<CmId>& id) {
+  return !id && id.error().code == EADDRINUSE;
+}
+
+// A number that the kernel picks is free of RDMA, but with iWARP TCP may have it.
+io::Result<CmId> listen_on(rdma_event_channel& channel, const std::string& host, std::uint16_t at) {
+  constexpr int kTriesMax = 10;
+  auto id = listen_once(channel, host, at);
+  for (int tries = 1; at == 0 && is_taken(id) && tries < kTriesMax; ++tries) {
+    id = listen_once(channel, host, at);
+  }
+  return id;
+}
+
 // This host's ports, and an id that listens on each.
 class ListeningIds {
  public:
-  // See RdmaListener::open().
-  io::Result<void> open(std::vector<RdmaPort>& ports, std::uint16_t at);
+  // See RdmaListener::open(). With iWARP it may also listen `elsewhere`.
+  io::Result<void> open(std::vector<RdmaPort>& ports, std::uint16_t at, bool elsewhere);
   // Returns -1 if there is none, because no port has an address.
   int events_fd() const { return channel_ ? channel_->fd : -1; }
   std::optional<CmEvent> next_event() { return channel_ ? next_cm_event(*channel_) : std::nullopt; }
@@ -64,7 +78,7 @@ class ListeningIds {
   Clock::time_point listen_again_;
 };
 
-io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
+io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t at, bool elsewhere) {
   auto channel = open_event_channel();
   auto interrupted = io::Event::create();
   if (!interrupted) {
@@ -82,6 +96,7 @@ io::Result<void> ListeningIds::open(std::vector<RdmaPort>& ports, std::uint16_t 
     if (port.by_hand()) by_hand_.push_back(port);
     if (port.by_hand() || !channel_) continue;
     auto id = listen_on(*channel_, port.host, at);
+    if (is_taken(id) && elsewhere && port.link == LinkKind::iwarp) id = listen_on(*channel_, port.host, 0);
     if (!id) {
       last = id.error();
       continue;
@@ -242,9 +257,10 @@ io::Result<void> RdmaAcceptor::accept(CmId id, const CmWord& said) {
   const RdmaPort& port = listening_.port_of(*id);
   auto connection = RdmaConnection::create(std::move(*channel), std::move(id), port, call_, said.stream);
   if (!connection) return connection.error();
-  const auto word = encode(CmWord{.takes_padding = true});
+  const auto word = encode(CmWord{.takes_padding = true, .beats = port.link == LinkKind::iwarp});
   rdma_conn_param parameters = connection_parameters(word);
   if (rdma_accept(&(*connection)->id(), &parameters) != 0) return refused();
+  (*connection)->set_peer_beats(said.beats);
   pending_.emplace_back(std::move(*connection), call_.key, said.takes_padding, 0);
   return {};
 }
@@ -306,16 +322,17 @@ RdmaListener::~RdmaListener() = default;
 
 io::Result<RdmaListener> RdmaListener::open(std::vector<RdmaPort>& ports, std::uint16_t at) {
   auto ids = std::make_unique<Ids>();
-  if (auto opened = ids->open(ports, at); !opened) return opened.error();
+  if (auto opened = ids->open(ports, at, true); !opened) return opened.error();
   return RdmaListener(std::move(ids));
 }
 
 io::Result<RdmaListener> RdmaListener::open_within(std::vector<RdmaPort>& ports, const PortRange& numbers) {
-  for (unsigned at = numbers.first; at < numbers.last; ++at) {
-    auto listener = open(ports, static_cast<std::uint16_t>(at));
-    if (listener || listener.error().code != EADDRINUSE) return listener;
+  for (unsigned at = numbers.first;; ++at) {
+    auto ids = std::make_unique<Ids>();
+    auto opened = ids->open(ports, static_cast<std::uint16_t>(at), false);
+    if (opened) return RdmaListener(std::move(ids));
+    if (opened.error().code != EADDRINUSE || at >= numbers.last) return opened.error();
   }
-  return open(ports, numbers.last);
 }
 
 io::Result<RdmaConnections> RdmaListener::accept_all(const RdmaCall& call) {

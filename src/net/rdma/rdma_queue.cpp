@@ -9,8 +9,9 @@
 namespace rdcp::net {
 namespace {
 
-// Messages besides chunks and credits: at most two of the handshake, the region, the end, the farewell.
-constexpr std::uint32_t kOtherMessages = 5;
+// Messages besides chunks and credits: at most two of the handshake, the region, the end, the farewell, a
+// beat.
+constexpr std::uint32_t kOtherMessages = 6;
 constexpr std::size_t kPollAtOnce = 16;
 
 // A work request's number is its kind, shifted by this, and its index.
@@ -59,7 +60,7 @@ io::Result<void> check_limits(const QueuePairPlace& place, const RdmaQueueSizes&
 RdmaQueueSizes rdma_queue_sizes(bool source, std::uint32_t target_slots) {
   return {.messages = (source ? target_slots : 2 * target_slots) + kOtherMessages,
           .writes = source ? target_slots : 0,
-          .receives = target_slots + kOtherMessages};
+          .receives = target_slots + kOtherMessages + kBeatsMax};
 }
 
 RdmaQueue::RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room)
@@ -79,7 +80,7 @@ io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(const QueuePairPlace& p
   std::unique_ptr<RdmaQueue> queue(new RdmaQueue(sizes, std::move(*room)));
   if (auto made = queue->make_queues(place, sizes, vector); !made) return made.error();
   if (auto made = queue->make_queue_pair(place, sizes); !made) return made.error();
-  queue->fill_requests();
+  queue->fill_requests(place);
   for (std::uint32_t index = 0; index < sizes.receives; ++index) {
     if (auto posted = queue->repost(index); !posted) return posted.error();
   }
@@ -126,7 +127,10 @@ io::Result<void> RdmaQueue::make_queue_pair(const QueuePairPlace& place, const R
   return device_error("create a queue pair of", device_of(place));
 }
 
-void RdmaQueue::fill_requests() {
+// Soft-iWARP sends a large write that is not signalled out of the memory itself, and has it in TCP's hands
+// when the message behind it completes (Linux 6.1, siw_qp_tx.c). One that is signalled is copied.
+void RdmaQueue::fill_requests(const QueuePairPlace& place) {
+  const bool signals_writes = place.device->device->transport_type == IBV_TRANSPORT_IWARP;
   for (std::uint32_t index = 0; index < messages_max_; ++index) {
     Send& send = sends_[index];
     send.message = {reinterpret_cast<std::uint64_t>(message_room(index).data()), 0, room_mr_->lkey};
@@ -139,6 +143,7 @@ void RdmaQueue::fill_requests() {
     send.write.sg_list = &send.payload;
     send.write.num_sge = 1;
     send.write.opcode = IBV_WR_RDMA_WRITE;
+    send.write.send_flags = signals_writes ? IBV_SEND_SIGNALED : 0;
   }
   for (std::uint32_t index = 0; index < receives_.size(); ++index) {
     Receive& receive = receives_[index];

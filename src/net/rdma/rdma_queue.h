@@ -20,6 +20,7 @@ inline constexpr std::size_t kMessageBytesMax = kSealedFrameBytes;
 // The first message that arrives may be so long, because it may be padded to a full packet: the largest MTU
 // of a path (enum ibv_mtu).
 inline constexpr std::size_t kPaddedBytesMax = 4096;
+inline constexpr std::uint32_t kBeatsMax = 6;  // that there is room for at a peer that takes nothing
 
 // How much can be under way at once. A peer that keeps the rules never sends more than `receives`, so it
 // never finds the receiver not ready.
@@ -61,8 +62,7 @@ class RdmaQueue {
   io::Result<std::uint32_t> send_padded(std::span<const std::byte> message, std::size_t bytes);
   // Writes the payload and sends the message behind it, in one post. Returns and fails as send() does.
   io::Result<std::uint32_t> write_and_send(const Write& write, std::span<const std::byte> message);
-  // Posts a write of no bytes, which the peer's device acknowledges whatever its software does. One at a
-  // time.
+  // Posts one write of no bytes, which the peer's device acknowledges whatever its software does.
   io::Result<void> probe();
 
   enum class Kind : std::uint8_t { received, sent, written, probed };
@@ -72,13 +72,13 @@ class RdmaQueue {
     ibv_wc_status status;
     std::uint32_t bytes;  // received
   };
-  // Takes completions into the first of `room` and returns these. A write has a completion of its own only if
-  // it fails; the message behind it always has one. Returns none for ever once the queue is broken().
+  // Takes completions into the first of `room` and returns these. A write has one of its own only if it
+  // fails, or with iWARP; the message behind it always has one. Returns none for ever once the queue is
+  // broken().
   std::span<const Completion> poll(std::span<Completion> room);
   // True if the device failed to say what has completed (ibv_poll_cq(3)). Nothing more can be learnt then.
   bool broken() const { return broken_; }
-  // Takes one completion, for the handshake. If there is none, arms the bell for the next one. A broken queue
-  // has one of IBV_WC_GENERAL_ERR.
+  // Takes one completion, for the handshake, or arms the bell. A broken queue has one of IBV_WC_GENERAL_ERR.
   std::optional<Completion> next();
   // Returns the message of a successful receive; valid until repost().
   std::span<const std::byte> received(const Completion& completion) const;
@@ -107,7 +107,7 @@ class RdmaQueue {
   RdmaQueue(const RdmaQueueSizes& sizes, io::Arena room);
   io::Result<void> make_queues(const QueuePairPlace& place, const RdmaQueueSizes& sizes, unsigned vector);
   io::Result<void> make_queue_pair(const QueuePairPlace& place, const RdmaQueueSizes& sizes);
-  void fill_requests();
+  void fill_requests(const QueuePairPlace& place);
   std::span<std::byte> message_room(std::uint32_t index) const;
   std::span<std::byte> receive_room(std::uint32_t index) const;
   std::span<std::byte> padded_room() const;

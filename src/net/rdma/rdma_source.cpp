@@ -31,7 +31,8 @@ class RdmaSource final : public RdmaStream {
   bool may_pack();
   void take_region(std::span<const std::byte> message);
   std::span<std::byte> room_for(const Frame& frame);
-  io::Result<std::uint32_t> post(Frame& frame, std::span<const std::byte>& payload);
+  io::Result<std::uint32_t> post(const Frame& frame, std::span<const std::byte> payload,
+                                 std::span<const std::byte> message);
   [[maybe_unused]] bool in_arena(std::span<const std::byte> payload);
 
   std::optional<io::Arena> packed_;  // has a slot for each of the target's
@@ -47,10 +48,17 @@ class RdmaSource final : public RdmaStream {
 
 void RdmaSource::post_send(SendAwaiter& awaiter) {
   if (closing()) return stranded_.push(awaiter);
-  const auto index = post(awaiter.frame(), awaiter.payload());
+  assert(in_arena(awaiter.payload()));
+  const auto message = record_layer().wrap(awaiter.frame(), awaiter.payload(), room_for(awaiter.frame()),
+                                           !awaiter.payload().empty() && may_pack());
+  if (!message) {
+    stranded_.push(awaiter);
+    return shut(message.error());
+  }
+  const auto index = post(awaiter.frame(), awaiter.payload(), message->bytes());
   if (!index) {
     stranded_.push(awaiter);
-    shut(index.error());
+    take_refusal(index.error());
   } else if (awaiter.payload().empty()) {
     // The frame was copied, so the send is complete now. This matters for an end: once the target has it, the
     // target may be gone before its device repeats an acknowledgement that was lost on a bad link.
@@ -85,17 +93,15 @@ std::span<std::byte> RdmaSource::room_for(const Frame& frame) {
   return packed_ ? packed_->slot(frame.slot) : std::span<std::byte>();
 }
 
-io::Result<std::uint32_t> RdmaSource::post(Frame& frame, std::span<const std::byte>& payload) {
-  assert(in_arena(payload));
-  const auto message = record_layer().wrap(frame, payload, room_for(frame), !payload.empty() && may_pack());
-  if (!message) return message.error();
-  if (payload.empty()) return queue().send(message->bytes());
+io::Result<std::uint32_t> RdmaSource::post(const Frame& frame, std::span<const std::byte> payload,
+                                           std::span<const std::byte> message) {
+  if (payload.empty()) return queue().send(message);
   const bool from_packed = frame.packed != 0 && packed_;
   const std::uint32_t lkey = from_packed ? packed_memory_->lkey : memory().lkey;
   const RdmaQueue::Write write{payload, lkey, region_->address + frame.slot * region_->slot_bytes,
                                region_->rkey};
   const auto before = CompressionController::Clock::now();
-  auto index = queue().write_and_send(write, message->bytes());
+  auto index = queue().write_and_send(write, message);
   if (!index) return index;
   under_way_.posted(payload.size(), before);
   link_.handed_over(frame.length, payload.size());

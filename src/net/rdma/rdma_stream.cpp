@@ -21,8 +21,10 @@ using io::Clock;
 
 // Flushing takes microseconds, but a device that is gone may never do it.
 constexpr std::chrono::seconds kFlushMax{2};
-// A connection that is silent for this long is probed.
+// A connection that is silent for this long is probed. One that beats does so as often.
 constexpr std::chrono::seconds kProbeAfter{5};
+// A peer that beats has this long to begin, because its worker may start later than the one here.
+constexpr std::chrono::seconds kBeginMax = 4 * kUnreachableMax;
 // A port that went down has this long to come back, because it may do so before packets are given up.
 constexpr std::chrono::seconds kPortDownMax{5};
 
@@ -163,8 +165,12 @@ io::Task RdmaStream::pump() {
   settle();
 }
 
+// A request that is posted after an iWARP connection has ended may never complete (with Soft-iWARP,
+// Linux 6.1, siw_post_send()). Nothing arrives any more after a receive that failed, and the queue pair is
+// destroyed next.
 bool RdmaStream::finished() const {
-  return closing_ && (stuck_ || connection_->queue().drained() || Clock::now() >= close_until_);
+  const bool flushed = connection_->queue().drained() || (connection_->is_iwarp() && receive_failed_);
+  return closing_ && (stuck_ || flushed || Clock::now() >= close_until_);
 }
 
 void RdmaStream::settle() {
@@ -194,12 +200,24 @@ bool RdmaStream::take_completions() {
   std::array<RdmaQueue::Completion, kTakenAtOnce> room;
   const auto completions = queue().poll(room);
   if (queue().broken()) return give_up_queue();
-  if (!completions.empty()) last_sign_ = Clock::now();
-  for (const RdmaQueue::Completion& completion : completions) take(completion);
+  for (const RdmaQueue::Completion& completion : completions) {
+    if (shows_life(completion)) note_life();
+    take(completion);
+  }
   if (over() && queue().sends_under_way() == 0) close_connection();
   // One that was made by hand has said farewell, which the peer has now.
   if (closing_ && connection_->by_hand() && queue().sends_under_way() == 0) queue().flush();
   return !completions.empty();
+}
+
+bool RdmaStream::shows_life(const RdmaQueue::Completion& completion) const {
+  return !connection_->beats() || completion.kind == RdmaQueue::Kind::received;
+}
+
+void RdmaStream::note_life() {
+  last_sign_ = Clock::now();
+  heard_ = true;
+  beats_in_silence_ = 0;
 }
 
 // Whatever is under way ends only with the queue pair. Returns true because the pump must look at the end.
@@ -213,7 +231,9 @@ bool RdmaStream::give_up_queue() {
 
 void RdmaStream::take(const RdmaQueue::Completion& completion) {
   const bool good = completion.status == IBV_WC_SUCCESS;
+  if (!good && completion.kind == RdmaQueue::Kind::received) receive_failed_ = true;
   if (!good) take_failure(completion.status);
+  if (completion.kind == RdmaQueue::Kind::sent && completion.index == beat_) beat_.reset();
   if (completion.kind == RdmaQueue::Kind::sent && (good || shut_down())) sent(completion.index);
   if (connection_->is_farewell(completion)) return take_farewell();
   if (completion.kind == RdmaQueue::Kind::received && good && !shut_down()) take_received(completion);
@@ -231,27 +251,39 @@ void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
   const std::span<const std::byte> message = queue().received(completion);
   if (!message.empty()) std::memcpy(copy.data(), message.data(), message.size());
   if (!closing_) {
-    if (auto posted = queue().repost(completion.index); !posted) return fail(posted.error());
+    if (auto posted = queue().repost(completion.index); !posted) return take_refusal(posted.error());
   }
+  if (connection_->is_beat(completion)) return;
   take_message(std::span(copy).first(message.size()));
 }
 
 // The first failure says why; all that follow are flushed. If the first one is a flush already, something
 // else put the queue pair into error: a disconnect, which CM reports (with iWARP perhaps only later), or a
-// request of the peer that our device refused.
+// request of the peer that our device refused. With iWARP a request may also fail because the peer has closed
+// the connection.
 void RdmaStream::take_failure(ibv_wc_status status) {
   if (closing_) return;
   take_device_events();
   if (closing_) return;
   if (device_.port_down()) return fail(*device_.port_down());
-  if (status != IBV_WC_WR_FLUSH_ERR) return fail(completion_error(status, peer_));
+  const bool iwarp_closed = connection_->is_iwarp() && status == IBV_WC_LOC_QP_OP_ERR;
+  if (status != IBV_WC_WR_FLUSH_ERR && !iwarp_closed) return fail(completion_error(status, peer_));
   take_cm_events();
   if (closing_) return;
-  const bool iwarp = connection_->port().link == LinkKind::iwarp;
-  fail(iwarp
+  fail(connection_->is_iwarp()
            ? cm_error(RDMA_CM_EVENT_DISCONNECTED, 0, peer_)
            : peer_error(io::ErrorKind::connection,
                         "the queue pair failed (the peer asked for what it may not, or the device failed)"));
+}
+
+// An iWARP device takes nothing any more as soon as the peer has closed the connection. What came before that
+// is still in the completion queue, and settle() judges the end once it is taken.
+void RdmaStream::take_refusal(const io::Error& why) {
+  if (connection_->is_iwarp() && !queue().broken()) {
+    close_connection();
+  } else {
+    fail(why);
+  }
 }
 
 std::optional<Frame> RdmaStream::frame_of(std::span<const std::byte> message) {
@@ -292,20 +324,40 @@ void RdmaStream::take_device_events() {
   if (device_.failure() && !closing_) fail(*device_.failure());
 }
 
-// The device itself reports a peer that acknowledges nothing, but only if something was sent. So a probe is
-// sent when the peer is silent.
 void RdmaStream::check_connection(Clock::time_point now) {
   if (closing_) return;
   take_cm_events();
   take_device_events();
   if (device_.port_down() && now - device_.down_since() > kPortDownMax) fail(*device_.port_down());
-  if (closing_ || now - last_sign_ < kProbeAfter) return;
+  if (closing_) return;
+  connection_->beats() ? beat(now) : probe(now);
+}
+
+// The device itself reports a peer that acknowledges nothing, but only if something was sent. So a probe is
+// sent when the peer is silent.
+void RdmaStream::probe(Clock::time_point now) {
+  if (now - last_sign_ < kProbeAfter) return;
   if (!queue().probing()) {
     probed_at_ = now;
     if (auto probed = queue().probe(); !probed) fail(probed.error());
   } else if (now - probed_at_ > kUnreachableMax - kProbeAfter && !take_completions()) {
     fail(completion_error(IBV_WC_RETRY_EXC_ERR, peer_));
   }
+}
+
+// Completions that nobody has taken yet may have a sign of life among them.
+void RdmaStream::beat(Clock::time_point now) {
+  const auto silent = now - last_sign_;
+  if (silent > (heard_ ? kUnreachableMax : kBeginMax) && !take_completions()) {
+    return fail(completion_error(IBV_WC_RETRY_EXC_ERR, peer_));
+  }
+  if (closing_ || beat_ || now - probed_at_ < kProbeAfter || !queue().can_send()) return;
+  if (beats_in_silence_ == kBeatsMax) return;
+  ++beats_in_silence_;
+  probed_at_ = now;
+  const auto sent = queue().send({});
+  if (!sent) return take_refusal(sent.error());
+  beat_ = *sent;
 }
 
 }  // namespace rdcp::net

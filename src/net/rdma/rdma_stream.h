@@ -83,6 +83,8 @@ class RdmaStream : public Stream {
   std::optional<Frame> frame_of(std::span<const std::byte> message);
   // Shuts the stream with an error, unless it is over; then only closes the connection.
   void fail(const io::Error& why);
+  // To be called if the device has refused what was posted.
+  void take_refusal(const io::Error& why);
   // Shuts the stream because of what the peer sent.
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
@@ -108,6 +110,10 @@ class RdmaStream : public Stream {
   void take(const RdmaQueue::Completion& completion);
   void take_farewell();
   void take_received(const RdmaQueue::Completion& completion);
+  bool shows_life(const RdmaQueue::Completion& completion) const;
+  void note_life();
+  void beat(io::Clock::time_point now);
+  void probe(io::Clock::time_point now);
   void take_failure(ibv_wc_status status);
   void take_events();
   void take_cm_events();
@@ -127,9 +133,13 @@ class RdmaStream : public Stream {
   io::Fd waiting_;  // epoll
   bool closing_ = false;
   bool stuck_ = false;  // cannot wait for completions
+  bool receive_failed_ = false;
   io::Clock::time_point close_until_;
   io::Clock::time_point last_sign_ = io::Clock::now();  // when the peer last showed a sign of life
-  io::Clock::time_point probed_at_;
+  io::Clock::time_point probed_at_;                     // or beat
+  bool heard_ = false;                                  // anything of the peer's stream
+  std::uint32_t beats_in_silence_ = 0;  // that were sent since the peer last showed a sign of life
+  std::optional<std::uint32_t> beat_;   // the number of a beat that is being sent
   io::Task pump_;
 };
 

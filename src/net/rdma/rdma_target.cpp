@@ -41,7 +41,7 @@ void RdmaTarget::begin() {
                           static_cast<std::uint32_t>(slots.slot_count()), memory().rkey};
   const auto message = record_layer().wrap_message(encode(region));
   if (!message) return shut(message.error());
-  if (auto sent = queue().send(message->bytes()); !sent) return shut(sent.error());
+  if (auto sent = queue().send(message->bytes()); !sent) return take_refusal(sent.error());
   grant_all();
 }
 
@@ -58,7 +58,7 @@ void RdmaTarget::post_credit(const Frame& credit) {
 void RdmaTarget::send_credit(const Frame& credit) {
   const auto message = record_layer().wrap(credit);
   if (!message) return shut(message.error());
-  if (auto sent = queue().send(message->bytes()); !sent) shut(sent.error());
+  if (auto sent = queue().send(message->bytes()); !sent) take_refusal(sent.error());
 }
 
 // The payload is already in its slot, because a queue pair's requests are carried out in order.

@@ -111,7 +111,7 @@ Result<Reach> StreamSetup::open(const StreamWish& wish) {
 }
 
 // Listens on the port number of the given listener, if there is one, else on the job's. RDMA has port numbers
-// of its own.
+// of its own, except over iWARP.
 void StreamSetup::listen_rdma(Reach& reach) {
   if (reach.rdma.usable.empty()) return;
   auto listener = place_.listener != nullptr

@@ -19,11 +19,24 @@ class RdmaHostileTest : public testing::Test {
     const auto port = find_port(WhichPort::ipv4);
     if (!port) GTEST_SKIP() << "no RDMA device";
     job_.slots = kShape.target_slots;
+    iwarp_ = port->link == LinkKind::iwarp;
     pair_ = make_rdma_pair(*port, job_);
     ASSERT_EQ(pair_.source.size(), 1u);
   }
 
+  // What the end says whose device, or whose peer's, has refused a request. iWARP's answer to that is to
+  // close the connection.
+  const char* said_of_refusal(const char* otherwise) const {
+    return iwarp_ ? "closed the connection before the end" : otherwise;
+  }
+  // The peer's device tells it which request was refused; that of iWARP only that the connection has ended.
+  void expect_refusal(std::optional<ibv_wc_status> found) const {
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(iwarp_ || *found == IBV_WC_REM_ACCESS_ERR) << ibv_wc_status_str(*found);
+  }
+
   RdmaJob job_;
+  bool iwarp_ = false;
   RdmaPair pair_;
   std::unique_ptr<io::Ring> ring_ = test_ring();
   io::Arena arena_ = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
@@ -110,6 +123,7 @@ TEST_F(RdmaTargetTest, AShortMessageIsAProtocolError) {
 }
 
 TEST_F(RdmaTargetTest, AMessageWithoutBytesIsAProtocolError) {
+  if (iwarp_) GTEST_SKIP() << "it is a beat";
   ASSERT_TRUE(peer_->send({}));
   expect_error(io::ErrorKind::protocol, "not a frame");
 }
@@ -165,15 +179,15 @@ TEST_F(RdmaTargetTest, AFrameAfterTheEndIsAProtocolError) {
 TEST_F(RdmaTargetTest, AWriteBeyondTheSlotsIsRefusedByTheDevice) {
   const Frame frame = chunk(0, 1, 8192);
   ASSERT_TRUE(peer_->write(8192, address_of(1) + 1, region_.rkey, encode(frame)));
-  expect_error(io::ErrorKind::connection, "the queue pair failed");
-  EXPECT_EQ(peer_->failure(), IBV_WC_REM_ACCESS_ERR);
+  expect_error(io::ErrorKind::connection, said_of_refusal("the queue pair failed"));
+  expect_refusal(peer_->failure());
   EXPECT_TRUE(target_->received.empty());
 }
 
 TEST_F(RdmaTargetTest, AWriteWithAWrongKeyIsRefusedByTheDevice) {
   ASSERT_TRUE(peer_->write(100, address_of(1), region_.rkey + 1, encode(chunk(0, 1, 100))));
-  expect_error(io::ErrorKind::connection, "the queue pair failed");
-  EXPECT_EQ(peer_->failure(), IBV_WC_REM_ACCESS_ERR);
+  expect_error(io::ErrorKind::connection, said_of_refusal("the queue pair failed"));
+  expect_refusal(peer_->failure());
 }
 
 // Guessing which slots are free, it takes no credit any more: its device has no receives left, and ours gives
@@ -190,13 +204,15 @@ TEST_F(RdmaTargetTest, ASourceThatTakesNoCreditsIsStopped) {
   ASSERT_TRUE(target_->error);
   const std::string message = target_->error->message();
   EXPECT_TRUE(message.find("does not take data") != std::string::npos ||
-              message.find("had not read") != std::string::npos)
+              message.find("had not read") != std::string::npos ||
+              message.find(said_of_refusal("had not read")) != std::string::npos)
       << message;
 }
 
 // Both sides only wait. The device of a peer that lives answers, so nothing happens however long it takes.
 // The clock that the stream is told runs fifty times as fast as the real one.
 TEST_F(RdmaTargetTest, APeerThatSaysNothingIsLeftInPeace) {
+  if (iwarp_) GTEST_SKIP() << "it would have to beat";
   const auto began = io::Clock::now();
   const auto lasted = [&] { return 50 * (io::Clock::now() - began); };
   ASSERT_TRUE(run_until(*ring_, [&] {
@@ -209,6 +225,7 @@ TEST_F(RdmaTargetTest, APeerThatSaysNothingIsLeftInPeace) {
 }
 
 TEST_F(RdmaTargetTest, APeerWhoseDeviceAnswersNoMoreIsNoticedThoughThisSideOnlyWaits) {
+  if (iwarp_) GTEST_SKIP() << "a queue pair that is destroyed closes the connection";
   peer_->queue().destroy_queue_pair();
   const auto began = io::Clock::now();
   const auto probed = began + std::chrono::seconds(6);
@@ -314,7 +331,7 @@ TEST_F(RdmaSourceTest, ARegionThatItMayNotWriteToIsAnError) {
   SlotRegion lie = region();
   lie.rkey += 1;
   ASSERT_TRUE(peer_->send(encode(lie)) && send_credit(0, AckStatus::granted));
-  expect_error(io::ErrorKind::connection, "refused access to its memory");
+  expect_error(io::ErrorKind::connection, said_of_refusal("refused access to its memory"));
 }
 
 TEST_F(RdmaSourceTest, AnAnswerForAChunkThatIsNotUnderWayIsAProtocolError) {

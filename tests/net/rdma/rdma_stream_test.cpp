@@ -59,6 +59,7 @@ TEST(RdmaStream, SaysWhoTalksToWhomOverWhichDevice) {
   for (const WhichPort which :
        {WhichPort::ipv4, WhichPort::ipv6, WhichPort::second_device, WhichPort::by_hand}) {
     const auto port = find_port(which);
+    if (!port && which == WhichPort::by_hand) continue;  // iWARP has no such way
     if (!port) GTEST_SKIP() << "no RDMA device";
     const auto ring = test_ring();
     io::Arena source_arena = io::Arena::create(1, kShape.slot_bytes).value();
