@@ -86,7 +86,7 @@ class Chain(VmCopyTest):
         self.assert_have(*TARGETS)
         said = json.loads(done.out.splitlines()[-1])
         for way in said["streams"]:
-            self.assertRegex(way, "^rdma rxe[01] ")
+            self.assertRegex(way, "^rdma rxe[01]/1 ")
         self.assertEqual([host["status"] for host in said["hosts"]], [EXIT_OK] * len(TARGETS))
         return said, done.err
 

@@ -71,7 +71,7 @@ class ComeBack(VmCopyTest):
     def assert_came_back(self, running: Running, target: Path):
         done = running.finish(120)
         self.assertEqual(done.status, EXIT_OK, done)
-        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {DEVICE} .*\) was lost: .*; {THEN_ANOTHER}\n")
+        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {DEVICE}/1 .*\) was lost: .*; {THEN_ANOTHER}\n")
         self.assert_same_tree(self.source, target)
         self.assert_no_litter(target)
 

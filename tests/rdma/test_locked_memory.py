@@ -67,7 +67,7 @@ class LockedMemory(VmCopyTest):
             with self.subTest(kib=kib):
                 done = self.limited_copy(kib, "--transport", "rdma")
                 self.assertEqual(done.status, EXIT_OK, done)
-                self.assertIn(" over rdma rxe0 ", done.err)
+                self.assertIn(" over rdma rxe0/1 ", done.err)
                 self.assertIn("so there are only", done.err)
 
     def test_little_is_made_do_with_in_a_rootless_container(self):
@@ -75,7 +75,7 @@ class LockedMemory(VmCopyTest):
             with self.subTest(transport):
                 done = self.limited_copy(1024, "--transport", transport, container=["unshare", "-Ur"])
                 self.assertEqual(done.status, EXIT_OK, done)
-                self.assertIn(" over rdma rxe0 ", done.err)
+                self.assertIn(" over rdma rxe0/1 ", done.err)
                 self.assertIn("so there are only", done.err)
 
     def test_memory_is_left_to_compress(self):
@@ -125,7 +125,7 @@ class LockedMemory(VmCopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         lost = [line for line in done.err.splitlines() if "was lost" in line]
         self.assertEqual(len(lost), 1, done)
-        self.assertRegex(lost[0], "rxe1 .* was lost: .*; its chunks went over the others", limits)
+        self.assertRegex(lost[0], "rxe1/1 .* was lost: .*; its chunks went over the others", limits)
         self.assertNotRegex(done.err, "stream [^01] over")  # tries that failed
 
 

@@ -23,7 +23,7 @@ class TwoHosts(PipelineTest, InVm):
         self.assertEqual(done.out, data)
         self.assertIn("dest: vm2\n", done.err)
         for way in ("this host -> dest", "dest -> standard output"):
-            self.assertRegex(done.err, rf"{way}: .* over rdma {KIND}[01] ")
+            self.assertRegex(done.err, rf"{way}: .* over rdma {KIND}[01]/1 ")
 
     def test_a_file_there_into_a_file_here(self):
         there, here = self.disk / "there", self.disk / "here"

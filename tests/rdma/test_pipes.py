@@ -36,7 +36,7 @@ class OverRdma(PipeTest, InVm):
                                       receive_options=("-v", *RDMA))
                     self.assert_same_bytes(source, found)
                     for said in self.said:
-                        self.assertIn(f" over rdma {FIRST} ", said)
+                        self.assertIn(f" over rdma {FIRST}/1 ", said)
                         self.assertNotIn(" over tcp", said)
 
     def test_through_pipes(self):

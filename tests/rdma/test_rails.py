@@ -64,7 +64,7 @@ class Rails(VmCopyTest):
         done = running.finish(150)
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_tree(self.source, self.target)
-        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {device} .*\) was lost: .*; {then}\n")
+        self.assertRegex(done.err, rf"warning: stream \d+ \(rdma {device}/1 .*\) was lost: .*; {then}\n")
         self.assert_no_litter(self.target)
 
     def test_a_device_is_deleted(self):
@@ -132,7 +132,7 @@ class Rails(VmCopyTest):
         first = self.start_copy("--data-port", "7400-7401")
         second = self.copy("-v", "--transport", "rdma", "--data-port", "7400-7401", self.source / "small-19",
                            f"dest:{self.target}/other").err
-        self.assertRegex(second, rf" over rdma {KIND}\d ")
+        self.assertRegex(second, rf" over rdma {KIND}\d/1 ")
         done = first.finish(60)
         self.assertEqual(done.status, EXIT_OK, done)
         self.assert_same_file(self.source / "small-19", self.target / "other")

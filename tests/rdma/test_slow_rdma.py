@@ -50,7 +50,7 @@ class TwoHosts(VmCopyTest):
         self.assertEqual(done.status, EXIT_OK, done)
         self.text(*SSH, f"cat {copy} > {self.target}/copy; rm {copy}")
         self.assert_same_file(file, self.target / "copy")
-        self.assertIn(" over rdma rxe0 ", done.err)
+        self.assertIn(" over rdma rxe0/1 ", done.err)
         self.assertIn("rdcp: compressed ", done.err)
         said = json.loads(done.out)
         return said["raw_bytes"] / said["packed_bytes"]
