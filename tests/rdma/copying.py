@@ -14,3 +14,18 @@ class VmCopyTest(harness.CopyTest, InVm):
     def setUpClass(cls):
         InVm.setUpClass.__func__(cls)
         harness.CopyTest.setUpClass.__func__(cls)
+
+
+class OneFile(VmCopyTest):
+    """Copies of one file to the other host."""
+
+    hosts = 2
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.make_file(self.source / "file", 2 * harness.MIB + 1)
+
+    def told(self, *options) -> str:
+        done = self.copy("-v", *options, self.file, f"dest:{self.target}/copy")
+        self.assert_same_file(self.file, self.target / "copy")
+        return done.err

@@ -19,7 +19,8 @@ SEALED = "--encrypt --compress=1"
 class Suite:
     name: str
     tests: list[str] = field(default_factory=list)  # unittest's names; none: the unit tests of RDMA
-    but: str = ""  # the unit tests that are left out, as --gtest_filter has them
+    only: str = ""  # the unit tests that are run, as --gtest_filter has them; empty: all
+    but: str = ""   # those of them that are left out
     folder: str = "rdma"
     transport: str = ""  # what the end-to-end tests of tests/e2e copy by
     options: str = ""    # what they add to each command
@@ -27,7 +28,7 @@ class Suite:
 
     def command(self) -> list[str]:
         if not self.tests:
-            return [os.path.join(os.environ["RDCP_BUILD_DIR"], "tests", "rdma_tests"), f"--gtest_filter=-{self.but}"]
+            return [os.path.join(os.environ["RDCP_BUILD_DIR"], "tests", "rdma_tests"), f"--gtest_filter={self.only}-{self.but}"]
         return [sys.executable, "-m", "unittest", "-v", *self.tests]
 
     def environment(self) -> dict[str, str]:
@@ -54,6 +55,10 @@ LEFT_OUT = ":".join(f"*.{test}/{setting}" for test in LONG
                     for setting in ("Ipv4ThreadPool", "Ipv6IoUring", "Ipv6IoUringPacked", "Ipv4IoUringSealed",
                                     "ByHandThreadPool", "ByHandIoUringSealed"))
 UNIT = Suite("unit", but=LEFT_OUT)
+IWARP_HAS_NOT = ":".join(("*ByHand*", "*AMessageWithoutBytesIsAProtocolError", "*APeerThatSaysNothingIsLeftInPeace",
+                          "*APeerWhoseDeviceAnswersNoMoreIsNoticedThoughThisSideOnlyWaits"))
+# Over iWARP one setting, and not what iWARP has no way for, or does in another one.
+UNIT_IWARP = Suite("unit", only="Rdma*:Streams/*/Ipv4IoUring", but=IWARP_HAS_NOT)
 LOCKED_MEMORY = Suite("locked_memory", ["test_locked_memory"])
 
 # What is put on hosts without rdcp has the providers of RDMA linked in.
@@ -73,6 +78,17 @@ LISTS = {
         Suite("slow_link", ["test_slow_rdma"]), Suite("come_back", ["test_come_back"]), Suite("chain", ["test_chain"]),
         Suite("no_cm", ["test_no_cm.TwoHosts"]), over_rdma("copy", "test_fall_back"),
     ],
+    "iwarp": [
+        Suite("devices", ["test_devices.Devices.test_two_are_active_with_large_packets",
+                          "test_devices.Devices.test_both_carry_ipv4_and_ipv6"]),
+        UNIT_IWARP, over_rdma("copy", "test_copy.EverySize.test_local_to_remote", "test_copy.EverySize.test_remote_to_local"),
+        Suite("pipes", ["test_pipes.OverRdma.test_every_byte_and_over_what",
+                        "test_pipes.OverRdma.test_a_wrong_key_is_refused_and_the_wait_goes_on"]),
+        Suite("rails", ["test_rails.Rails.test_a_device_is_deleted", "test_rails.Rails.test_two_copies_share_a_range_of_ports"]),
+    ],
+    "iwarp_two_hosts": [
+        Suite("iwarp", ["test_iwarp"]), Suite("come_back", ["test_come_back.ComeBack.test_a_cable_that_is_mended"]),
+    ],
     "placement": [Suite("placement", ["test_placement"])],
     "sanitized": [UNIT, LOCKED_MEMORY],
     # With scripts/test --thorough: the whole of what TCP has to pass.
@@ -83,6 +99,12 @@ LISTS = {
                   "test_rdpipe.Streams.test_each_stream_goes_over_rdma"),
         thorough("copy_wrapped", "test_copy.EverySize", options=SEALED), thorough("failures", "test_failures"),
         thorough("agent", "test_copy.EverySize", options=WITH_AGENT),
+    ],
+    "iwarp_thorough": [
+        Suite("unit", but=IWARP_HAS_NOT, seconds=3600),
+        thorough("copy", "test_copy.EverySize", "test_zero_copy"), thorough("failures", "test_failures.Mounted"),
+        thorough("copy_wrapped", "test_copy.EverySize", options=SEALED), Suite("pipes", ["test_pipes"]),
+        Suite("rails", ["test_rails"]),
     ],
     "two_hosts_thorough": [thorough("copy", "test_copy.EverySize")],
 }

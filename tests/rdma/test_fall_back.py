@@ -7,26 +7,15 @@ import unittest
 from pathlib import Path
 
 from bed import SSH
-from copying import VmCopyTest  # puts the harness on the path
-from harness import EXIT_DATA, EXIT_OK, MIB, wait_for
+from copying import OneFile  # puts the harness on the path
+from harness import EXIT_DATA, EXIT_OK, wait_for
 
 NOBODYS_MAC = "02:00:00:00:00:99"
 CABLES = {"eth0": "10.77.0.2", "eth1": "10.78.0.2"}  # of the far host
 OVER_IPV6 = ["-o", "HostName=fd77::2"]
 
 
-class Ways(VmCopyTest):
-    hosts = 2
-
-    def setUp(self):
-        super().setUp()
-        self.file = self.make_file(self.source / "file", 2 * MIB + 1)
-
-    def told(self, *options) -> str:
-        done = self.copy("-v", *options, self.file, f"dest:{self.target}/copy")
-        self.assert_same_file(self.file, self.target / "copy")
-        return done.err
-
+class Ways(OneFile):
     def mislead(self):
         """IPv4 packets for the far host go to nobody; ssh and TCP have IPv6."""
         for interface, address in CABLES.items():
