@@ -97,7 +97,8 @@ TEST(Rails, KindsOfLinkDoNotMix) {
   const RailChoice choice = choose({port_of("c0", "10.0.0.1", 24, 100'000, LinkKind::infiniband)},
                                    {port_of("l0", "10.0.0.2", 24, 100'000, LinkKind::roce)});
   EXPECT_TRUE(choice.candidates.empty());
-  EXPECT_EQ(choice.none_because, "no common kind of link: c0/1 10.0.0.1 (InfiniBand) and l0/1 10.0.0.2 (RoCE)");
+  EXPECT_EQ(choice.none_because,
+            "no common kind of link: c0/1 10.0.0.1 (InfiniBand) and l0/1 10.0.0.2 (RoCE)");
 }
 
 TEST(Rails, FamiliesDoNotMix) {
