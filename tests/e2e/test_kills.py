@@ -141,7 +141,7 @@ class CutConnections(KillTest):
         for round_number in range(ROUNDS):
             running = self.begin(round_number, "", "dest:")
             self.await_agents(running, 1)
-            self.assertTrue(wait_for(lambda: self.sockets(local_agent(running.pid)), 20), "no data connections")
+            self.assertTrue(wait_for(lambda: connections_of(local_agent(running.pid)), 20), "no data connections")
             self.pause()
             for local, peer in connections_of(local_agent(running.pid)):
                 done = subprocess.run(["ss", "-H", "-K", "-t", "-n", "src", local, "dst", peer], capture_output=True,
