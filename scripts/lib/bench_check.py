@@ -18,7 +18,7 @@ JOURNAL_HEADER, JOURNAL_RECORD = 512, 48  # bytes, see src/tree/resume/journal.h
 CHUNK = 1 << 20
 
 
-def _seconds(command: list, **options) -> float:
+def seconds_of(command: list, **options) -> float:
     begun = time.monotonic()
     subprocess.run([os.fspath(word) for word in command], check=True, stdout=subprocess.DEVNULL, **options)
     return time.monotonic() - begun
@@ -41,10 +41,10 @@ def measure_check(source: Path, target: Path, ssh, rdcp: Path, runs: int):
     sums = _files(source) + _files(target)
     words = [rdcp, "--check", "-F", ssh.config, "--rdcp-path", rdcp]
     medians = _medians({
-        "rdcp --check": lambda: _seconds([*words, f"{source}/", f"dest:{target}/"]),
-        "rsync -naic": lambda: _seconds(["rsync", "-naic", "-e", ssh.ssh_text(), f"{source}/", f"dest:{target}/"]),
-        "2 x sha256sum": lambda: sum(_seconds(["sha256sum", *sums[at:at + 1000]]) for at in range(0, len(sums), 1000)),
-        "ssh true": lambda: _seconds([*ssh.ssh(), "dest", "true"]),
+        "rdcp --check": lambda: seconds_of([*words, f"{source}/", f"dest:{target}/"]),
+        "rsync -naic": lambda: seconds_of(["rsync", "-naic", "-e", ssh.ssh_text(), f"{source}/", f"dest:{target}/"]),
+        "2 x sha256sum": lambda: sum(seconds_of(["sha256sum", *sums[at:at + 1000]]) for at in range(0, len(sums), 1000)),
+        "ssh true": lambda: seconds_of([*ssh.ssh(), "dest", "true"]),
     }, runs)
     net = medians["rdcp --check"] - medians["ssh true"]
     print(f"  rdcp --check {medians['rdcp --check']:.2f} s, net {net:.2f}; ssh true {medians['ssh true']:.2f}")
@@ -61,7 +61,7 @@ def measure_verify(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
         shutil.rmtree(target, ignore_errors=True)
         subprocess.run(["sync", "-f", folder], check=True)
         command = [rdcp, "-r", "-F", ssh.config, "--rdcp-path", rdcp, *words, f"{source}/", f"dest:{target}"]
-        return _seconds(command) + _seconds(["sync", "-f", folder])
+        return seconds_of(command) + seconds_of(["sync", "-f", folder])
     medians = _medians({"plain": copy, "verified": lambda: copy("--verify")}, runs)
     ratio = medians["verified"] / medians["plain"]
     print(f"  plain {medians['plain']:.2f} s, --verify {medians['verified']:.2f} s: {ratio:.2f} times as long "
@@ -81,7 +81,7 @@ def measure_resume(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
 
     def whole() -> float:
         prepare()
-        return _seconds(command)
+        return seconds_of(command)
 
     def rest() -> float:
         while True:
@@ -94,10 +94,10 @@ def measure_resume(source: Path, folder: Path, rdcp: Path, ssh, runs: int):
                 break  # else it was too late
         while subprocess.run(["pgrep", "-f", f"{rdcp} --agent"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
             time.sleep(0.01)
-        return _seconds(command)
+        return seconds_of(command)
 
     medians = _medians({"whole": whole, "rest": rest,
-                        "ssh true": lambda: _seconds([*ssh.ssh(), "dest", "true"])}, runs)
+                        "ssh true": lambda: seconds_of([*ssh.ssh(), "dest", "true"])}, runs)
     net = {name: medians[name] - medians["ssh true"] for name in ("whole", "rest")}
     ratio = net["rest"] / net["whole"]
     print(f"  whole {net['whole']:.2f} s, the rest after 99 % {net['rest']:.3f} s: {ratio:.1%} "
@@ -124,7 +124,7 @@ def run_check_bench(folder: Path, ssh, options):
         subprocess.run(["cp", "-a", source, target], check=True)
         subprocess.run(["sync", "-f", folder], check=True)
         for path in (*_files(source), *_files(target)):
-            path.read_bytes() if path.stat().st_size < 1 << 20 else _seconds(["cat", path])
+            path.read_bytes() if path.stat().st_size < 1 << 20 else seconds_of(["cat", path])
         print(f"\ncheck, {name}, warm on both sides:")
         measure_check(source, target, ssh, options.rdcp, options.runs)
         shutil.rmtree(target)

@@ -2,23 +2,17 @@
 of it, for each --cache. Medians; the ways take turns. After the copy nothing is dropped from the page cache, as on a host that
 loads the model at once; the source is warm."""
 
-import os
 import shutil
 import statistics
 import subprocess
 import time
 from pathlib import Path
 
+from bench_check import seconds_of
 from trees import make_model_cache
 
 READ_BYTES = 4 << 20
 CACHES = ("auto", "keep", "bypass")
-
-
-def _seconds(command: list) -> float:
-    begun = time.monotonic()
-    subprocess.run([os.fspath(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.monotonic() - begun
 
 
 def read_all(folder: Path) -> float:
@@ -45,7 +39,7 @@ def measure_first_read(folder: Path, ssh, options):
         for name in names[run % len(names):] + names[:run % len(names)]:
             shutil.rmtree(target, ignore_errors=True)
             subprocess.run(["sync", "-f", folder], check=True)
-            samples[name].append((_seconds(ways[name]), read_all(target)))
+            samples[name].append((seconds_of(ways[name]), read_all(target)))
     print("\na model to disk, then its first read:")
     for name, taken in samples.items():
         copied, read, both = (statistics.median(values) for values in

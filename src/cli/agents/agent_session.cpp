@@ -21,7 +21,8 @@ namespace {
 // How long an agent that somebody else has started may take to end the connection.
 constexpr std::chrono::milliseconds kGoodbyeGrace{3000};
 constexpr const char* kThisHost = "this host";
-// An agent that tries several pairs of ports for each stream again and again tells no more than this.
+// An agent tells no more than this of pairs of ports, which it tries for each stream again and again, and of
+// how many streams it is to have.
 constexpr std::size_t kStreamMessagesMax = 1 << 16;
 
 // True for messages that tell nothing but that the agent is alive.

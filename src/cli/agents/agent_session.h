@@ -142,7 +142,7 @@ class AgentSession {
   std::optional<tree::Hello> hello_;
   std::optional<io::Error> send_failure_, not_put_;  // not_put_: why no agent could be put on the other host
   Clock::time_point heard_ = Clock::now();
-  std::size_t losses_ = 0, stream_messages_ = 0;  // that it has told: of lost streams, and others on streams
+  std::size_t losses_ = 0, stream_messages_ = 0;  // how often it has told of lost streams, and of others
   bool explains_problems_ = false, gone_ = false, suspended_ = false, may_be_silent_ = false;
   std::optional<std::string> gone_because_;  // why, if of_connection() has made this
 };

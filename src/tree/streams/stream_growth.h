@@ -1,5 +1,5 @@
-// Decides how many streams a copy goes over: further ones are added while that makes it faster, and those
-// that did not rest.
+// Decides over how many streams a copy goes: further ones are added while that makes it faster, and those
+// that did not help rest.
 #pragma once
 
 #include <chrono>

@@ -30,7 +30,7 @@ void StreamTable::begin(std::size_t count, bool may_come_back) {
 
 bool StreamTable::add(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  if (stream < count_ || stream >= kStreamNumbersMax || living_now() >= 2 * count_) return false;
+  if (stream < count_ || stream >= kStreamNumbersMax || living_now() >= most()) return false;
   make_room_for(stream);
   Stream& added = streams_[stream];
   if (added.known || added.given_up) return false;
@@ -71,7 +71,7 @@ std::size_t StreamTable::count() const {
 
 void StreamTable::use(std::size_t streams) {
   const std::lock_guard lock(mutex_);
-  const std::size_t wanted = std::max(streams, count_);
+  const std::size_t wanted = std::clamp(streams, count_, most());
   if (wanted > wanted_) ++raised_;
   wanted_ = wanted;
   if (first_end_) return;

@@ -30,13 +30,14 @@ class StreamTable {
   // of the last one does not end the run.
   void begin(std::size_t count, bool may_come_back = false);
   // Adds a further stream in place of a lost one, even if the loss has not been noticed here yet. Returns
-  // false if its number was used before or is given up, or if too many streams live.
+  // false if its number was used before or is given up, or if twice as many live as there were at first.
   bool add(std::size_t stream);
   // How many streams there were at first.
   std::size_t count() const;
   std::size_t living() const;
-  // Has chunks go over so many streams from now on, but no fewer than there were at first. Those with the
-  // highest numbers rest, until another one ends or is lost; if fewer live, the others are missing.
+  // Has chunks go over so many streams from now on, but no fewer than there were at first, and no more than
+  // add() takes: the other side may say how many. Those with the highest numbers rest, until another one ends
+  // or is lost; if fewer live, the others are missing.
   void use(std::size_t streams);
   // True if the stream is not to begin with another chunk. Any thread, at any time.
   bool rests(std::size_t stream) const { return stream >= resting_from_.load(std::memory_order_relaxed); }
@@ -104,6 +105,7 @@ class StreamTable {
   void make_room_for(std::size_t stream);
   bool all_lost() const;
   std::size_t living_now() const;
+  std::size_t most() const { return 2 * count_; }  // that may live at the same time
 
   mutable std::mutex mutex_;
   std::vector<Stream> streams_;

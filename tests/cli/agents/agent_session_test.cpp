@@ -121,6 +121,18 @@ TEST_F(AgentSessionTest, SignsOfLifeNeedNoHandler) {
   EXPECT_FALSE(session.gone());
 }
 
+TEST_F(AgentSessionTest, HowManyStreamsThereAreToBeIsNotToldForEver) {
+  std::size_t told = 0;
+  session.on<tree::UseStreams>([&](const tree::UseStreams&) { ++told; });
+  session.tell(tree::SourceJob());
+  session.tell(tree::GrowStreams());
+  while (told < 1 << 16) {
+    agent.say(tree::UseStreams());
+    ASSERT_TRUE(session.receive());
+  }
+  expect_refused(tree::UseStreams(), "use_streams", "comes more often than streams can be made");
+}
+
 TEST_F(AgentSessionTest, ThereAreNoMoreLossesThanStreams) {
   std::size_t losses = 0;
   session.on<tree::StreamLost>([&](const tree::StreamLost&) { ++losses; });

@@ -139,6 +139,15 @@ TEST_F(StreamFates, MoreThanAtFirstMayBeUsed) {
   for (std::size_t stream = 0; stream < 4; ++stream) EXPECT_FALSE(table.rests(stream));
 }
 
+// The other side may say how many, and must not choose how many threads there are here.
+TEST_F(StreamFates, NoMoreAreMissingThanMayLive) {
+  table.begin(2, true);
+  table.use(64);
+  EXPECT_EQ(table.missing(), 2u);
+  ASSERT_TRUE(table.add(2) && table.add(3));
+  EXPECT_EQ(table.missing(), 0u);
+}
+
 TEST_F(StreamFates, ThoseWithTheHighestNumbersRest) {
   table.begin(2, true);
   table.use(4);
