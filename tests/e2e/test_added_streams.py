@@ -1,32 +1,57 @@
 """Streams that are added to a copy that takes long, and what becomes of it."""
 
+import os
 import signal
 import unittest
 
-from harness import CHUNK, EXIT_OK, CopyTest, connections_of, local_agent, wait_for
+from harness import CHUNK, EXIT_OK, CopyTest, Running, connections_of, local_agent, wait_for
 
-CHUNKS = 1500
+CHUNKS = 2400
+TRIES = 5
+
+
+def first_streams() -> int:
+    """How many streams a copy over a short path has at first (choose_data_path())."""
+    return min(max(len(os.sched_getaffinity(0)), 2), 8)
+
+
+def streams_of(running: Running) -> int:
+    return len(connections_of(local_agent(running.pid)))
 
 
 class AddedStreams(CopyTest):
     """Both sides are held to a rate that more streams do not change, so they are tried, and rest again."""
 
-    def start_slowly(self, *words):
+    def start_slowly(self, *words) -> Running:
         return self.start("--bwlimit", "4M", "--chunk-size", "64K", *words)
+
+    def start_over_a_short_path(self, target, *words) -> Running:
+        """Begins again where a starved machine took over 10 ms to answer: such a path looks long, gets more
+        streams at once, and their chunks take all the memory there is for them."""
+        for _ in range(TRIES):
+            running = self.start_slowly(*words)
+            self.assertTrue(wait_for(lambda: self.has_data(target), 30), running.where())
+            if streams_of(running) <= first_streams() * 3 // 2:
+                return running
+            running.process.terminate()
+            running.finish(30)
+        self.skipTest(f"in {TRIES} copies this machine was so busy that its loopback looked like a long path")
+
+    def has_data(self, target) -> bool:
+        return any(each.stat().st_blocks > 0 for each in target.parent.glob(".rdcp-*.part"))
 
     def check_added(self, source: str, target: str):
         file = self.make_file(self.source / "file", CHUNKS * CHUNK + 17)
-        running = self.start_slowly(f"{source}{file}", f"{target}{self.target / 'file'}")
-        connections = lambda: len(connections_of(local_agent(running.pid)))
-        self.assertTrue(wait_for(lambda: connections() >= 2, 30), running.where())
-        first = connections()
-        self.assertTrue(wait_for(lambda: connections() > first, 60), f"still {first}; {running.where()}")
+        copied = self.target / "file"
+        running = self.start_over_a_short_path(copied, f"{source}{file}", f"{target}{copied}")
+        more = wait_for(lambda: streams_of(running) > first_streams(), 60)
+        self.assertTrue(more, f"still {streams_of(running)}; {running.where()}")
         running.process.terminate()
         done = running.finish(30)
         self.assertEqual(done.status, 128 + signal.SIGTERM, done)
         # The part that has come over all of them is what it should be.
-        self.copy("--chunk-size", "64K", f"{source}{file}", f"{target}{self.target / 'file'}")
-        self.assert_same_file(file, self.target / "file")
+        self.copy("--chunk-size", "64K", f"{source}{file}", f"{target}{copied}")
+        self.assert_same_file(file, copied)
 
     def test_where_the_source_connects(self):
         self.check_added("", "dest:")
@@ -43,10 +68,11 @@ class AddedStreams(CopyTest):
 
     def test_what_came_of_it_is_told(self):
         file = self.make_file(self.source / "file", 600 * CHUNK)
-        done = self.start_slowly("-v", file, f"dest:{self.target / 'file'}").finish(90)
+        copied = self.target / "file"
+        done = self.start_over_a_short_path(copied, "-v", file, f"dest:{copied}").finish(90)
         self.assertEqual(done.status, EXIT_OK, done)
         self.assertRegex(done.err, r"more streams than \d+ were not faster|\d+ streams were faster than \d+")
-        self.assert_same_file(file, self.target / "file")
+        self.assert_same_file(file, copied)
 
 
 if __name__ == "__main__":
