@@ -2,13 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "io/retry.h"
 
 namespace rdcp::io {
 
-ssize_t read_range(int fd, std::span<std::byte> into, std::uint64_t offset) {
+ssize_t read_range(int fd, std::span<std::byte> into, std::uint64_t offset, std::size_t enough) {
   std::size_t done = 0;
-  while (done < into.size()) {
+  while (done < std::min(into.size(), enough)) {
     const std::span<std::byte> rest = into.subspan(done);
     const ssize_t n =
         retry_eintr([&] { return ::pread(fd, rest.data(), rest.size(), static_cast<off_t>(offset + done)); });

@@ -100,7 +100,7 @@ class Placement : public DevicesTest {
     return text;
   }
 
-  const tree::StreamPlace place_, leaving_place_{.numa = false};
+  const tree::StreamPlace place_{}, leaving_place_{.numa = false};
   tree::StreamSetup connecting_{place_}, leaving_{leaving_place_}, listening_{place_};
   std::vector<StreamMaker> others_;
 };

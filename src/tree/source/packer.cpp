@@ -147,7 +147,7 @@ Packer::Read Packer::read_content(const Item& item, int fd, struct stat& status,
     const auto size = static_cast<std::size_t>(before.st_size);
     if (size >= scratch_.size()) return Read::too_large;
     const std::size_t wanted = size == 0 ? scratch_.size() : size + 1;
-    const ssize_t n = io::read_range(fd, std::span(scratch_).first(wanted), 0);
+    const ssize_t n = io::read_range(fd, std::span(scratch_).first(wanted), 0, size == 0 ? wanted : size);
     if (n < 0 || ::fstat(fd, &status) != 0) return Read::failed;
     bytes = static_cast<std::size_t>(n);
     const bool same = unchanged(before, status);

@@ -163,6 +163,27 @@ TEST_F(SandboxTest, TruncatingIsWriting) {
   EXPECT_EQ(within_root([&] { return errno_of(::truncate(root("file").c_str(), 0)); }), 0);
 }
 
+// Of a file that is opened for reading, too: Linux truncates it then, so a filter of system calls would not
+// do.
+TEST_F(SandboxTest, WhoWritesNothingTruncatesNothing) {
+  needs_abi(3);
+  const std::vector<Call> ways = {
+      [](const std::string& at) { return errno_of(::truncate((at + "/file").c_str(), 0)); },
+      [](const std::string& at) {
+        int code = 0;
+        std::thread([&] { code = errno_of(::truncate((at + "/file").c_str(), 0)); }).join();
+        return code;
+      },
+      [](const std::string& at) { return opened(at + "/file", O_RDONLY | O_TRUNC); },
+      [](const std::string& at) { return opened(at + "/file", O_WRONLY | O_TRUNC); },
+  };
+  const std::vector<SandboxTerms> writes_nothing = {{}, {.removes = {{root_.get(), place("root")}}}};
+  for (const SandboxTerms& terms : writes_nothing) {
+    for (const Call& call : ways) EXPECT_EQ(within(terms, [&] { return call(place("root")); }), EACCES);
+  }
+  EXPECT_EQ(content_of(root("file")), "content");
+}
+
 TEST_F(SandboxTest, ASymlinkLeadsToNoOtherPlace) {
   std::filesystem::create_symlink(beside("file"), root("out"));
   EXPECT_EQ(within_root([&] { return opened(root("out"), O_WRONLY); }), EACCES);
