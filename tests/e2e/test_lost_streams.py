@@ -1,6 +1,7 @@
 """Data connections that break: what was under way goes over the others, and only the last one's loss ends the run."""
 
 import os
+import subprocess
 import time
 import unittest
 from pathlib import Path
@@ -136,6 +137,34 @@ class ComeBack(Cutting):
                   f"dest:{self.tree}", f"other:{self.target}/tree")
         self.assertGreaterEqual(self.cuts(), 1)  # by either agent
         self.assert_same_tree(self.tree, self.target / "tree")
+
+
+class InOrder(Cutting):
+    """A FIFO at the target is written in order: what comes behind a chunk that was lost waits for it in its slot."""
+
+    def into_a_fifo(self, name: str, streams: int, after: int, retry: int):
+        fifo, copied = self.target / name, self.target / f"{name}.copy"
+        os.mkfifo(fifo)
+        reader = subprocess.Popen(["cp", fifo, copied])
+        self.addCleanup(reader.kill)
+        self.log.unlink(missing_ok=True)
+        done = self.copy("--encrypt", "--streams", str(streams), "--retry-time", str(retry), "--chunk-size", "64K",
+                         self.tree / "large-0", f"dest:{fifo}", env=self.environment(1, after))
+        self.assertEqual(self.cuts(), 1)
+        self.assertRegex(done.err, "was lost: ")
+        self.assertEqual(reader.wait(20), 0)
+        self.assertEqual(copied.read_bytes(), (self.tree / "large-0").read_bytes())
+
+    def test_one_that_nothing_replaces(self):
+        for after in (1, 2, 3, 5, 9, 20):
+            with self.subTest(after=after):
+                self.into_a_fifo(f"fifo-{after}", STREAMS, after, 0)
+
+    def test_one_that_comes_back(self):
+        for streams in (1, STREAMS):
+            for after in (2, 3, 20):
+                with self.subTest(streams=streams, after=after):
+                    self.into_a_fifo(f"fifo-{streams}-{after}", streams, after, 30)
 
 
 class OneEnd(Cutting):

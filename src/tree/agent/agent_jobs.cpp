@@ -223,7 +223,7 @@ void Agent::copy(const Begin& begin) {
   if (source_) source_->set_landings(begin.landings);
   if (source_ && begin.in_place) source_->send_holes();
   if (source_ && begin.beneath_parent) source_->land_beneath_parent();
-  if (source_ && begin.as_it_comes) source_->send_as_it_comes();
+  if (source_ && begin.as_it_comes) source_->send_in_order();
   if (source_) source_->set_new_mode(begin.new_mode);
   if (auto started = streams_.chain().start(settings_.congestion); !started) {
     reporter_.fatal(started.error());

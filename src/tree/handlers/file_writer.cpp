@@ -34,13 +34,27 @@ TargetFileRef FileWriter::find(const net::Frame& frame) {
   return file;
 }
 
+// Waits until all before the chunk is written. Returns false if that will not happen.
+io::Step<bool> FileWriter::wait_for_turn(TargetFile& file, std::uint64_t offset) {
+  while (file.next_offset < offset && !file.has_failed() && context_.may_wait()) {
+    co_await context_.turns->wait();
+  }
+  // Sent once more after a stream was lost, and cut otherwise than the first time.
+  if (file.next_offset > offset && file.fail()) {
+    context_.report(io::plain_error(ErrorKind::file, "write", file.subject,
+                                    "the source changed what had been written already"));
+    context_.wake_waiting();
+  }
+  co_return file.next_offset == offset && !file.has_failed();
+}
+
 io::Step<AckStatus> FileWriter::write(const net::Frame& frame, std::span<std::byte> slot) {
   const TargetFileRef file = find(frame);
   if (file == nullptr || file->has_failed()) co_return AckStatus::refused;
-  while (file->ordered && file->next_offset != frame.offset && !file->has_failed() && context_.may_wait()) {
-    co_await context_.turns->wait();
+  if (file->ordered) {
+    const bool in_turn = co_await wait_for_turn(*file, frame.offset);
+    if (!in_turn) co_return AckStatus::refused;
   }
-  if (file->ordered && file->next_offset != frame.offset) co_return AckStatus::refused;
   io::RingFile place = file->place();
   const RegisteredFiles::Use use = context_.files->find(file->id, place);
   std::size_t bytes = frame.length;

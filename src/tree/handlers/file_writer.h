@@ -32,6 +32,7 @@ class FileWriter {
 
  private:
   TargetFileRef find(const net::Frame& frame);
+  io::Step<bool> wait_for_turn(TargetFile& file, std::uint64_t offset);
   net::AckStatus count(TargetFile& file, const net::Frame& frame);
 
   TargetContext& context_;

@@ -75,16 +75,12 @@ void Plan::settle_child(const DirectoryRef& directory) {
   }
 }
 
-Plan::Next Plan::take(Work& work, const void* worker) {
+Plan::Next Plan::take(Work& work, const void* worker, Kind kind) {
   std::lock_guard lock(mutex_);
   if (stopped()) return Next::none;
-  auto next = next_work(worker);
+  auto next = next_work(worker, kind);
   if (!next && all_settled()) {
-    make_link_batches();
-    if (auto task = take_batch()) next = Work{std::move(*task)};
-    if (!next) {
-      if (auto task = take_last_names()) next = Work{std::move(*task)};
-    }
+    if (kind == Kind::any) next = last_work();
     if (!next && in_flight_ == 0) return Next::none;
   }
   if (!next) {
@@ -99,12 +95,13 @@ Plan::Next Plan::take(Work& work, const void* worker) {
 // The caller holds the mutex. Large files come first, because they fill disks and networks best; but every
 // other time a batch, so that the walker, which may have more large files to find, is not held up behind a
 // queue of small ones.
-std::optional<Work> Plan::next_work(const void* worker) {
-  prefer_batch_ = !prefer_batch_;
-  if (auto again = retransmits_.take()) {
+std::optional<Work> Plan::next_work(const void* worker, Kind kind) {
+  if (auto again = retransmits_.take(kind == Kind::lost_in_turn)) {
     if (std::holds_alternative<NamesTask>(again->task)) ++names_in_flight_;
     return again;
   }
+  if (kind == Kind::lost_in_turn) return std::nullopt;
+  prefer_batch_ = !prefer_batch_;
   if (!passed_.empty()) {
     Work work{std::move(passed_.front())};
     passed_.pop_front();
@@ -116,6 +113,15 @@ std::optional<Work> Plan::next_work(const void* worker) {
   if (!task) task = take_open();
   if (!task) task = take_batch();
   if (!task) task = batches_.take_finish();
+  if (!task) return std::nullopt;
+  return Work{std::move(*task)};
+}
+
+// Returns what may come only when all else is settled. The caller holds the mutex.
+std::optional<Work> Plan::last_work() {
+  make_link_batches();
+  std::optional<Task> task = take_batch();
+  if (!task) task = take_last_names();
   if (!task) return std::nullopt;
   return Work{std::move(*task)};
 }

@@ -31,6 +31,9 @@ struct PlanTotals {
 class Plan {
  public:
   enum class Next : std::uint8_t { work, wait, none };
+  // Which work is taken: any, or only what was lost with a stream and can be written at once by a target that
+  // writes in order.
+  enum class Kind : std::uint8_t { any, lost_in_turn };
 
   explicit Plan(const FilePieces::Limits& limits) : files_(limits) {}
 
@@ -59,7 +62,8 @@ class Plan {
 
   // For workers. `wait` means to look again when the ring is woken (see subscribe), `none` that all is
   // settled or the run was stopped. `worker` identifies the caller: any address of its own.
-  Next take(Work& work, const void* worker);
+  // kind: see Kind.
+  Next take(Work& work, const void* worker, Kind kind = Kind::any);
   // Each task that was taken comes back through one of these, or give_back(). Returns true if the whole batch
   // is settled.
   bool settle_batch(Batch& batch);
@@ -100,7 +104,8 @@ class Plan {
   std::uint64_t changes() const { return bell_.changes(); }
 
  private:
-  std::optional<Work> next_work(const void* worker);
+  std::optional<Work> next_work(const void* worker, Kind kind);
+  std::optional<Work> last_work();
   std::optional<Task> take_batch();
   std::optional<Task> take_open();
   std::optional<Task> take_last_names();

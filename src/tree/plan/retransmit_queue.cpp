@@ -5,6 +5,17 @@
 #include <utility>
 
 namespace rdcp::tree {
+namespace {
+
+// Whether a target that writes in order has all that comes before it. What it has answered lies before what
+// it has not written; so if answers are missing, of what it has written, an extent that was written already
+// may be taken for a later one, but none for an earlier one.
+bool is_in_turn(const Task& task) {
+  const auto* data = std::get_if<DataTask>(&task);
+  return data == nullptr || data->extent.offset <= data->file->settled_bytes();
+}
+
+}  // namespace
 
 void RetransmitQueue::lose_stream(std::size_t stream) {
   lost_.push_back({.stream = stream, .told = false, .confirmed = false, .held = {}});
@@ -32,15 +43,16 @@ void RetransmitQueue::confirm(std::size_t stream) {
   lost.held.clear();
 }
 
-std::optional<Work> RetransmitQueue::take() {
+std::optional<Work> RetransmitQueue::take(bool in_turn) {
   const auto untold = std::ranges::find(lost_, false, &Lost::told);
   if (untold != lost_.end()) {
     untold->told = true;
     return Work{LostTask{untold->stream}};
   }
-  if (ready_.empty()) return std::nullopt;
-  Work work{std::move(ready_.front()), true};
-  ready_.pop_front();
+  const auto next = in_turn ? std::ranges::find_if(ready_, is_in_turn) : ready_.begin();
+  if (next == ready_.end()) return std::nullopt;
+  Work work{std::move(*next), true};
+  ready_.erase(next);
   return work;
 }
 

@@ -20,7 +20,8 @@ class RetransmitQueue {
   void add(std::size_t stream, Task task);
   // Notes that the target has ended its side of the stream.
   void confirm(std::size_t stream);
-  std::optional<Work> take();
+  // Returns what a target that writes in order can use at once, if in_turn, else anything.
+  std::optional<Work> take(bool in_turn = false);
   bool empty() const;
 
  private:

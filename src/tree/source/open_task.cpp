@@ -58,7 +58,7 @@ io::RingFile choose_given(const Root& root, const OpenedFile& opened, io::CacheM
 void plan_given(const FileTransfer& file, OpenedFile& opened, const SourceSession& session) {
   opened.status.st_mode = S_IFREG | session.terms().new_mode;
   opened.file = choose_given(file.item().root(), opened, session.settings().cache);
-  opened.file.live = file.is_byte_stream() && session.terms().as_it_comes;
+  opened.file.live = file.is_byte_stream() && session.terms().in_order;
   ::clock_gettime(CLOCK_REALTIME, &opened.status.st_mtim);
 }
 

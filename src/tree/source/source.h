@@ -59,8 +59,9 @@ class Source {
   // Takes the SRC's name out of the paths that are told (tell_sums()): the only SRC becomes DST itself. After
   // set_landings().
   void land_beneath_parent();
-  // Sends what a pipe has at once, however little, because the target has no positions. Before copy().
-  void send_as_it_comes() { terms_.as_it_comes = true; }
+  // The target has no positions: it writes chunks in their order, and what a pipe has is sent at once,
+  // however little. Before copy().
+  void send_in_order() { terms_.in_order = true; }
   // Sets the permission bits of the copy of a SRC that is not a file itself. Before copy().
   void set_new_mode(std::uint32_t mode) { terms_.new_mode = mode & 0777; }
   // During copy() the policy says over how many streams it goes, no fewer than there are at first, and the

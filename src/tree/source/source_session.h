@@ -27,8 +27,10 @@ struct SendTerms {
   std::uint64_t small_file_max = 0;  // larger files are sent by extents
   bool read_beside = false;          // other threads read cached files: one stream, several processors
   bool sends_holes = false;          // holes go as zeros: the target is a device or a pipe, written in place
-  bool as_it_comes = false;          // what a pipe has is sent at once, however little
-  std::uint32_t new_mode = 0600;     // permission bits of the copy of a SRC that is not a file itself
+  // The target has no positions: it writes chunks in their order, and what a pipe has is sent at once,
+  // however little.
+  bool in_order = false;
+  std::uint32_t new_mode = 0600;  // permission bits of the copy of a SRC that is not a file itself
 };
 
 // Thread-safe: settings do not change once the first worker has started, and the shared members are

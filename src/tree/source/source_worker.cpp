@@ -71,7 +71,10 @@ bool SourceWorker::set_up(const StreamMaker& make_stream) {
 }
 
 io::Result<void> SourceWorker::drive_slots() {
-  for (std::uint32_t i = 0; i < depth_; ++i) slots_.push_back(slot_loop(arena_->slot(i)));
+  for (std::uint32_t i = 0; i < depth_; ++i) {
+    const bool is_kept = i == 0 && depth_ > 1 && session_.terms().in_order;
+    slots_.push_back(slot_loop(arena_->slot(i), is_kept ? Plan::Kind::lost_in_turn : Plan::Kind::any));
+  }
   running_slots_ = depth_;
   // Before the first look at the plan: what changes after that look must not be missed.
   std::uint64_t changes = session_.plan().changes();
@@ -125,17 +128,19 @@ void SourceWorker::tell_totals() {
 // The life of a chunk at the source: take a task, fill the slot, wait for a slot at the target, send, hear
 // what became of it, settle. A batch may take several rounds, and a file's last extent is followed by its
 // commit.
-io::Task SourceWorker::slot_loop(std::span<std::byte> slot) {
+// Where the target writes in order, all slots but one may come to hold chunks that wait there for one that
+// was lost with a stream; that one goes through the slot that is kept for it.
+io::Task SourceWorker::slot_loop(std::span<std::byte> slot, Plan::Kind kind) {
   Work work;
   FilledSlot filled;
   net::Verdicts verdicts;
   bool under_way = false;
   while (!stream_lost_) {
     if (!under_way) {
-      const Plan::Next next = rests() ? Plan::Next::wait : session_.plan().take(work, this);
+      const Plan::Next next = rests() ? Plan::Next::wait : session_.plan().take(work, this, kind);
       if (next == Plan::Next::none) break;
       if (next == Plan::Next::wait) {
-        const Stopwatch watch(idle_time());
+        const Stopwatch watch(kind == Plan::Kind::any ? idle_time() : not_counted_ns_);
         co_await idle_->wait();
         continue;
       }

@@ -31,7 +31,7 @@ class SourceWorker {
   void cut_if_stopped();
   bool is_last_to_end();
   void tell_totals();
-  io::Task slot_loop(std::span<std::byte> slot);
+  io::Task slot_loop(std::span<std::byte> slot, Plan::Kind kind);
   net::Frame end_frame() const;
   bool rests() const;
   std::uint64_t& idle_time();

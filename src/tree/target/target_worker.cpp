@@ -134,14 +134,18 @@ bool TargetWorker::is_agreed(const net::Frame& frame) {
 
 // The answer to a frame that was answered on a stream that was lost, if that answer stands. Bytes and
 // openings are taken back and done once more, since the file may have changed at the source between the two
-// times; a question comes again as it was.
+// times; a question comes again as it was, and what a pipe has got stays there. Bytes may have been refused
+// because they waited for their turn when the stream was lost.
 std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
   const auto before = context_.session.files.replies.take(frame);
   if (!before) return std::nullopt;
+  const bool is_data = frame.kind == FrameKind::data;
+  const bool refused = before->status == AckStatus::refused;
   const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare ||
-                      frame.kind == FrameKind::probe || frame.kind == FrameKind::names;
-  if (before->status == AckStatus::refused || stands) return before;
+                      frame.kind == FrameKind::probe || frame.kind == FrameKind::names ||
+                      (is_data && context_.session.place.ordered);
+  if (refused ? !is_data : stands) return before;
   chunks_.take_back(*before);
   return std::nullopt;
 }

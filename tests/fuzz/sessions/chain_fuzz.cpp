@@ -207,7 +207,8 @@ std::vector<StreamMaker> ChainSession::script(const std::vector<std::deque<Sent>
       sent.waits = sent.waits || run_.serial;
     }
     makers.push_back([this, own](io::Ring& ring, io::Arena& arena) {
-      return std::make_unique<SourceScript>(ring, kTargetShape, arena, own, run_.target.ends);
+      return std::make_unique<SourceScript>(ring, kTargetShape, arena, own, run_.target.ends,
+                                            run_.target.job.standard_output);
     });
   }
   return makers;

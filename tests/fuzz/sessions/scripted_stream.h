@@ -3,8 +3,10 @@
 // run.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,14 +17,17 @@ namespace rdcp::fuzz {
 
 // A target's stream, whose source sends these frames: as many at once as there are slots, but one that waits
 // only when all before it are answered. Then the source ends the stream, or is gone.
+// in_order: the target writes bytes in their order. A source that leaves a gap has nothing to wait for, as
+// all that it has sent waits for what it has not; it is gone then, too.
 class SourceScript : public net::Stream {
  public:
   SourceScript(io::Ring& ring, const net::StreamShape& shape, io::Arena& arena, std::deque<Sent> frames,
-               bool ends)
+               bool ends, bool in_order = false)
       : Stream(ring, Side::target, shape, "a script"),
         arena_(arena),
         frames_(std::move(frames)),
-        ends_(ends) {}
+        ends_(ends),
+        in_order_(in_order) {}
 
   void start() override {
     grant_all();
@@ -38,9 +43,11 @@ class SourceScript : public net::Stream {
   void post_credit(const net::Frame& credit) override {
     // A frame that a target answers with what a source does not understand is a fault of ours.
     if (credit.status != net::AckStatus::granted) {
-      const net::Frame& sent = under_way_[credit.slot];
+      const net::Frame sent = under_way_[credit.slot];
       require(net::may_answer(sent.kind, sent.flags, credit));
-      --unanswered_;
+      under_way_.erase(credit.slot);
+      const bool written = sent.kind == net::FrameKind::data && credit.status == net::AckStatus::done;
+      if (written) written_[sent.file_id] += sent.length;
     }
     free_.push_back(credit.slot);
     if (started_) go_on();
@@ -48,15 +55,24 @@ class SourceScript : public net::Stream {
 
   void go_on() {
     while (!shut_down() && !frames_.empty() && !free_.empty() &&
-           !(frames_.front().waits && unanswered_ > 0)) {
+           !(frames_.front().waits && !under_way_.empty())) {
       const Sent sent = std::move(frames_.front());
       frames_.pop_front();
       send(sent);
     }
-    if (shut_down() || !frames_.empty() || unanswered_ > 0 || std::exchange(over_, true)) return;
-    if (!ends_) return shut(io::plain_error(io::ErrorKind::connection, "the source", "", "is gone"));
+    const bool is_gone = !under_way_.empty() && std::ranges::all_of(under_way_, [this](const auto& sent) {
+      return waits_for_more(sent.second);
+    });
+    if (shut_down() || (!is_gone && (!frames_.empty() || !under_way_.empty())) || std::exchange(over_, true))
+      return;
+    if (!ends_ || is_gone)
+      return shut(io::plain_error(io::ErrorKind::connection, "the source", "", "is gone"));
     require(accept(net::Frame{}).ok());
     deliver(net::Frame{});
+  }
+
+  bool waits_for_more(const net::Frame& frame) {
+    return in_order_ && frame.kind == net::FrameKind::data && frame.offset > written_[frame.file_id];
   }
 
   void send(const Sent& sent) {
@@ -64,7 +80,6 @@ class SourceScript : public net::Stream {
     frame.slot = free_.front();
     free_.pop_front();
     under_way_[frame.slot] = frame;
-    ++unanswered_;
     if (!accept(frame)) return;
     std::ranges::copy(sent.payload, arena_.slot(frame.slot).begin());
     deliver(frame);
@@ -73,9 +88,10 @@ class SourceScript : public net::Stream {
   io::Arena& arena_;
   std::deque<Sent> frames_;
   std::deque<std::uint32_t> free_;
-  std::map<std::uint32_t, net::Frame> under_way_;  // by slot
-  std::size_t unanswered_ = 0;
+  std::map<std::uint32_t, net::Frame> under_way_;   // not answered, by slot
+  std::map<std::uint64_t, std::uint64_t> written_;  // bytes of each file
   const bool ends_;
+  const bool in_order_;
   bool started_ = false;
   bool over_ = false;
 };

@@ -25,7 +25,8 @@ bool copy(const TargetRun& run, int output, FrameMaker& maker, const Choices& ch
   std::vector<tree::StreamMaker> makers;
   for (const std::deque<Sent>& frames : frames_of(maker, choices, run.begin.streams)) {
     makers.push_back([&run, frames](io::Ring& ring, io::Arena& arena) {
-      return std::make_unique<SourceScript>(ring, kTargetShape, arena, frames, run.ends);
+      return std::make_unique<SourceScript>(ring, kTargetShape, arena, frames, run.ends,
+                                            run.job.standard_output);
     });
   }
   target.copy(makers, kTargetShape);

@@ -50,6 +50,7 @@ TargetRun run_of(Choices& choices, const std::string& destination) {
     run.begin.beneath_parent = false;
   }
   if (kind == 7) job.standard_output = run.begin.in_place = true;
+  if (kind == 7) run.begin.streams = 1;  // so its script knows what waits for what
   run.with_part = choices.flag();
   run.with_marker = choices.flag() && !job.marker.empty();
   run.ends = choices.flag();

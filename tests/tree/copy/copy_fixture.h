@@ -121,7 +121,8 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   EXPECT_TRUE(source.start_walk());
   if (copy.only_file_mode) target.take_only_one_file(*copy.only_file_mode);
   target.tell_changes(copy.changes);
-  const auto landing = land(copy.sources, facts, copy.destination, target.open(), {.same_kernel = true});
+  const TargetReady ready = target.open();
+  const auto landing = land(copy.sources, facts, copy.destination, ready, {.same_kernel = true});
   if (!landing) {
     heard.reporter.problem(landing.error());
     return {};
@@ -133,6 +134,8 @@ inline CopyResult run_copy(const CopyCase& copy, Heard& heard) {
   begin.source_device = facts.front().device;
   begin.source_inode = facts.front().inode;
   begin.streams = copy.streams;
+  if (landing->in_place) source.send_holes();
+  if (ready.kind == PathKind::byte_stream) source.send_in_order();
   source.set_landings(copy.landings.empty() ? landing->landings : copy.landings);
   const auto begun = target.begin(begin);
   if (!begun) {

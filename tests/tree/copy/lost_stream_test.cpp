@@ -1,4 +1,7 @@
 // Streams that break in the middle of a copy: what was under way on them goes over the others.
+#include <poll.h>
+
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -241,6 +244,49 @@ TEST_P(LostStreamSeeds, AllOfThem) {
       EXPECT_TRUE(content_of(entry.path()) == content_of(wanted)) << wanted;
     }
   }
+}
+
+// Reads a FIFO, which is open already, until its writer has closed it.
+std::string all_of(int fifo) {
+  std::string all;
+  std::array<char, 1 << 16> some;
+  pollfd more{fifo, POLLIN, 0};
+  for (;;) {
+    (void)::poll(&more, 1, -1);
+    const ssize_t n = ::read(fifo, some.data(), some.size());
+    if (n > 0) all.append(some.data(), static_cast<std::size_t>(n));
+    if (n == 0) return all;
+  }
+}
+
+// A pipe is written in order: chunks wait for those before them, and what it has got is not written twice.
+TEST_P(LostStreamSeeds, IntoAPipe) {
+  const std::string name = scratch / "from/a/large3";
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  int lost = 0;
+  for (int seed = 0; seed < kRuns; ++seed) {
+    SCOPED_TRACE(seed);
+    CopyCase copy = copy_to("pipe");
+    copy.sources = {name};
+    copy.recursive = false;
+    copy.chunk_bytes = io::kPageBytes;
+    std::vector<Cut> cuts(kStreams);
+    for (int i = 0; i < 1 + seed % 2; ++i) {
+      (seed % 4 < 2 ? cuts[1 + i].to_target : cuts[1 + i].to_source) =
+          (seed % 4 < 2 ? 0 : copy.depth * net::kFrameBytes) + random() % (seed % 4 < 2 ? 100'000 : 1000);
+    }
+    const io::Fd reader(::open((scratch / "pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    std::string got;
+    std::thread reading([&] { got = all_of(reader.get()); });
+    const CopyResult result = run_cut(copy, cuts);
+    reading.join();
+    EXPECT_TRUE(result.complete());
+    EXPECT_EQ(heard.text(), "");
+    EXPECT_TRUE(got == content_of(name)) << got.size();
+    lost += static_cast<int>(result.source.lost_streams.size());
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(lost, 0);
 }
 
 // Local copies: the kernel's copies are given back as well, whether the filesystem can make them or not.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rdcp::tree {
 namespace {
 
@@ -82,6 +84,38 @@ TEST(RetransmitQueue, AQuestionThatWasLostItselfIsAskedAgain) {
   EXPECT_FALSE(queue.empty());
   queue.confirm(0);
   EXPECT_TRUE(queue.empty());
+}
+
+// A slot at a target that writes in order must not be taken by what waits there for what has no slot.
+TEST(RetransmitQueue, InTurnIsWhatTheTargetHasAllBefore) {
+  OpenedFile opened;
+  opened.size = 500;
+  const auto file = std::make_shared<FileTransfer>(Item{}, std::move(opened), false);
+  OpenAnswer answer;
+  answer.usable = true;
+  file->begin(answer, 0);
+  const auto offset_of = [](const std::optional<Work>& work) {
+    return std::get<DataTask>(work->task).extent.offset;
+  };
+  const auto settle = [&](std::uint64_t bytes) {
+    PieceAnswer answer;
+    answer.settled_bytes = bytes;
+    file->settle_extent(answer);
+  };
+  RetransmitQueue queue;
+  queue.lose_stream(0);
+  for (const std::uint64_t offset : {400, 100, 300}) queue.add(0, DataTask{file, {offset, 100}});
+  EXPECT_EQ(stream_of(queue.take(true)), 0u) << "an answer to this waits for nothing";
+  queue.confirm(0);
+  EXPECT_FALSE(queue.take(true)) << "what lies before it is under way elsewhere";
+  settle(100);
+  EXPECT_EQ(offset_of(queue.take(true)), 100u);
+  EXPECT_FALSE(queue.take(true));
+  EXPECT_EQ(offset_of(queue.take()), 400u) << "the first one, for a slot that need not be kept";
+  settle(200);
+  EXPECT_EQ(offset_of(queue.take(true)), 300u);
+  queue.add(0, CommitTask{.file = file});
+  EXPECT_TRUE(queue.take(true)) << "a commit waits for nothing";
 }
 
 }  // namespace
