@@ -154,10 +154,17 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
     }
     return makers;
   }
+  const bool through_ssh = goes_through_ssh(begin);
+  const bool takes_rdma = !through_ssh && !begin.rails.empty() && rdma_listener_;
+  if ((through_ssh || !connects()) && !tcp_listener_ && !takes_rdma) {
+    return io::plain_error(ErrorKind::protocol, "take connections from",
+                           through_ssh ? "ssh" : "the other side",
+                           "this side was not asked to listen, or could not");
+  }
   if (tcp_listener_) {
     if (auto marked = tcp_listener_->mark(tcp_.traffic_class); !marked) return marked.error();
   }
-  auto made = goes_through_ssh(begin) ? meet_through_ssh() : connects() ? connect() : accept();
+  auto made = through_ssh ? meet_through_ssh() : connects() ? connect() : accept();
   knocked_ = {};
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
@@ -172,9 +179,9 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   }
   const std::lock_guard lock(listening_);
   over_rdma_ = !made->rdma.empty();
-  may_have_further_ = goes_through_ssh(begin) ? false
-                                              : connects() || (over_rdma_ ? rdma_listener_.has_value()
-                                                                          : tcp_listener_.has_value());
+  may_have_further_ =
+      through_ssh ? false
+                  : connects() || (over_rdma_ ? rdma_listener_.has_value() : tcp_listener_.has_value());
   return makers;
 }
 
@@ -297,9 +304,6 @@ void StreamSetup::stop_listening() {
 // A bridge, or the coordinator itself, connects here, so what ssh brings seems to come from this host. Who
 // has the key proves it all the same, each in the part that it would have without ssh.
 Result<StreamSetup::Connections> StreamSetup::meet_through_ssh() {
-  if (!tcp_listener_) {
-    return io::plain_error(ErrorKind::connection, "take connections from", "ssh", "there is no listener");
-  }
   net::HandshakeTerms with_patience = terms();
   with_patience.time_limit = kSshDeadline;
   Connections made;

@@ -61,5 +61,20 @@ TEST(StreamSetup, APortThatIsTakenIsNoEndForWhoGoesEitherWay) {
   EXPECT_NE(std::string(none->no_tcp_because).find("Address already in use"), std::string::npos);
 }
 
+// A coordinator that is mistaken, or lies, has it take connections all the same.
+TEST(StreamSetup, WhoDoesNotListenTakesNoConnections) {
+  const StreamPlace place;
+  StreamSetup first(place);
+  const auto has = first.open(wish_of(Connect::listen, true));
+  ASSERT_TRUE(has);
+  for (const bool through_ssh : {false, true}) {
+    StreamSetup second(place);
+    ASSERT_TRUE(second.open(wish_of(Connect::listen, true, has->port)));
+    const auto made = second.make(told(false, through_ssh), false, "");
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().kind, io::ErrorKind::protocol);
+  }
+}
+
 }  // namespace
 }  // namespace rdcp::tree
