@@ -10,14 +10,15 @@ bool is_page(net::FrameKind kind) {
   return kind == net::FrameKind::compare || kind == net::FrameKind::names;
 }
 
-// An archive is nobody's in particular; to unpack it twice does no harm.
+// An archive is nobody's in particular; to unpack it twice does no harm, where it is unpacked.
 bool is_known_again(const net::Frame& frame) {
   return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
          frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::probe || is_page(frame.kind);
 }
 
 // The same chunk: a page is known by its digest; of a file's life there is one opening and one commit, its
-// data are told apart by position; probes are sent again as they were.
+// data are told apart by position; probes are sent again as they were; what is written in order is one file,
+// so there is one archive.
 bool is_same(const net::Frame& a, const net::Frame& b) {
   if (a.kind != b.kind || a.file_id != b.file_id) return false;
   if (is_page(a.kind)) return a.digest == b.digest;
@@ -27,10 +28,12 @@ bool is_same(const net::Frame& a, const net::Frame& b) {
 
 }  // namespace
 
-void ReplyCache::keep(std::span<const std::optional<CachedReply>> answers) {
+void ReplyCache::keep(std::span<const std::optional<CachedReply>> answers, bool in_order) {
   const std::lock_guard lock(mutex_);
   for (const auto& answer : answers) {
-    if (answer && is_known_again(answer->frame)) answers_.push_back(*answer);
+    if (!answer) continue;
+    const bool archive = answer->frame.kind == net::FrameKind::archive;
+    if ((archive && in_order) || is_known_again(answer->frame)) answers_.push_back(*answer);
   }
 }
 

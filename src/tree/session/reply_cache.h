@@ -28,7 +28,8 @@ struct CachedReply {
 // Thread-safe.
 class ReplyCache {
  public:
-  void keep(std::span<const std::optional<CachedReply>> answers);
+  // in_order: bytes are written in order, into a pipe that must not get those of an archive twice.
+  void keep(std::span<const std::optional<CachedReply>> answers, bool in_order = false);
   // Returns and forgets the answer that this frame got when it came before.
   std::optional<CachedReply> take(const net::Frame& again);
 

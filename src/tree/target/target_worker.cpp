@@ -36,7 +36,7 @@ void TargetWorker::run(const StreamMaker& make_stream) {
     if (context_.stream->cut_short()) session.note_cut_short();
     session.streams.end(context_.index);
   }
-  if (stream_lost_) session.files.replies.keep(answered_);
+  if (stream_lost_) session.files.replies.keep(answered_, session.place.ordered);
   session.streams.leave(context_.index);
   session.tally.pace.slots -= context_.shape.target_slots;
   tell_tally();
@@ -144,7 +144,7 @@ std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
   const bool refused = before->status == AckStatus::refused;
   const bool stands = frame.kind == FrameKind::commit || frame.kind == FrameKind::compare ||
                       frame.kind == FrameKind::probe || frame.kind == FrameKind::names ||
-                      (is_data && context_.session.place.ordered);
+                      context_.session.place.ordered;
   if (refused ? !is_data : stands) return before;
   chunks_.take_back(*before);
   return std::nullopt;
