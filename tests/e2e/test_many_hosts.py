@@ -435,7 +435,7 @@ class HostsThatFail(OverSsh):
         done = running.finish(60)
         self.assertNotIn(done.status, (EXIT_OK, EXIT_USAGE), done)
         self.assertIn("0 of 4 hosts have all", done.err)
-        self.assertIn("cannot be read again", done.err)
+        self.assertIn("cannot be read or written again", done.err)
         self.assertNotIn("goes on", done.err)
         self.assertEqual(failed.read_text(), "h1\nh2\nh3\nh4\n")
         self.assert_no_agents()

@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -204,6 +205,26 @@ class Retries(Resuming):
         ssh.write_text(f'#!/bin/sh\ncase "$*" in *" -G "*) exec ssh "$@";; esac  # it only tells its configuration\n{commands}\n')
         ssh.chmod(0o755)
         return ssh
+
+    def test_what_goes_through_a_pipe_goes_once(self):
+        """Another try would read what is left, or write the beginning once more."""
+        fifo = self.target / "fifo"
+        os.mkfifo(fifo)
+        other_end = os.open(fifo, os.O_RDWR)  # it stays, whoever else has come or gone
+        self.addCleanup(os.close, other_end)
+        for source, target, move in ((self.big, f"dest:{fifo}", lambda: os.read(other_end, MIB)),
+                                     (fifo, f"dest:{self.copied}", lambda: os.write(other_end, bytes(4 * MIB)))):
+            with self.subTest(source=source):
+                running = self.begin("--retries", "5", "--retry-time", "0", source, target)
+                self.assertTrue(move())
+                self.hit(running, "agent")
+                done = running.finish(60)
+                self.assertEqual(done.status, EXIT_DATA, done)
+                self.assertNotIn("goes on", done.err)
+                self.assertNotIn("again", done.err)
+                self.assertFalse(self.copied.exists())
+                while select.select([other_end], [], [], 0)[0]:
+                    os.read(other_end, MIB)
 
     def test_what_can_be_done_once_only(self):
         """A stream is not tried again, nor a copy that never began; a list of what one run has sent has one run."""

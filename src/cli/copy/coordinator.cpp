@@ -54,8 +54,8 @@ int Coordinator::run() {
   return console_.status();
 }
 
-bool Coordinator::input_is_spent() const {
-  return begun() && is_read_once(request_, sides_.source());
+bool Coordinator::was_the_only_try() const {
+  return begun() && goes_once(request_, sides_);
 }
 
 // An agent on this host comes first: it is a copy of this process, which has no other threads yet.

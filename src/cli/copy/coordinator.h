@@ -30,8 +30,8 @@ class Coordinator final : public SessionUser {
   int run();
   // True, after run(), if both agents were told to begin.
   bool begun() const { return begun_.has_value(); }
-  // True, after run(), if a source was begun that cannot be read again: standard input, a FIFO.
-  bool input_is_spent() const;
+  // True, after run(), if the copy has begun and cannot be made again (goes_once()).
+  bool was_the_only_try() const;
   // Says, after run(), what became of each target.
   const TargetChain& chain() const { return chain_; }
   // Returns, after run(), what was copied, if both agents came to their end.

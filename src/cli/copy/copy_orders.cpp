@@ -241,9 +241,16 @@ void keep_family(const CopyRequest& request, tree::Reach& reach) {
       io::Words(request.ipv4 ? "-4 leaves none of its addresses" : "-6 leaves none of its addresses");
 }
 
-bool is_read_once(const CopyRequest& request, const SourceSide& source) {
-  const auto once = [](const tree::PathFacts& facts) { return facts.kind == tree::PathKind::byte_stream; };
-  return request.standard_input || std::ranges::any_of(source.ready->sources, once);
+bool goes_once(const CopyRequest& request, const CopySides& sides) {
+  const auto is_read_once = [](const tree::PathFacts& facts) {
+    return facts.kind == tree::PathKind::byte_stream;
+  };
+  const auto is_written_once = [](const std::unique_ptr<TargetSide>& target) {
+    return target->ready && target->ready->kind == tree::PathKind::byte_stream;
+  };
+  return request.standard_input || request.standard_output ||
+         std::ranges::any_of(sides.source().ready->sources, is_read_once) ||
+         std::ranges::any_of(sides.targets(), is_written_once);
 }
 
 void tell_names(AgentSession& source, std::string_view named_paths) {

@@ -59,8 +59,9 @@ io::Result<void> tell_alterations(AgentSession& session, const tree::Alteration&
 // Leaves only those addresses that -4 or -6 allows.
 void keep_family(const CopyRequest& request, tree::Reach& reach);
 
-// True if a source, which is ready, cannot be read again: standard input, a FIFO.
-bool is_read_once(const CopyRequest& request, const SourceSide& source);
+// True if what was copied in part cannot be copied again, once all sides are ready: standard input or a FIFO
+// is read, or written by a target.
+bool goes_once(const CopyRequest& request, const CopySides& sides);
 
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);

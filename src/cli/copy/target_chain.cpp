@@ -24,11 +24,6 @@ namespace {
 // A host that gives no sign of life for so long is not waited for by the others. It may only be busy.
 constexpr std::chrono::seconds kSilenceOfOne{8};
 
-// Nobody can take back what has been written into a pipe.
-bool takes_bytes_once(const std::unique_ptr<TargetSide>& target) {
-  return target->ready->kind == tree::PathKind::byte_stream;
-}
-
 }  // namespace
 
 void TargetChain::listen_to(TargetSide& target) {
@@ -132,9 +127,7 @@ void TargetChain::ask_for_pace(const CopyRequest& request) {
   SlowHosts::Terms terms;
   terms.may_leave = request.slow_may_leave;
   terms.bytes_per_second = request.bytes_per_second;
-  const bool only_once =
-      is_read_once(request, sides_.source()) || std::ranges::any_of(targets, takes_bytes_once);
-  if (targets.size() <= 2 || only_once) terms.may_leave = 0;
+  if (targets.size() <= 2 || goes_once(request, sides_)) terms.may_leave = 0;
   for (const auto& target : targets) {
     terms.parents[target->host] = watch_.parent_of(target->host);
     target->session->tell(tree::TellPace());

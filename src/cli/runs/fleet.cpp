@@ -35,14 +35,14 @@ class Fleet {
     give_up_waiting();
     for (const std::size_t host : std::exchange(suspects_, {})) {
       waiting_.push_back(host);
-      if (!interrupted() && !input_is_spent_) run_chain(std::exchange(waiting_, {}));
+      if (!interrupted() && !no_other_try_) run_chain(std::exchange(waiting_, {}));
       give_up_waiting();
     }
   }
 
   // True if some could not be reached, or were lost, so that another try may help.
   bool lost_some() const {
-    return !interrupted() && !input_is_spent_ && std::ranges::any_of(outcomes_, is_lost);
+    return !interrupted() && !no_other_try_ && std::ranges::any_of(outcomes_, is_lost);
   }
   // Has those wait for the next run().
   void try_lost_again() {
@@ -84,11 +84,11 @@ class Fleet {
     }
     Coordinator coordinator(part, signal_fd_);
     status_ = coordinator.run();
-    input_is_spent_ = input_is_spent_ || coordinator.input_is_spent();
+    no_other_try_ = no_other_try_ || coordinator.was_the_only_try();
     const std::vector<HostOutcome> ended = coordinator.chain().outcomes();
     for (std::size_t i = 0; i < hosts.size(); ++i) take(hosts[i], ended[i]);
     if (hosts.size() == 1) outcomes_[hosts.front()].status = status_;
-    if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted() || input_is_spent_) return false;
+    if (waiting_.empty() || waiting_.size() == hosts.size() || interrupted() || no_other_try_) return false;
     tell(fmt::format("goes on with {} of {} hosts", waiting_.size(), names_.size()));
     return true;
   }
@@ -116,7 +116,7 @@ class Fleet {
           (void)write_to_stdout(request_.view.json->slow_host(names_[host], ended.cause));
         [[fallthrough]];
       case State::suspect:
-        if (!input_is_spent_)
+        if (!no_other_try_)
           tell(fmt::format("warning: {}: gets its copy alone later: {}", names_[host], ended.cause));
         return suspects_.push_back(host);
       case State::failed:
@@ -130,8 +130,9 @@ class Fleet {
       HostOutcome& outcome = outcomes_[host];
       outcome.state = State::failed;
       outcome.status = std::max({outcome.status, status_, kExitFiles});
-      if (outcome.cause.empty() && input_is_spent_)
-        outcome.cause = "the chain has broken before this host had all, and the source cannot be read again";
+      if (outcome.cause.empty() && no_other_try_)
+        outcome.cause =
+            "the chain has broken before this host had all, and its bytes cannot be read or written again";
       if (outcome.cause.empty())
         outcome.cause = "the copy has ended before this host had all; the cause is above";
     }
@@ -141,11 +142,11 @@ class Fleet {
   const std::vector<std::string>& names_;
   const int signal_fd_;
   std::vector<HostOutcome>& outcomes_;
-  Hosts waiting_;                // in the order of the next chain
-  Hosts suspects_;               // at which a chain has broken, or which have left one
-  std::set<std::size_t> slow_;   // that have left one
-  int status_ = kExitOk;         // of the last chain
-  bool input_is_spent_ = false;  // no other chain can have it
+  Hosts waiting_;               // in the order of the next chain
+  Hosts suspects_;              // at which a chain has broken, or which have left one
+  std::set<std::size_t> slow_;  // that have left one
+  int status_ = kExitOk;        // of the last chain
+  bool no_other_try_ = false;   // no other chain can have it
 };
 
 }  // namespace

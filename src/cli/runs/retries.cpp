@@ -50,7 +50,7 @@ int copy_with_retries(const CopyRequest& request, int signal_fd, unsigned retrie
     const int status = coordinator.run();
     begun = begun || coordinator.begun();
     const bool lost = status == kExitConnection || status == kExitUnreachable;
-    if (!begun || !lost || !can_go_on(request)) return status;
+    if (!begun || !lost || !can_go_on(request) || coordinator.was_the_only_try()) return status;
     if (!pauses.wait()) {
       write_to_stderr("rdcp: run the same command again to go on\n");
       return status;

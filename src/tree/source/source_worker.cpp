@@ -252,8 +252,8 @@ void SourceWorker::lose_stream(const io::Error& error) {
   }
 }
 
-// Gives unfinished work back to the plan. Bytes of a byte stream cannot be read again, so they are kept; a
-// run that has ended takes nothing back.
+// Gives unfinished work back to the plan. Bytes of a byte stream cannot be read again, so their loss ends the
+// run; one that has ended takes nothing back.
 void SourceWorker::give_back(Work work, const FilledSlot& filled, std::span<const std::byte> slot) {
   if (session_.plan().stopped()) return;
   if (keep_for_another_stream(work.task, filled, slot)) {
