@@ -1,6 +1,7 @@
 """Data connections that break: what was under way goes over the others, and only the last one's loss ends the run."""
 
 import os
+import shutil
 import subprocess
 import time
 import unittest
@@ -71,6 +72,20 @@ class LostStreams(Cutting):
                 target = self.target / str(after)
                 self.copy_cut(1, "--rdcp-path", self.agent(1, after), self.tree, f"dest:{target}")
                 self.assert_same_tree(self.tree, target)
+
+    def test_backups_are_of_what_was_there_before(self):
+        """What was put, and not heard of, is put once more."""
+        for after in (2, 3, 4, 6, 9):
+            with self.subTest(after=after):
+                target = self.target / str(after)
+                shutil.copytree(self.tree, target)
+                names = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
+                for name in names:
+                    (target / name).write_bytes(b"old")
+                self.copy_cut(1, "--backup", "--rdcp-path", self.agent(1, after), f"{self.tree}/", f"dest:{target}")
+                for name in names:
+                    self.assertEqual((target / f"{name}~").read_bytes(), b"old", name)
+                    self.assert_same_file(self.tree / name, target / name)
 
     def test_on_the_way_here(self):
         self.copy_cut(1, "--rdcp-path", self.agent(1, 5), f"dest:{self.tree}", self.target / "tree")

@@ -59,8 +59,8 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   wish.chunk_bytes = request.settings.chunk_bytes;
   wish.either_way = goes_either_way(request);
   wish.cpus = std::min(source.session->hello()->cpus, target.session->hello()->cpus);
-  const bool in_order = target.ready->kind == PathKind::byte_stream ||
-                        source.ready->sources.front().kind == PathKind::byte_stream;
+  wish.target_in_order = target.ready->kind == PathKind::byte_stream;
+  const bool in_order = wish.target_in_order || source.ready->sources.front().kind == PathKind::byte_stream;
   // A second stream of a byte stream only makes bytes wait for each other, unless sealing or packing is work
   // for another processor. Half of the processors are left to what writes into the pipe and reads from it.
   // A target that passes on keeps the order of one stream only.

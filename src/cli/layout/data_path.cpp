@@ -53,8 +53,9 @@ unsigned streams_over_tcp(const DataPathWish& wish) {
 // cache.
 std::uint32_t slots_for(const DataPathWish& wish, unsigned streams, std::uint32_t chunk_bytes) {
   const double of_chain = (2.0 * wish.targets + kSlotsWanted) / streams;
-  const double wanted = std::max({static_cast<double>(kSlotsWanted), wish.targets > 1 ? of_chain : 0.0,
+  const double in_use = std::max({static_cast<double>(kSlotsWanted), wish.targets > 1 ? of_chain : 0.0,
                                   wish.round_trip.count() * kBytesPerSecond / streams / chunk_bytes});
+  const double wanted = in_use + (wish.target_in_order ? 1 : 0);
   const std::uint64_t most = std::max<std::uint64_t>(kArenaBytes / streams / chunk_bytes, kSlotsMin);
   return static_cast<std::uint32_t>(std::min<double>(wanted, static_cast<double>(most)));
 }

@@ -26,6 +26,7 @@ struct DataPathWish {
   bool either_way = false;  // a side that cannot listen is no error: the other one may do so
   unsigned cpus = 1;        // of the host that has fewer
   std::chrono::duration<double> round_trip{0};
+  bool target_in_order = false;  // a slot is kept for what was lost with a stream (see SourceWorker)
   unsigned targets = 1;  // that the chunks reach one after the other; a slot is busy until the last has it
 };
 

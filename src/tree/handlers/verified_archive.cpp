@@ -31,6 +31,7 @@ io::Step<AckStatus> VerifiedArchive::unpack(std::span<const std::byte> chunk) {
   }
   // Not before: an archive that is sent again would be counted twice.
   if (status == AckStatus::done) context_.session.tally.bytes += named_bytes_;
+  if (status != AckStatus::done) context_.session.earlier.expect_repeats();
   co_return status == AckStatus::done ? context_.answer_of(all_put_) : status;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "tree/fs/beneath.h"
@@ -52,7 +53,21 @@ io::Error not_kept(std::string_view subject, const std::string& backup, int code
   return error;
 }
 
+// The clock that the kernel takes a ctime from.
+timespec coarse_time() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now;
+}
+
 }  // namespace
+
+Backups::Backups(int root, const RemovalGate& gate) : root_(root), gate_(gate), began_(coarse_time()) {}
+
+bool Backups::is_of_this_run(const struct stat& status) const {
+  const timespec& changed = status.st_ctim;
+  return repeats_ && std::tie(changed.tv_sec, changed.tv_nsec) >= std::tie(began_.tv_sec, began_.tv_nsec);
+}
 
 // Opens the directory `below` in the backup directory, whose path beneath the root is top.
 io::Fd Backups::open_directory(std::string_view top, std::string_view below) const {
@@ -107,6 +122,8 @@ io::Result<void> Backups::keep(int directory, const std::string& name, std::stri
   }
   struct stat older {};
   const bool is_there = ::fstatat(into, last.c_str(), &older, AT_SYMLINK_NOFOLLOW) == 0;
+  // An old file that has several names may be as young, since a backup is one more name of it.
+  if (is_of_this_run(status) && (status.st_nlink == 1 || (is_there && is_of_this_run(older)))) return {};
   if (is_there && gate_.is_source(older)) {
     return io::plain_error(io::ErrorKind::file, "replace", subject,
                            "its backup would replace " + shown + ", which is being copied; it was left");

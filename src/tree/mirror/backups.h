@@ -1,6 +1,10 @@
 // Keeps what is replaced or removed at the target under another name (--backup).
 #pragma once
 
+#include <sys/stat.h>
+
+#include <atomic>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -10,12 +14,15 @@
 
 namespace rdcp::tree {
 
-// All workers of a target share one; thread-safe, since it does not change. Every name is looked up beneath
-// the root, and no symlink is followed.
+// All workers of a target share one; thread-safe. Every name is looked up beneath the root, and no symlink is
+// followed.
 class Backups {
  public:
-  // The caller owns root, as in RemovalGate::begin(), and gate; both outlive this.
-  Backups(int root, const RemovalGate& gate) : root_(root), gate_(gate) {}
+  // The caller owns root, as in RemovalGate::begin(), and gate; both outlive this. The run begins now.
+  Backups(int root, const RemovalGate& gate);
+  // From now on what this run has put may be put once more, because the answer was lost: what has changed
+  // since the run began (its ctime says so) is taken for that, and needs no backup.
+  void expect_repeats() { repeats_ = true; }
 
   // Gives what has `name` in `directory` the name of its backup as well, in place of an older backup, so that
   // it can be replaced or removed: there is no moment at which it has no name. path is its Entry::path,
@@ -27,8 +34,12 @@ class Backups {
  private:
   io::Fd open_directory(std::string_view top, std::string_view below) const;
 
+  bool is_of_this_run(const struct stat& status) const;
+
   const int root_;
   const RemovalGate& gate_;
+  const timespec began_;
+  std::atomic<bool> repeats_{false};
 };
 
 }  // namespace rdcp::tree

@@ -7,9 +7,9 @@
 namespace rdcp::tree {
 namespace {
 
-// Whether a target that writes in order has all that comes before it. What it has answered lies before what
-// it has not written; so if answers are missing, of what it has written, an extent that was written already
-// may be taken for a later one, but none for an earlier one.
+// Whether a target that writes in order has all that comes before it, so that it does not wait there. What is
+// settled was written, and so was all that lies before it: an extent that begins within the number of settled
+// bytes is the next one, or was written already and only its answer was lost.
 bool is_in_turn(const Task& task) {
   const auto* data = std::get_if<DataTask>(&task);
   return data == nullptr || data->extent.offset <= data->file->settled_bytes();

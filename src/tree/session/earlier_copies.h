@@ -12,6 +12,11 @@ namespace rdcp::tree {
 struct EarlierCopies {
   std::optional<Backups> backups;  // with --backup, unless DST itself is written
   LinkDirectories links;           // of --link-dest
+
+  // Notes that what this run has put may be put once more; it is no earlier copy.
+  void expect_repeats() {
+    if (backups) backups->expect_repeats();
+  }
 };
 
 }  // namespace rdcp::tree

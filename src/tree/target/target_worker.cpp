@@ -138,6 +138,7 @@ bool TargetWorker::is_agreed(const net::Frame& frame) {
 // because they waited for their turn when the stream was lost.
 std::optional<CachedReply> TargetWorker::answer_again(const net::Frame& frame) {
   if ((frame.flags & net::kFlagAgain) == 0) return std::nullopt;
+  context_.session.earlier.expect_repeats();
   const auto before = context_.session.files.replies.take(frame);
   if (!before) return std::nullopt;
   const bool is_data = frame.kind == FrameKind::data;

@@ -87,6 +87,15 @@ TEST_F(DataPathTest, NoMoreComeLaterThanThereIsMemoryFor) {
   EXPECT_EQ(chosen().streams_max, 0u);
 }
 
+TEST_F(DataPathTest, ATargetThatWritesInOrderHasASlotMore) {
+  wish.target_in_order = true;
+  EXPECT_EQ(chosen().slots, 5u);
+  wish.transport = Transport::tcp;
+  EXPECT_EQ(chosen().slots, 5u);
+  wish.chunk_bytes = 16 * kMiB;
+  EXPECT_EQ(chosen().slots, 2u) << "no more than there is memory for";
+}
+
 TEST_F(DataPathTest, NoMoreComeLaterThanMayLockTheirMemory) {
   wish.may_grow = true;
   const std::uint64_t of_stream = 4 * (kMiB + 1024) + (96 << 10);

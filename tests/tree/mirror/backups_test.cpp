@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <ctime>
 #include <filesystem>
 #include <thread>
+#include <tuple>
 
 #include "tests/tree/scratch_directory.h"
 
@@ -13,6 +15,16 @@ namespace rdcp::tree {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Until the clock that ctimes are taken from shows another time.
+void wait_for_a_later_ctime(const fs::path& file) {
+  struct stat status {};
+  ASSERT_EQ(::stat(file.c_str(), &status), 0);
+  timespec now{};
+  do {
+    ASSERT_EQ(::clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
+  } while (std::tie(now.tv_sec, now.tv_nsec) <= std::tie(status.st_ctim.tv_sec, status.st_ctim.tv_nsec));
+}
 
 struct BackupsTest : testing::Test {
   BackupsTest() {
@@ -51,6 +63,40 @@ TEST_F(BackupsTest, TheOldFileHasBothNamesAndAnOlderBackupGoes) {
   EXPECT_TRUE(fs::equivalent(top / "dst/sub/file", top / "dst/sub/file~"));
   ASSERT_TRUE(keep());
   EXPECT_EQ(std::distance(fs::directory_iterator(top / "dst/sub"), {}), 2);
+}
+
+// What was put is put again if the answer is lost. Its old version must not give way to its new one.
+TEST_F(BackupsTest, WhatThisRunHasPutTakesNoBackupsPlace) {
+  begin("~", "");
+  write("dst/sub/file", "old");
+  wait_for_a_later_ctime(top / "dst/sub/file");
+  Backups of_this_run(-1, gate);
+  const auto put_again = [&] { return of_this_run.keep(sub.get(), "file", "sub/file", "DST/sub/file"); };
+  of_this_run.expect_repeats();
+  ASSERT_TRUE(put_again());
+  EXPECT_EQ(read("dst/sub/file~"), "old");
+  fs::remove(top / "dst/sub/file");
+  write("dst/sub/file", "new");
+  ASSERT_TRUE(put_again());
+  EXPECT_EQ(read("dst/sub/file~"), "old");
+  fs::create_hard_link(top / "dst/sub/file", top / "dst/sub/its other name");
+  ASSERT_TRUE(put_again());
+  EXPECT_EQ(read("dst/sub/file~"), "old");
+}
+
+// A backup is a further name, so the old file looks as if it had changed.
+TEST_F(BackupsTest, EachNameOfAnOldFileIsKept) {
+  begin("~", "");
+  write("dst/sub/file", "old");
+  fs::create_hard_link(top / "dst/sub/file", top / "dst/sub/other");
+  wait_for_a_later_ctime(top / "dst/sub/file");
+  Backups of_this_run(-1, gate);
+  of_this_run.expect_repeats();
+  for (const std::string name : {"file", "other"}) {
+    ASSERT_TRUE(of_this_run.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name));
+    fs::remove(top / "dst/sub" / name);
+    EXPECT_EQ(read("dst/sub/" + name + "~"), "old");
+  }
 }
 
 TEST_F(BackupsTest, DirectoriesAndMissingNamesNeedNone) {
