@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_HOST, EXIT_OK, RDCP, CopyTest, Running
+from harness import BUILD, EXIT_HOST, EXIT_OK, RDCP, CopyTest, Running, wait_for
 
 from stage import why_no_mounts  # in scripts/lib, as harness has it
 
@@ -56,6 +56,10 @@ class Deploys(CopyTest):
     @property
     def there(self) -> list[Path]:
         return sorted(path for path in self.home.rglob("*") if path.is_file())
+
+    def assert_nothing_there(self):
+        """A far shell that waits for an agent hears only when our end is gone that none comes."""
+        self.assertTrue(wait_for(lambda: self.there == [], 20), self.there)
 
     def assert_put(self, done):
         self.assertEqual(done.status, EXIT_OK, done)
@@ -108,7 +112,7 @@ class Deploys(CopyTest):
         done = self.copy_out("--no-deploy", self.tree / "large", f"far:{self.disk}/copy")
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("not found there, and --no-deploy forbids", done.err)
-        self.assertEqual(self.there, [])
+        self.assert_nothing_there()
         self.assert_put(self.copy_out(self.tree / "large", f"far:{self.disk}/copy"))
         done = self.copy_out("--no-deploy", self.tree / "large", f"far:{self.disk}/copy")
         self.assertEqual((done.status, done.err), (EXIT_OK, ""))
@@ -117,7 +121,7 @@ class Deploys(CopyTest):
         done = self.copy_out("--rdcp-path", "/nowhere/rdcp", self.tree / "large", f"far:{self.disk}/copy")
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("'/nowhere/rdcp' was not found there", done.err)
-        self.assertEqual(self.there, [])
+        self.assert_nothing_there()
 
     def test_a_home_that_is_of_no_use(self):
         """It goes to another place, or nowhere, with a word that says why."""
@@ -168,7 +172,7 @@ class Deploys(CopyTest):
         done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", prepare="echo good morning")
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn('"good morning" came from there instead', done.err)
-        self.assertEqual(self.there, [])
+        self.assert_nothing_there()
 
     def test_an_agent_that_is_not_what_its_sum_says(self):
         own = self.memory / "bin"
@@ -185,7 +189,7 @@ class Deploys(CopyTest):
         done = self.copy_out(self.tree / "large", f"far:{self.disk}/copy", program=own / "rdcp", prepare=environment_hides)
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn(f"there is no {AGENT.name} here", done.err)
-        self.assertEqual(self.there, [])
+        self.assert_nothing_there()
 
     def test_a_host_with_another_processor(self):
         """uname -m decides: without an agent for it here nothing is left there; one that lies beside ours is taken."""
@@ -200,7 +204,7 @@ class Deploys(CopyTest):
         done = self.copy_out(*words, program=own / "rdcp", prepare=there)
         self.assertEqual(done.status, EXIT_HOST, done)
         self.assertIn("there is no rdcp-agent-pdp11 here", done.err)
-        self.assertEqual(self.there, [])
+        self.assert_nothing_there()
         self.assertFalse((self.disk / "copy").exists())
         agent = own / "rdcp-agent-pdp11"  # what it is does not matter: this host runs it
         shutil.copy2(AGENT, agent)

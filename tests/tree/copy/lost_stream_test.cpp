@@ -304,7 +304,9 @@ TEST_P(IntoAPipe, ASmallFile) {
   write_file(scratch / "small", test_bytes(2000));
   for (int seed = 0; seed < 2 * kRuns; ++seed) {
     SCOPED_TRACE(seed);
-    expect_copied(scratch / "small", 1 << 16, {{}, no_answer(), no_answer()});
+    // The last one to start stays whole: a worker that starts first may have sent all before the others
+    // begin.
+    expect_copied(scratch / "small", 1 << 16, {no_answer(), no_answer(), {}});
     if (HasFailure()) return;
   }
   EXPECT_GT(lost, 0u);
