@@ -1,6 +1,7 @@
 // Tests the work that was in flight on lost streams.
 #include "tree/plan/retransmit_queue.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -89,31 +90,37 @@ TEST(RetransmitQueue, AQuestionThatWasLostItselfIsAskedAgain) {
 // A slot at a target that writes in order must not be taken by what waits there for what has no slot.
 TEST(RetransmitQueue, InTurnIsWhatTheTargetHasAllBefore) {
   OpenedFile opened;
-  opened.size = 500;
-  const auto file = std::make_shared<FileTransfer>(Item{}, std::move(opened), false);
+  opened.fd.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  opened.size = 5 * io::kPageBytes;
+  const auto file = std::make_shared<FileTransfer>(Item{});
+  file->set_opened(std::move(opened), false);
   OpenAnswer answer;
   answer.usable = true;
   file->begin(answer, 0);
-  const auto offset_of = [](const std::optional<Work>& work) {
-    return std::get<DataTask>(work->task).extent.offset;
+  const auto page_of = [](const std::optional<Work>& work) {
+    return std::get<DataTask>(work->task).extent.offset / io::kPageBytes;
   };
-  const auto settle = [&](std::uint64_t bytes) {
-    PieceAnswer answer;
-    answer.settled_bytes = bytes;
-    file->settle_extent(answer);
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(file->take(nullptr, {.extent_bytes = io::kPageBytes, .by_kernel_bytes = io::kPageBytes}));
+  const auto settle = [&](std::uint64_t pages) {
+    PieceAnswer piece;
+    piece.settled_bytes = pages * io::kPageBytes;
+    file->settle_extent(piece);
   };
   RetransmitQueue queue;
   queue.lose_stream(0);
-  for (const std::uint64_t offset : {400, 100, 300}) queue.add(0, DataTask{file, {offset, 100}});
+  for (const std::uint64_t page : {4, 1, 3}) {
+    queue.add(0, DataTask{file, {page * io::kPageBytes, io::kPageBytes}});
+  }
   EXPECT_EQ(stream_of(queue.take(true)), 0u) << "an answer to this waits for nothing";
   queue.confirm(0);
   EXPECT_FALSE(queue.take(true)) << "what lies before it is under way elsewhere";
-  settle(100);
-  EXPECT_EQ(offset_of(queue.take(true)), 100u);
+  settle(1);
+  EXPECT_EQ(page_of(queue.take(true)), 1u);
   EXPECT_FALSE(queue.take(true));
-  EXPECT_EQ(offset_of(queue.take()), 400u) << "the first one, for a slot that need not be kept";
-  settle(200);
-  EXPECT_EQ(offset_of(queue.take(true)), 300u);
+  EXPECT_EQ(page_of(queue.take()), 4u) << "the first one, for a slot that need not be kept";
+  settle(2);
+  EXPECT_EQ(page_of(queue.take(true)), 3u);
   queue.add(0, CommitTask{.file = file});
   EXPECT_TRUE(queue.take(true)) << "a commit waits for nothing";
 }
