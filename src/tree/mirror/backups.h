@@ -33,7 +33,6 @@ class Backups {
 
  private:
   io::Fd open_directory(std::string_view top, std::string_view below) const;
-
   bool is_of_this_run(const struct stat& status) const;
 
   const int root_;

@@ -10,7 +10,8 @@ bool is_page(net::FrameKind kind) {
   return kind == net::FrameKind::compare || kind == net::FrameKind::names;
 }
 
-// An archive is nobody's in particular; to unpack it twice does no harm, where it is unpacked.
+// An archive belongs to no one file, and to unpack it into a tree twice does no harm; into a pipe it would
+// (see keep()).
 bool is_known_again(const net::Frame& frame) {
   return frame.kind == net::FrameKind::open || frame.kind == net::FrameKind::data ||
          frame.kind == net::FrameKind::commit || frame.kind == net::FrameKind::probe || is_page(frame.kind);
