@@ -44,11 +44,12 @@ def _title(row: dict) -> str:
     return f"{WORKLOADS.get(row['workload'], row['workload'])} ({amount}), {where}"
 
 
-def _note(report: dict) -> str:
-    """What was measured where: without it a chart says nothing."""
-    return (f"Seconds; shorter is better. Medians of {report['runs']} runs; a line spans all runs. {report['cpus']} CPUs, "
-            f"Linux {report['kernel'].split('-')[0]}, {'two network namespaces' if report['veth'] else 'loopback'}, "
-            f"TCP {report['congestion']}.")
+def _notes(report: dict) -> list[str]:
+    """What was measured where, a line each: without it a chart says nothing."""
+    how = (f"Seconds; shorter is better. Medians of {report['runs']} runs; a line spans all runs. {report['cpus']} CPUs, "
+           f"Linux {report['kernel'].split('-')[0]}, {'two network namespaces' if report['veth'] else 'loopback'}, "
+           f"TCP {report['congestion']}.")
+    return [how, *report.get("notes", [])]
 
 
 def _text(x: float, y: float, words: str, kind: str = "plain", anchor: str = "start") -> str:
@@ -77,7 +78,8 @@ def draw(panels: list[list[dict]], report: dict) -> str:
     for rows in panels:
         bars, y = _panel(rows, y)
         parts += bars
-    height = y + 28
+    notes = _notes(report)
+    height = y + 12 + 16 * len(notes)
     described = "Seconds, shorter is better. " + " ".join(
         f"{_title(rows[0])}: " + ", ".join(f"{row['peer']} {row['median_seconds']:.2f}" for row in rows) + "."
         for rows in panels)
@@ -86,7 +88,7 @@ def draw(panels: list[list[dict]], report: dict) -> str:
         f'height="{height:.0f}" role="img">',
         f"<title>{escape(described)}</title>", STYLE,
         f'<rect width="{WIDTH}" height="{height:.0f}" rx="6" class="page"/>',
-        *parts, _text(EDGE, y + 12, _note(report), "note"), "</svg>", ""])
+        *parts, *(_text(EDGE, y + 12 + 16 * i, note, "note") for i, note in enumerate(notes)), "</svg>", ""])
 
 
 def _read(path: Path) -> tuple[dict, dict[tuple[str, str], list[dict]]]:
@@ -97,7 +99,7 @@ def _read(path: Path) -> tuple[dict, dict[tuple[str, str], list[dict]]]:
         for row in report["series"]:
             if row["peer"] != SSH_TRUE:
                 groups.setdefault((row["workload"], row["target"]), []).append(row)
-        _note(report)
+        _notes(report)
         return report, groups
     except OSError as error:
         raise RuntimeError(f"{path}: {error.strerror}") from error

@@ -51,12 +51,15 @@ class Plot(unittest.TestCase):
         rows = [series("wan", target, peer, seconds) | {"where": where}
                 for target, where in (("100ms-0.1", "over 100 ms, 0.1 % of packets lost"), ("20ms-0", "over 20 ms"))
                 for peer, seconds in (("rdcp", 4), ("scp", 40))]
-        self.file.write_text(json.dumps(report(*rows)))
+        self.file.write_text(json.dumps(report(*rows) | {"notes": ["What took over a minute was ended."]}))
         self.assertEqual(self.bench(self.file, self.folder / "charts").returncode, 0)
         self.assertEqual([path.name for path in (self.folder / "charts").iterdir()], ["long-paths.svg"])
         chart = xml.parse(self.folder / "charts" / "long-paths.svg").getroot()
         titles = [text.text for text in chart.iter(f"{SVG}text") if text.get("class") == "title"]
         self.assertEqual(titles, ["One file (2.15 GB), over 100 ms, 0.1 % of packets lost"])
+        notes = [text for text in chart.iter(f"{SVG}text") if text.get("class") == "note"]
+        self.assertEqual([note.text for note in notes[1:]], ["What took over a minute was ended."])
+        self.assertLess(float(notes[1].get("y")), float(chart.get("height")))
 
     def test_without_a_folder_the_charts_are_beside_the_report(self):
         self.file.write_text(json.dumps(report(series("delta", "tmpfs", "rdcp", 1))))

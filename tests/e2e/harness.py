@@ -44,6 +44,7 @@ LEFT_TO_RESUME = re.compile(r"\.rdcp-[0-9a-f]{32}\.(part|journal|run)")
 
 is_root = os.geteuid() == 0
 needs_root = unittest.skipUnless(is_root, "needs root")
+has_rdma = os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
 
 def preloaded(library: str, **settings) -> dict[str, str]:

@@ -7,7 +7,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, DEFAULT_CHUNK, EXIT_DATA, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, needs_root
+from harness import (CHUNK, DEFAULT_CHUNK, EXIT_DATA, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, has_rdma,
+                     needs_root)
 
 SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
          "chunk+1": CHUNK + 1, "several chunks": 37 * CHUNK + 123}
@@ -106,7 +107,8 @@ class HostSettings(CopyTest):
     def test_settings_hold_for_a_copy_and_the_command_line_counts_more(self):
         file = self.make_file(self.source / "file", 10)
         env = self.settings("[host dest]\ntransport = rdma\n[host *]\nvia = nowhere\n")
-        self.fails(EXIT_DATA, file, f"dest:{self.target}/a", **env)
+        self.fails(EXIT_USAGE if has_rdma else EXIT_DATA, file, f"dest:{self.target}/a", **env)
+        self.fails(EXIT_USAGE, "--transport", "tcp", file, f"dest:{self.target}/a", says=("use interface nowhere", "there are: "), **env)
         self.copy("--transport", "tcp", "--via", "127.0.0.1", file, f"dest:{self.target}/b", **env)
         self.copy(file, self.target / "c", **env)
 

@@ -8,10 +8,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, remote_agents, wait_for
+from harness import BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, has_rdma, remote_agents, wait_for
 
 SUBJECTS = {"RDMA", "locked memory", "huge pages", "io_uring", "disk", "sandbox"}
-has_rdma = os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
 
 def name_of(pid: int) -> str:
@@ -68,10 +67,16 @@ class Doctor(CopyTest):
     def test_for_people(self):
         done = self.rdcp("--doctor", "dest:")
         lines = done.out.decode().splitlines()
-        self.assertRegex(lines[-1], r"^\d+ problems?, \d+ warnings?$")
-        titles = [line for line in lines[:-1] if not line.startswith("  ")]
+        self.assertRegex(lines[-2], r"^\d+ problems?, \d+ warnings?$")
+        over = "RDMA" if has_rdma else "TCP"
+        self.assertRegex(lines[-1], rf"^a copy to dest would go over {over}, which gives \S+ [kMGT]?B/s from memory to memory: ")
+        titles = [line for line in lines[:-2] if not line.startswith("  ")]
         self.assertEqual(titles, ["this host", "dest", "from this host to dest"])
         self.assertEqual(done.err, "")
+
+    def test_the_last_line_without_another_host(self):
+        last = self.rdcp("--doctor").out.decode().splitlines()[-1]
+        self.assertRegex(last, r"^copies from this host (can go over RDMA by \S+|go over TCP: )")
 
     @unittest.skipIf(has_rdma, "this machine has RDMA devices")
     def test_no_rdma_is_no_problem(self):

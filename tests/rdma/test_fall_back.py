@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bed import SSH
 from copying import OneFile  # puts the harness on the path
-from harness import EXIT_DATA, EXIT_OK, wait_for
+from harness import EXIT_DATA, EXIT_OK, EXIT_USAGE, wait_for
 
 NOBODYS_MAC = "02:00:00:00:00:99"
 CABLES = {"eth0": "10.77.0.2", "eth1": "10.78.0.2"}  # of the far host
@@ -34,6 +34,13 @@ class Ways(OneFile):
                 told = self.told("--transport", "rdma", "--via", via)
                 self.assertIn("10.78.0.1 -> 10.78.0.2", told)
                 self.assertNotIn("rxe0", told)
+
+    def test_via_what_neither_has_names_what_there_is(self):
+        done = self.rdcp("--transport", "rdma", "--via", "mlx5_9", self.file, f"dest:{self.target}/copy")
+        self.assertEqual(done.status, EXIT_USAGE, done)
+        self.assertIn("neither host has a usable RDMA device, interface or address mlx5_9; ", done.err)
+        for port in ("rxe0/1 10.77.0.1 (RoCE)", "rxe1/1 10.78.0.2 (RoCE)"):
+            self.assertIn(port, done.err)
 
     def test_tcp_where_it_is_asked_for(self):
         self.assertIn(" over tcp ", self.told("--transport", "tcp"))

@@ -127,8 +127,33 @@ TEST_F(ByHand, InfiniBandNeedsNoAddressAndGoesByLid) {
   for (const ibv_qp_attr& pair : fabric().brought_up()) {
     EXPECT_EQ(pair.ah_attr.is_global, 0);
     EXPECT_NE(pair.ah_attr.dlid, 0);
+    EXPECT_EQ(pair.ah_attr.sl, 0);
   }
   EXPECT_FALSE(net::own_rdma_ports().usable[0].by_hand() && net::own_rdma_ports().none_because.empty());
+}
+
+// What librdmacm would ask the subnet manager for: packets of a class have a service level of their own.
+TEST_F(ByHand, OnInfiniBandTheClassIsAServiceLevelInBothDirections) {
+  set({make_device(Model::connectx8, "one"), make_device(Model::connectx8, "two")});
+  job_.traffic_class = 104;  // af31
+  ASSERT_TRUE(connect(port("one"), port("two")));
+  const auto made = fabric().brought_up();
+  ASSERT_EQ(made.size(), 2u);
+  for (const ibv_qp_attr& pair : made) EXPECT_EQ(pair.ah_attr.sl, 3);
+}
+
+TEST_F(ByHand, AnEndWithoutAClassAnswersWithTheLevelOfTheOther) {
+  set({make_device(Model::connectx8, "one"), make_device(Model::connectx8, "two")});
+  net::RdmaCall without = job_.call(false);
+  job_.traffic_class = 104;
+  const auto with = net::RdmaConnection::create_by_hand(port("one"), job_.call(true), 0);
+  const auto other = net::RdmaConnection::create_by_hand(port("two"), without, 0);
+  ASSERT_TRUE(with && other);
+  EXPECT_EQ((*with)->end().service_level, 3);
+  EXPECT_EQ((*other)->end().service_level, 0);
+  ASSERT_TRUE((*other)->join((*with)->end(), without));
+  ASSERT_EQ(fabric().brought_up().size(), 1u);
+  EXPECT_EQ(fabric().brought_up()[0].ah_attr.sl, 3);
 }
 
 TEST_F(ByHand, ACopyArrivesWhole) {

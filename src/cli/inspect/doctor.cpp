@@ -123,7 +123,10 @@ std::vector<Location> hosts_to_examine(const Options& options) {
 }  // namespace
 
 int run_doctor(const Options& options, int signal_fd) {
-  std::vector<HostReport> reports{{"this host", tree::examine(tree::host_facts())}};
+  const tree::HostFacts facts = tree::host_facts();
+  const std::vector<Location> hosts = hosts_to_examine(options);
+  std::vector<HostReport> reports{{"this host", tree::examine(facts)}};
+  if (hosts.empty()) reports.front().outcome = outcome_of_facts(facts);
   if (options.traffic_class) {
     reports.front().findings.push_back({Level::ok, "--tos",
                                         "packets of copies carry " +
@@ -132,7 +135,7 @@ int run_doctor(const Options& options, int signal_fd) {
                                         ""});
   }
   std::vector<MeasuredPath> paths;
-  Examination examination(options, hosts_to_examine(options), signal_fd);
+  Examination examination(options, hosts, signal_fd);
   examination.run();
   if (examination.signal() != 0) return kExitSignalBase + examination.signal();
   for (const OtherHost& host : examination.hosts()) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/options/shared_options.h"
 #include "cli/text/human.h"
 #include "cli/text/json_text.h"
 #include "cli/text/version.h"
 #include "io/result.h"
+#include "tree/doctor/examine.h"
 
 namespace rdcp::cli {
 namespace {
@@ -55,11 +57,14 @@ std::string name_of(tree::Transport transport) {
   return transport == tree::Transport::rdma ? "RDMA" : "TCP";
 }
 
+std::string rate_of(const MeasuredPath& path) {
+  return format_rate(path.seconds > 0 ? static_cast<double>(path.bytes) / path.seconds : 0);
+}
+
 Finding finding_of(const MeasuredPath& path) {
   Finding finding{Level::ok, name_of(path.transport), "", ""};
   if (path.failure.empty()) {
-    const double rate = path.seconds > 0 ? static_cast<double>(path.bytes) / path.seconds : 0;
-    finding.text = format_rate(rate) + " from memory to memory, " +
+    finding.text = rate_of(path) + " from memory to memory, " +
                    plural(path.streams.size(), "stream", "streams") + " of chunks of " +
                    format_bytes(path.chunk_bytes);
     if (path.traffic_class) finding.text += ", " + describe_traffic_class(*path.traffic_class);
@@ -76,6 +81,26 @@ Finding finding_of(const MeasuredPath& path) {
     finding.advice = "copies will go over TCP; look at the devices above, and at the switches between them";
   }
   return finding;
+}
+
+// A copy takes the first path that works, as they are measured in that order.
+std::string outcome_of_paths(const std::string& host, const std::vector<MeasuredPath>& paths) {
+  const auto taken =
+      std::ranges::find_if(paths, [](const MeasuredPath& path) { return path.failure.empty(); });
+  if (taken != paths.end()) {
+    std::string text = "a copy to " + host + " would go over " + name_of(taken->transport) +
+                       ", which gives " + rate_of(*taken) + " from memory to memory";
+    if (taken->streams.empty()) return text;
+    text += ": " + taken->streams.front();
+    if (const std::size_t more = taken->streams.size() - 1; more > 0) {
+      text += fmt::format(" and {} more", plural(more, "stream", "streams"));
+    }
+    return text;
+  }
+  const bool tcp = std::ranges::any_of(
+      paths, [](const MeasuredPath& path) { return path.transport == tree::Transport::tcp; });
+  if (!tcp) return "no copy to " + host + " is possible over RDMA alone";
+  return "a copy to " + host + " would have to be connected from there, or to go through ssh";
 }
 
 nlohmann::ordered_json json_of(const MeasuredPath& path) {
@@ -99,7 +124,24 @@ nlohmann::ordered_json json_of(const MeasuredPath& path) {
 HostReport path_report(const std::string& host, const std::vector<MeasuredPath>& paths) {
   HostReport report{"from this host to " + host, {}};
   for (const MeasuredPath& path : paths) report.findings.push_back(finding_of(path));
+  report.outcome = outcome_of_paths(host, paths);
   return report;
+}
+
+std::string outcome_of_facts(const tree::HostFacts& facts) {
+  if (facts.ports.usable.empty()) return "copies from this host go over TCP: " + facts.ports.none_because;
+  if (facts.lockable_bytes < tree::kLockedBytesLeast) {
+    return "copies from this host go over TCP: too little memory may be locked for RDMA";
+  }
+  std::set<std::string> names;
+  std::uint64_t megabits = 0;
+  for (const net::RdmaPort& port : facts.ports.usable) {
+    if (names.insert(port.name()).second) megabits += port.megabits;  // a port may have several addresses
+  }
+  return fmt::format(
+      "copies from this host can go over RDMA by {} ({:g} Gb/s); name the other host to have the path "
+      "measured",
+      fmt::join(names, ", "), static_cast<double>(megabits) / 1000);
 }
 
 bool has_problem(const std::vector<HostReport>& hosts) {
@@ -113,8 +155,12 @@ std::string report_text(const std::vector<HostReport>& hosts) {
     text += io::printable(host.name) + "\n";
     for (const Finding& finding : host.findings) text += finding_lines(finding, width);
   }
-  return text + plural(count_of(hosts, Level::problem), "problem", "problems") + ", " +
-         plural(count_of(hosts, Level::warning), "warning", "warnings") + "\n";
+  text += plural(count_of(hosts, Level::problem), "problem", "problems") + ", " +
+          plural(count_of(hosts, Level::warning), "warning", "warnings") + "\n";
+  for (const HostReport& host : hosts) {
+    if (!host.outcome.empty()) text += io::visible(host.outcome) + "\n";
+  }
+  return text;
 }
 
 std::string report_json(const std::vector<HostReport>& hosts, const std::vector<MeasuredPath>& paths) {
@@ -131,7 +177,9 @@ std::string report_json(const std::vector<HostReport>& hosts, const std::vector<
                           {"text", finding.text},
                           {"advice", finding.advice}});
     }
-    root["hosts"].push_back({{"name", host.name}, {"findings", std::move(findings)}});
+    ordered_json told = {{"name", host.name}, {"findings", std::move(findings)}};
+    if (!host.outcome.empty()) told["outcome"] = host.outcome;
+    root["hosts"].push_back(std::move(told));
   }
   if (!paths.empty()) root["transfers"] = ordered_json::array();
   for (const MeasuredPath& path : paths) root["transfers"].push_back(json_of(path));

@@ -138,14 +138,22 @@ void note_lack_of_cm(const DataPathEnd& connecting, const DataPathEnd& listening
   path.notes.emplace_back(std::move(note));
 }
 
-// Lays the path out over RDMA and returns "", or returns the reason why it cannot.
-std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, const DataPathEnd& listening,
-                     DataPath& path) {
+// Why RDMA cannot be used.
+struct NoRdma {
+  std::string reason;  // empty: it can
+  ErrorKind kind = ErrorKind::connection;
+};
+
+// Lays the path out over RDMA if it can.
+NoRdma try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, const DataPathEnd& listening,
+                DataPath& path) {
   for (const DataPathEnd* end : {&connecting, &listening}) {
-    if (end->reach.rdma.usable.empty()) return end->host + ": " + end->reach.rdma.none_because;
+    if (end->reach.rdma.usable.empty()) return {end->host + ": " + end->reach.rdma.none_because};
   }
   net::RailChoice choice = net::choose_rails(connecting.reach.rdma, listening.reach.rdma, wish.via);
-  if (choice.candidates.empty()) return choice.none_because;
+  if (choice.candidates.empty()) {
+    return {choice.none_because, choice.via_is_nowhere ? ErrorKind::usage : ErrorKind::connection};
+  }
   DataPath wanted = path;
   wanted.streams = streams_for(wish);
   if (wish.streams == 0 && !wish.one_stream) {
@@ -158,8 +166,8 @@ std::string try_rdma(const DataPathWish& wish, const DataPathEnd& connecting, co
   const std::string limit = "the locked-memory limit of " + least.host + " (ulimit -l) is " +
                             format_bytes(least.reach.lockable_bytes);
   if (!shrink_to(lockable_for_each(least), fitting)) {
-    return limit + ", and RDMA needs " + format_bytes(least.arenas * locked_bytes(fitting)) + ": " +
-           io::kHowToLockMore;
+    return {limit + ", and RDMA needs " + format_bytes(least.arenas * locked_bytes(fitting)) + ": " +
+            io::kHowToLockMore};
   }
   if (locked_bytes(fitting) < locked_bytes(wanted)) {
     fitting.notes.push_back(limit + ", so there are only " + plural(fitting.streams, "stream", "streams") +
@@ -188,11 +196,9 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
   path.streams_max = streams_later(wish, path);
   path.tcp = wish.transport != Transport::rdma && !listening.reach.hosts.empty();
   if (wish.transport == Transport::tcp) return path;
-  const std::string reason = try_rdma(wish, connecting, listening, path);
+  const auto [reason, kind] = try_rdma(wish, connecting, listening, path);
   if (reason.empty()) return path;
-  if (wish.transport == Transport::rdma) {
-    return io::plain_error(ErrorKind::connection, "use RDMA to", listening.host, reason);
-  }
+  if (wish.transport == Transport::rdma) return io::plain_error(kind, "use RDMA to", listening.host, reason);
   if (!path.tcp && !wish.either_way) {
     return io::plain_error(ErrorKind::usage, "listen at", listening.host,
                            listening.reach.no_tcp_because + "; RDMA: " + reason);

@@ -202,7 +202,7 @@ std::string missing_ports(const RdmaPorts& connecting, const RdmaPorts& listenin
 
 // Returns "rxe0 10.0.0.1 (RoCE), ...".
 std::string listed(const std::vector<End>& ends) {
-  constexpr std::size_t kNamedMax = 4;
+  constexpr std::size_t kNamedMax = 16;
   std::string text;
   for (std::size_t i = 0; i < std::min(ends.size(), kNamedMax); ++i) {
     const RdmaPort& port = *ends[i].port;
@@ -212,14 +212,7 @@ std::string listed(const std::vector<End>& ends) {
   return text;
 }
 
-std::string no_pair(const std::vector<End>& connecting, const std::vector<End>& listening,
-                    const std::string& via) {
-  const auto none_meant = [](const std::vector<End>& ends) {
-    return std::ranges::none_of(ends, &End::meant);
-  };
-  if (none_meant(connecting) && none_meant(listening)) {
-    return "neither host has a usable RDMA device, interface or address " + via;
-  }
+std::string no_pair(const std::vector<End>& connecting, const std::vector<End>& listening) {
   const bool one_kind = std::ranges::any_of(connecting, [&listening](const End& one) {
     return std::ranges::any_of(listening,
                                [&one](const End& other) { return one.port->link == other.port->link; });
@@ -250,7 +243,16 @@ RailChoice choose_rails(const RdmaPorts& connecting, const RdmaPorts& listening,
   if (const std::string without = no_way_in_common(connecting, listening); !without.empty()) {
     return {{}, without};
   }
-  return {{}, no_pair(ours, theirs, via)};
+  if (std::ranges::none_of(ours, &End::meant) && std::ranges::none_of(theirs, &End::meant)) {
+    return {
+        {},
+        fmt::format(
+            "neither host has a usable RDMA device, interface or address {}; the connecting host has {}, the "
+            "listening host {}",
+            via, listed(ours), listed(theirs)),
+        true};
+  }
+  return {{}, no_pair(ours, theirs)};
 }
 
 RailPlan::RailPlan(const std::vector<Rail>& candidates)

@@ -30,6 +30,7 @@ inline constexpr std::size_t kCandidatesMax = 256;
 struct RailChoice {
   std::vector<Rail> candidates;  // the best first; a port is in many of them (see RailPlan)
   std::string none_because;
+  bool via_is_nowhere = false;  // that is why: both hosts have ports, and via names none of them
 };
 
 // Returns the pairs of ports of the same kind of link (InfiniBand with InfiniBand, and so on) and address

@@ -32,7 +32,7 @@ struct PairEnd {
   io::Within<std::uint32_t, 2, 0xffffff> queue_pair;
   io::Within<std::uint32_t, 0, 0xffffff> first_packet;  // the number of the first packet that it sends
   io::Within<std::uint8_t, 1, 5> mtu;                   // enum ibv_mtu: the port's
-  io::Within<std::uint8_t, 0, 15> service_level;        // that it sends with
+  io::Within<std::uint8_t, 0, 15> service_level;        // InfiniBand: that it sends with; 0: with the peer's
   auto fields() { return std::tie(lid, gid, routable, queue_pair, first_packet, mtu, service_level); }
   bool operator==(const PairEnd&) const = default;
 };

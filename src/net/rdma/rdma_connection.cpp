@@ -156,6 +156,9 @@ io::Result<RdmaConnectionPtr> RdmaConnection::create_by_hand(const RdmaPort& por
   if (!queue) return queue.error();
   RdmaConnectionPtr made(new RdmaConnection(std::move(*device), port, std::move(*queue)));
   if (auto found = made->find_end(routable); !found) return found.error();
+  if (port.link == LinkKind::infiniband && call.traffic_class) {
+    made->end_.service_level = service_level_of(*call.traffic_class);
+  }
   return made;
 }
 
@@ -211,7 +214,7 @@ io::Result<void> RdmaConnection::join(const PairEnd& peer, const RdmaCall& call)
   ready.rq_psn = peer.first_packet;
   ready.min_rnr_timer = kReceiverNotReadyTimer;
   ready.ah_attr.dlid = peer.lid;
-  ready.ah_attr.sl = peer.service_level;
+  ready.ah_attr.sl = end_.service_level != 0 ? end_.service_level : peer.service_level;
   ready.ah_attr.port_num = port_.port;
   if (needs_global_header_) {
     ready.ah_attr.is_global = 1;

@@ -1,5 +1,6 @@
 #include "net/sockets/address.h"
 
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -102,10 +104,13 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
   auto found = interface_addresses();
   if (!found) return found.error();
   if (!via.empty()) {
+    std::set<std::string> others;
+    for (const InterfaceAddress& address : *found) others.insert(address.interface);
     std::erase_if(*found, [&via](const InterfaceAddress& address) { return address.interface != via; });
     if (found->empty()) {
-      return io::plain_error(io::ErrorKind::usage, "use interface", via,
-                             "no such interface is up and has an address");
+      return io::plain_error(
+          io::ErrorKind::usage, "use interface", via,
+          fmt::format("no such interface is up and has an address; there are: {}", fmt::join(others, ", ")));
     }
     return best_first(std::move(*found), "");
   }

@@ -13,6 +13,12 @@ namespace rdcp::net {
 // Nothing: the system's default.
 using TrafficClass = std::optional<std::uint8_t>;
 
+// Returns the service level of InfiniBand packets of this class where no subnet manager is asked for one: the
+// class selector (RFC 2474, 4.2.2), which is 3 of cs3 and af31.
+constexpr std::uint8_t service_level_of(std::uint8_t traffic_class) {
+  return traffic_class >> 5;
+}
+
 // Has the packets of a TCP socket carry this class. Only the DSCP counts, because the kernel sets TCP's ECN
 // itself. A listening socket answers with it, and hands it on to the sockets that are accepted. Error
 // (connection): the kernel refuses it.

@@ -142,6 +142,55 @@ TEST(DoctorPaths, NoRdmaIsNoProblemButNoPathIs) {
   EXPECT_TRUE(has_problem({path_report("far", {tcp})}));
 }
 
+std::string outcome(const std::vector<MeasuredPath>& paths) {
+  return path_report("far", paths).outcome;
+}
+
+TEST(DoctorPaths, TheLastLineSaysWhichACopyWouldTakeAndWhatItGives) {
+  MeasuredPath rdma = measured(tree::Transport::rdma);
+  MeasuredPath tcp = measured(tree::Transport::tcp);
+  tcp.bytes /= 2;
+  EXPECT_EQ(
+      outcome({rdma, tcp}),
+      "a copy to far would go over RDMA, which gives 2.00 GB/s from memory to memory: a and 1 stream more");
+  rdma.failure = "use RDMA to far: no common subnet";
+  EXPECT_EQ(
+      outcome({rdma, tcp}),
+      "a copy to far would go over TCP, which gives 1.00 GB/s from memory to memory: a and 1 stream more");
+  EXPECT_EQ(outcome({rdma}), "no copy to far is possible over RDMA alone");
+  tcp.failure = "connect to 10.0.0.1:80: Connection refused";
+  EXPECT_EQ(outcome({rdma, tcp}),
+            "a copy to far would have to be connected from there, or to go through ssh");
+  const std::vector<HostReport> reports{path_report("far", {tcp}), path_report("e\x1b[2J", {rdma})};
+  const std::string text = report_text(reports);
+  EXPECT_TRUE(
+      text.ends_with("a copy to far would have to be connected from there, or to go through ssh\n"
+                     "no copy to e\\033[2J is possible over RDMA alone\n"))
+      << text;
+  EXPECT_EQ(json::parse(report_json(reports, {}))["hosts"][0]["outcome"], reports[0].outcome);
+  EXPECT_FALSE(json::parse(report_json(two_hosts(), {}))["hosts"][0].contains("outcome"));
+}
+
+TEST(DoctorPaths, WithoutAnotherHostTheLastLineSaysWhatThisOneHas) {
+  tree::HostFacts facts;
+  facts.lockable_bytes = tree::kLockedBytesWanted;
+  facts.ports.none_because = "no RDMA device";
+  EXPECT_EQ(outcome_of_facts(facts), "copies from this host go over TCP: no RDMA device");
+  net::RdmaPort port;
+  port.device = "mlx5_0";
+  port.megabits = 400'000;
+  facts.ports.usable = {port, port};  // two addresses
+  port.device = "mlx5_1";
+  facts.ports.usable.push_back(port);
+  EXPECT_EQ(outcome_of_facts(facts),
+            "copies from this host can go over RDMA by mlx5_0/1, mlx5_1/1 (800 Gb/s); name the other host to "
+            "have the "
+            "path measured");
+  facts.lockable_bytes = tree::kLockedBytesLeast - 1;
+  EXPECT_EQ(outcome_of_facts(facts),
+            "copies from this host go over TCP: too little memory may be locked for RDMA");
+}
+
 TEST(DoctorPaths, JsonHasTheNumbers) {
   MeasuredPath failed = measured(tree::Transport::rdma);
   failed.failure = "why";

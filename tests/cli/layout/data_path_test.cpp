@@ -297,6 +297,10 @@ TEST_F(DataPathTest, WhatViaNamesNowhereIsAnError) {
   listening.reach.no_tcp_because = "use interface mlx5_9: no such interface is up and has an address";
   wish.via = "mlx5_9";
   EXPECT_THAT(refused(), HasSubstr("no such interface is up"));
+  wish.transport = Transport::rdma;
+  EXPECT_THAT(refused(),
+              HasSubstr("neither host has a usable RDMA device, interface or address mlx5_9; the "));
+  EXPECT_EQ(choose_data_path(wish, connecting, listening).error().kind, io::ErrorKind::usage);
 }
 
 }  // namespace

@@ -157,7 +157,11 @@ TEST(Rails, ViaWhatNobodyHasSaysSo) {
   const RailChoice choice =
       choose({port_of("c0", "10.0.0.1", 24)}, {port_of("l0", "10.0.0.2", 24)}, "mlx5_7");
   EXPECT_TRUE(choice.candidates.empty());
-  EXPECT_EQ(choice.none_because, "neither host has a usable RDMA device, interface or address mlx5_7");
+  EXPECT_TRUE(choice.via_is_nowhere);
+  EXPECT_EQ(choice.none_because,
+            "neither host has a usable RDMA device, interface or address mlx5_7; the connecting host has "
+            "c0/1 10.0.0.1 "
+            "(RoCE), the listening host l0/1 10.0.0.2 (RoCE)");
 }
 
 TEST(Rails, AHostWithoutPortsSaysWhyAndWhichHost) {
