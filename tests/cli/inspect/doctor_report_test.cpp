@@ -165,7 +165,7 @@ TEST(DoctorPaths, TheLastLineSaysWhichACopyWouldTakeAndWhatItGives) {
   const std::string text = report_text(reports);
   EXPECT_TRUE(
       text.ends_with("a copy to far would have to be connected from there, or to go through ssh\n"
-                     "no copy to e\\033[2J is possible over RDMA alone\n"))
+                     "no copy to e\\x1b[2J is possible over RDMA alone\n"))
       << text;
   EXPECT_EQ(json::parse(report_json(reports, {}))["hosts"][0]["outcome"], reports[0].outcome);
   EXPECT_FALSE(json::parse(report_json(two_hosts(), {}))["hosts"][0].contains("outcome"));
