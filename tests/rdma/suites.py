@@ -63,7 +63,7 @@ WITH_AGENT = f"--rdcp-path {BUILD / f'rdcp-agent-{os.uname().machine}'}"
 LISTS = {
     "one_host": [
         Suite("devices", ["test_devices"]), UNIT, LOCKED_MEMORY, over_rdma("copy", "test_copy.EverySize", "test_zero_copy"),
-        Suite("no_cm", ["test_no_cm.OneHost"]), Suite("pipes", ["test_pipes"]), Suite("growth", ["test_growth"]),
+        Suite("no_cm", ["test_no_cm.OneHost"]), Suite("pipes", ["test_pipes"]),
         over_rdma("agent", "test_copy.EverySize.test_remote_to_remote", options=WITH_AGENT),
     ],
     "one_host_failures": [
