@@ -150,7 +150,7 @@ struct Beginning {
     signal_fd = rdcp::cli::signals_as_descriptor(rdcp::cli::Suspend::by_descriptor);
     if (options.max_runtime != 0) (void)::alarm(options.max_runtime);  // the descriptor takes its signal
     umask = ::umask(0);                                                // modes come from the source
-    rdcp::cli::raise_limits();
+    rdcp::cli::prepare_to_copy();
     if (auto begun = begin_log(options, umask); !begun) return begun;
     return rdcp::cli::load_hosts(options);
   }

@@ -53,7 +53,7 @@ int rdcp::cli::rdpipe_main(int argc, char** argv) {
   if (parsed.exit_status) {
     return rdcp::cli::print_and_end("rdpipe", parsed.text_out, parsed.text_err, *parsed.exit_status);
   }
-  rdcp::cli::raise_limits();
+  rdcp::cli::prepare_to_copy();
   if (parsed.options.agent) return run_agent(parsed.options.copy.shell);
 
   // A terminal counts as no input.

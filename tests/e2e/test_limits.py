@@ -132,6 +132,22 @@ class Limits(CopyTest):
     def test_memory(self):
         self.sweep(resource.RLIMIT_AS, [mib * MIB for mib in (80, 112, 144)])
 
+    def test_memory_that_ends_while_a_program_begins(self):
+        """Wherever it ends: the steps are smaller than what a library takes for itself."""
+        begun = 0
+        for most in range(32 * MIB, 256 * MIB, 256 * KIB):
+            limit = limited(resource.RLIMIT_AS, most)
+            if self.run_limited([RDCP, "--version"], limit).status not in ENDS:
+                continue  # ended before main()
+            for words in ([RDCP, "--agent"], [RDSEND, "--wait", "0", "127.0.0.1", "1", KEY],
+                          [RDCP, self.tree / "large", self.new("copy")]):
+                done = self.run_limited(words, limit)
+                self.assertIn(done.status, ENDS, f"{words}, {most}: {done}")
+            begun += 1
+            if begun == 40:  # 10 MiB more than it takes to be loaded
+                return
+        self.fail("it does not begin")
+
     def test_stack(self):
         self.sweep(resource.RLIMIT_STACK, (64 * KIB,))
 

@@ -150,6 +150,7 @@ void print_summary(const tree::AgentEnd& end, const tree::Sandbox& sandbox) {
 }  // namespace
 
 int run_receive(PipeOptions options) {
+  prepare_to_copy();
   auto secret = read_key(std::move(options.key));
   if (!secret) return receive_failed(secret.error());
   if (auto checked = check_file(options.file); !checked) return receive_failed(checked.error());
@@ -185,7 +186,6 @@ int run_receive(PipeOptions options) {
     say(problem.text);
     worst = std::max(worst.load(), exit_status(problem.kind));
   };
-  raise_limits();
   auto out = io::duplicate(socket->get(), "the sender's connection");
   if (!out) return receive_failed(out.error());
   const tree::AgentEnd end = tree::run_agent(std::move(socket->fd), std::move(*out), place);

@@ -110,6 +110,7 @@ class SaltedKeys {
 }  // namespace
 
 int run_send(PipeOptions options) {
+  prepare_to_copy();
   auto secret = read_key(std::move(options.key));
   if (!secret) return send_failed(secret.error());
   if (auto usable = net::check_congestion(options.copy.congestion); !usable)
@@ -126,7 +127,6 @@ int run_send(PipeOptions options) {
 
   // Until here a signal just ends the process, because no agent needs to be told of it.
   const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);
-  raise_limits();
   Parties parties;
   parties.have_key = true;
   parties.reached = net::peer_address(socket->get());

@@ -18,7 +18,7 @@ namespace rdcp::cli {
 int serve_coordinator(bool landlock, std::string note) {
   const int signal_fd = signals_as_descriptor(Suspend::by_descriptor);
   const mode_t umask = ::umask(0);  // modes come from the source
-  raise_limits();
+  prepare_to_copy();
   const tree::AgentEnd end =
       tree::run_agent(io::Fd(STDIN_FILENO), io::Fd(STDOUT_FILENO),
                       {.program_version = kVersion,

@@ -15,6 +15,7 @@
 #include "cli/text/exit_status.h"
 #include "cli/text/output.h"
 #include "cli/text/report.h"
+#include "net/crypto/prepare.h"
 
 namespace rdcp::cli {
 
@@ -56,7 +57,8 @@ int end_is_asked_for() {
   return 0;
 }
 
-void raise_limits() {
+void prepare_to_copy() {
+  if (!net::prepare_crypto()) tell_out_of_memory();
   // The workers free what the walker allocates. With a heap for each thread that memory would pile up
   // (mallopt(3)).
   ::mallopt(M_ARENA_MAX, 2);

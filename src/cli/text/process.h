@@ -17,9 +17,11 @@ void set_up_process();
 enum class Suspend : unsigned char { by_default, by_descriptor };
 int signals_as_descriptor(Suspend suspend);
 
-// Raises the limit of open files as far as it goes, and limits malloc's arenas, because memory that one
-// thread allocates and another frees would pile up in them.
-void raise_limits();
+// Gets the process ready to copy; must be called while there is one thread, and before any key is used.
+// Raises the limit of open files as far as it goes, limits malloc's arenas, because memory that one thread
+// allocates and another frees would pile up in them, and prepares OpenSSL. Without the memory for that the
+// process says so and ends with exit status 1.
+void prepare_to_copy();
 
 // Returns a pending signal that is to end the program (SIGINT, SIGTERM, SIGHUP, SIGALRM), or 0.
 int end_is_asked_for();

@@ -104,13 +104,16 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
   auto found = interface_addresses();
   if (!found) return found.error();
   if (!via.empty()) {
+    constexpr std::size_t kNamedMax = 16;
     std::set<std::string> others;
-    for (const InterfaceAddress& address : *found) others.insert(address.interface);
+    for (const InterfaceAddress& address : *found) {
+      if (others.size() < kNamedMax) others.insert(address.interface);
+    }
     std::erase_if(*found, [&via](const InterfaceAddress& address) { return address.interface != via; });
     if (found->empty()) {
-      return io::plain_error(
-          io::ErrorKind::usage, "use interface", via,
-          fmt::format("no such interface is up and has an address; there are: {}", fmt::join(others, ", ")));
+      return io::plain_error(io::ErrorKind::usage, "use interface", via,
+                             fmt::format("no such interface is up and has an address; there are: {}{}",
+                                         fmt::join(others, ", "), others.size() < kNamedMax ? "" : ", ..."));
     }
     return best_first(std::move(*found), "");
   }
