@@ -106,7 +106,9 @@ class Backup(CopyTest):
 
     def assert_as_rsync(self, *words):
         self.renew()
-        subprocess.run(["rsync", "-a", *words, f"{self.tree}/", f"{self.target}/"], check=True, stderr=subprocess.DEVNULL)
+        theirs = subprocess.run(["rsync", "-a", *words, f"{self.tree}/", f"{self.target}/"], capture_output=True, text=True,
+                                check=False)
+        self.assertEqual(theirs.returncode, 0, f"rsync: {theirs.stderr}")
         wanted = self.contents(self.target)
         for host in ("", "dest:"):
             self.renew()

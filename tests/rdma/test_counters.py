@@ -7,6 +7,7 @@ import unittest
 
 from copying import VmCopyTest  # puts the harness on the path
 
+TRANSFERS = 10  # of a second each
 LOST = "packets were lost, came out of order or were marked during this: "
 
 
@@ -21,8 +22,9 @@ class Counters(VmCopyTest):
     def test_what_was_sent_again_is_told(self):
         subprocess.run(["tc", "qdisc", "add", "dev", "eth0", "root", "netem", "loss", "2%"], check=True)
         self.addCleanup(subprocess.run, ["tc", "qdisc", "del", "dev", "eth0", "root"], check=True)
-        told = self.told()
-        self.assertTrue(told)
+        # Where other tests take the processors a transfer has so few packets that none may be lost.
+        told = next((told for told in (self.told() for _ in range(TRANSFERS)) if told), [])
+        self.assertTrue(told, f"nothing was lost in {TRANSFERS} transfers")
         for note in told:
             self.assertRegex(note.partition(LOST)[2], r"^(rxe0/1 \w+ \d+(, )?)+$")
         # What this host lost is seen as a gap by the other one.
