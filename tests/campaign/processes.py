@@ -45,12 +45,15 @@ def wait_for_end(process: subprocess.Popen, seconds: float, now_and_then=None) -
         os.close(fd)
 
 
-def await_all(seconds: float) -> list[str]:
-    """Reaps all children of this process. What is left after this time is ended, and named."""
+def await_all(seconds: float, now_and_then=None) -> list[str]:
+    """Reaps all children of this process. What is left after this time is ended, and named. now_and_then is called
+    every few milliseconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if not reap():
             return []
+        if now_and_then is not None:
+            now_and_then()
         time.sleep(0.002)
     left = [f"process {pid} ({words}) lives on" for pid, words in children()]
     while reap():

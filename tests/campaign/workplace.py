@@ -180,7 +180,7 @@ class Workplace:
             complaints.append(f"still running after {LONGEST} s: {processes.children()}")
         elif other and process.returncode != 0 and not self.ends_soon(other, wakes):
             other.terminate()  # it has not met its sender, and would wait for ever, as it should
-        complaints += processes.await_all(GRACE)
+        complaints += processes.await_all(GRACE, wakes)  # a receiver may be stopped once it has said that all is there
         ended = Ended(process.returncode, self.said("err"), self.said("out"), time.monotonic() - began, complaints)
         if other and process.returncode == 0 and self.status_of(other) != 0:
             complaints.append(f"rdsend ends with 0, rdrecv with {other.returncode}")
