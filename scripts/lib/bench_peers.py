@@ -103,13 +103,25 @@ def _socat(job: Job) -> Plan:
                 f"OPEN:{job.target / job.source.name},creat,wronly", port)
 
 
+def kernel_floor(rdcp: Path) -> Path:
+    """The program that makes the system calls of a job and does nothing besides; built beside rdcp."""
+    return rdcp.resolve().parent / "tests" / "kernel_floor"
+
+
+def _floor(job: Job) -> Plan:
+    what = "stream" if job.source.is_file() else "copy"
+    return Plan(_quote(kernel_floor(job.rdcp), what, job.source, job.target / job.source.name))
+
+
 def _ssh_true(job: Job) -> Plan:
     return Plan(f"{_ssh(job)} dest true")
 
 
 SSH_TRUE = "ssh true"
+FLOOR = "floor"
 PEERS = {"rdcp": _rdcp, "rdcp --encrypt": _rdcp_encrypted, "scp": _scp, "rsync": _rsync, "tar+ssh": _tar_ssh,
-         "tar+nc": _tar_nc, "cp": _cp, "socat": _socat, SSH_TRUE: _ssh_true}
+         "tar+nc": _tar_nc, "cp": _cp, "socat": _socat, SSH_TRUE: _ssh_true,
+         FLOOR: _floor}
 
 
 def _start(command: str, inside: list[str], output: int) -> subprocess.Popen:

@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass, field
 
-from bench_peers import SSH_TRUE, Sample
+from bench_peers import FLOOR, SSH_TRUE, Sample
 
 # How many times as fast as a peer rdcp must be, by workload and target. "net" rows leave ssh's own start-up out of
 # rdcp's time, for peers that have none.
@@ -60,7 +60,7 @@ def ratios(group: dict[str, Series]) -> dict[str, float]:
     found = {name: series.median / rdcp for name, series in group.items() if name not in (ours, SSH_TRUE)}
     if SSH_TRUE in group:
         net = max(rdcp - group[SSH_TRUE].median, 1e-9)
-        found |= {f"net {name}": group[name].median / net for name in ("cp", "socat", "tar+nc") if name in group}
+        found |= {f"net {name}": group[name].median / net for name in ("cp", "socat", "tar+nc", FLOOR) if name in group}
     if "rsync" in group and group["rdcp"].workload == "delta":  # both of them start ssh
         ssh = group[SSH_TRUE].median
         found["net rsync"] = (group["rsync"].median - ssh) / max(rdcp - ssh, 1e-9)

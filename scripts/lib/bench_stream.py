@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from bench_peers import CIPHER, Job, Plan, free_port
+from bench_peers import CIPHER, FLOOR, Job, Plan, free_port, kernel_floor
 
 KEY_FILE = "stream_key"
 TARGETS = ("null", "command", "disk")
@@ -64,7 +64,11 @@ def _ssh_plainly(job: Job) -> Plan:
     return plan
 
 
-STREAM_PEERS = {"rdsend": _rdsend, "nc": _nc, "socat": _socat, "ssh": _ssh_plainly, "ssh aes128-gcm": _ssh}
+def _floor(job: Job) -> Plan:
+    return Plan(f"{kernel_floor(job.rdcp)} stream {job.source}" + (f" {job.target / job.source.name}" if job.kind == "disk" else ""))
+
+
+STREAM_PEERS = {"rdsend": _rdsend, "nc": _nc, "socat": _socat, "ssh": _ssh_plainly, "ssh aes128-gcm": _ssh, FLOOR: _floor}
 
 
 def check(peer: str, job: Job, words: str):

@@ -9,11 +9,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench_peers import FLOOR, kernel_floor
 from sshd import LocalSshd
 from trees import make_model_cache, make_node_modules
 
-# What is measured, with rsync's options and ours, and how many times faster we mean to be.
-CASES = {"nothing to do": ([], [], 2.0), "1 % changed": ([], [], 1.5), "checksum": (["-c"], ["-c"], 2.0)}
+# What is measured, with rsync's options and ours, how many times faster we mean to be, and what kernel_floor has to do.
+# rsync -a looks at no extended attributes, and rdcp does.
+CASES = {"nothing to do": ([], [], 2.2, "look"), "no xattrs": ([], ["--no-xattrs"], 2.2, "stat"),
+         "all metadata": (["-HAX"], [], 3.5, "look"), "1 % changed": ([], [], 1.5, "look"),
+         "checksum": (["-c"], ["-c"], 2.0, "read")}
 
 
 class SyncBench:
@@ -24,7 +28,9 @@ class SyncBench:
         self.chance = random.Random(5)
 
     def command(self, tool: str, case: str) -> list:
-        theirs, ours, _ = CASES[case]
+        theirs, ours, _, floor = CASES[case]
+        if tool == FLOOR:
+            return [kernel_floor(self.rdcp), floor, self.source, self.targets["rdcp"]]
         if tool == "rsync":
             return ["rsync", "-a", *theirs, "-e", self.ssh.ssh_text(), f"{self.source}/", f"dest:{self.targets[tool]}/"]
         return [self.rdcp, "--sync", *ours, "-F", self.ssh.config, "--rdcp-path", self.rdcp, self.source,
@@ -48,18 +54,18 @@ class SyncBench:
         files = [path for path in files if path.is_file() and not path.is_symlink()]
         for case in cases:
             wanted = CASES[case][2]
-            samples: dict[str, list[float]] = {"rdcp": [], "rsync": [], "ssh": []}
+            samples: dict[str, list[float]] = {"rdcp": [], "rsync": [], "ssh": [], FLOOR: []}
             for run in range(runs + 1):
                 if case == "1 % changed":
                     self.change(files)
-                for tool in (("rdcp", "rsync") if run % 2 else ("rsync", "rdcp")):
+                for tool in ("rdcp", "rsync", FLOOR)[::1 if run % 2 else -1]:
                     samples[tool].append(self.seconds(self.command(tool, case)))
                 samples["ssh"].append(self.seconds([*self.ssh.ssh(), "dest", "true"]))
             median = {name: statistics.median(values[1:]) for name, values in samples.items()}  # the first one warms
             net = {name: median[name] - median["ssh"] for name in ("rdcp", "rsync")}
             print(f"{self.source.name}, {case:14} rdcp {median['rdcp']:.3f} s, rsync {median['rsync']:.3f}, ssh true {median['ssh']:.3f}; "
                   f"net {net['rdcp']:.3f} against {net['rsync']:.3f}: {net['rsync'] / max(net['rdcp'], 1e-3):.2f} x "
-                  f"(wanted {wanted})", flush=True)
+                  f"(wanted {wanted}); the floor is {median[FLOOR]:.3f}: {median[FLOOR] / max(net['rdcp'], 1e-3):.2f} x", flush=True)
 
     def memory_kib(self, files: int) -> int:
         """Of both agents together, the larger peak of any process, with nothing to do."""
