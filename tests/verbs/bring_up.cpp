@@ -31,6 +31,11 @@ bool Fabric::leads_to(const QueuePairObject& pair, const ibv_qp_attr& wanted) co
              gids, [&](const ibv_gid& gid) { return std::memcmp(gid.raw, meant.raw, sizeof gid.raw) == 0; });
 }
 
+// Members of one partition hear each other, unless both are limited ones.
+bool share_partition(std::uint16_t one, std::uint16_t other) {
+  return ((one ^ other) & 0x7fff) == 0 && ((one | other) & 0x8000) != 0;
+}
+
 // As devices have it, each step needs all of its attributes (InfiniBand Architecture Specification, table
 // 92), and what is posted before INIT is refused.
 int Fabric::modify(QueuePairObject& pair, const ibv_qp_attr& wanted, int mask) {
@@ -41,9 +46,12 @@ int Fabric::modify(QueuePairObject& pair, const ibv_qp_attr& wanted, int mask) {
   }
   constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   if (mask == kInit && wanted.qp_state == IBV_QPS_INIT && pair.state == IBV_QPS_RESET) {
-    const std::size_t ports = owner_of(*pair.context).description.ports.size();
-    if (wanted.port_num == 0 || wanted.port_num > ports) return EINVAL;
+    const std::vector<Port>& ports = owner_of(*pair.context).description.ports;
+    if (wanted.port_num == 0 || wanted.port_num > ports.size()) return EINVAL;
+    const std::vector<std::uint16_t>& partitions = ports[wanted.port_num - 1u].partitions;
+    if (wanted.pkey_index >= partitions.size()) return EINVAL;
     pair.port = wanted.port_num;
+    pair.partition = partitions[wanted.pkey_index];
     pair.state = IBV_QPS_INIT;
     own.qp_access_flags = wanted.qp_access_flags;
     return 0;
@@ -73,7 +81,8 @@ int Fabric::modify(QueuePairObject& pair, const ibv_qp_attr& wanted, int mask) {
 
 bool Fabric::takes_from(const QueuePairObject& peer, const QueuePairObject& pair) const {
   const bool ready = peer.state == IBV_QPS_RTR || peer.state == IBV_QPS_RTS;
-  return ready && peer.peer == pair.qp_num && peer.brought_up.rq_psn == pair.brought_up.sq_psn;
+  return ready && share_partition(peer.partition, pair.partition) && peer.peer == pair.qp_num &&
+         peer.brought_up.rq_psn == pair.brought_up.sq_psn;
 }
 
 }  // namespace rdcp::made_up

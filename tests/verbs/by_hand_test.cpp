@@ -156,6 +156,22 @@ TEST_F(ByHand, AnEndWithoutAClassAnswersWithTheLevelOfTheOther) {
   EXPECT_EQ(fabric().brought_up()[0].ah_attr.sl, 3);
 }
 
+// A tenant's hosts are limited members of the default partition, in which they cannot speak to each other.
+TEST_F(ByHand, OnInfiniBandTheFirstPartitionWithFullMembershipIsTaken) {
+  const auto tenant = [](const std::string& name, std::vector<std::uint16_t> partitions) {
+    Device device = make_device(Model::connectx8, name);
+    device.ports[0].partitions = std::move(partitions);
+    return device;
+  };
+  set({tenant("one", {0x7fff, 0, 0x8005}), tenant("two", {0x7fff, 0x8005, 0x8006})});
+  ASSERT_TRUE(connect(port("one"), port("two")));
+  set({tenant("one", {0x7fff}), tenant("two", {0xffff})});  // a limited member and a full one
+  EXPECT_TRUE(connect(port("one"), port("two")));
+  job_.stop = false;
+  set({tenant("one", {0x7fff}), tenant("two", {0x7fff})});
+  EXPECT_FALSE(connect(port("one"), port("two"))) << "two limited ones";
+}
+
 TEST_F(ByHand, ACopyArrivesWhole) {
   OneCopy copy(port("one"));
   copy.run(50);

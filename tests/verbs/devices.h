@@ -30,6 +30,7 @@ struct Port {
   ibv_mtu active_mtu = IBV_MTU_4096;
   ibv_mtu max_mtu = IBV_MTU_4096;
   std::vector<IpAddress> addresses;
+  std::vector<std::uint16_t> partitions = {0xffff};  // keys; the highest bit says full member
 };
 
 struct Device {

@@ -104,7 +104,8 @@ struct ReceiveRequest {
 struct QueuePairObject : ibv_qp {
   ibv_qp_cap cap{};
   unsigned port = 1;
-  std::uint32_t peer = 0;    // its number; 0 if there is none
+  std::uint16_t partition = 0xffff;  // the key
+  std::uint32_t peer = 0;            // its number; 0 if there is none
   ibv_qp_attr brought_up{};  // what was set by ibv_modify_qp(), if the pair was made without librdmacm
   bool peer_is_silent = false;
   std::uint64_t posted = 0;

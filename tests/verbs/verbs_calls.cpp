@@ -1,5 +1,6 @@
 // The functions of libibverbs that rdcp calls, in place of the library's own. What needs no device, such as
 // ibv_wc_status_str(), stays the library's.
+#include <endian.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
   filled.max_mtu = port.max_mtu;
   filled.active_mtu = port.active_mtu;
   filled.gid_tbl_len = 16;
+  filled.pkey_tbl_len = static_cast<std::uint16_t>(port.partitions.size());
   filled.max_msg_sz = 1 << 30;
   filled.link_layer = port.link_layer;
   if (port.link_layer == IBV_LINK_LAYER_INFINIBAND) {
@@ -156,6 +158,16 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
 int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_attr* attributes) {
   return query_port(context, number, reinterpret_cast<ibv_port_attr*>(attributes),
                     offsetof(ibv_port_attr, port_cap_flags2));
+}
+
+int ibv_query_pkey(ibv_context* context, std::uint8_t number, int index, __be16* key) {
+  const Held held = fabric().lock();
+  const std::vector<Port>& ports = fabric().owner_of(*context).description.ports;
+  if (number == 0 || number > ports.size()) return EINVAL;
+  const std::vector<std::uint16_t>& partitions = ports[number - 1u].partitions;
+  if (index < 0 || static_cast<std::size_t>(index) >= partitions.size()) return EINVAL;
+  *key = htobe16(partitions[static_cast<std::size_t>(index)]);
+  return 0;
 }
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t most, std::uint32_t,

@@ -1,5 +1,6 @@
 #include "net/rails/verbs.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
@@ -111,6 +112,19 @@ void DestroyQueuePair::operator()(ibv_qp* pair) const {
   }
 }
 
+std::uint16_t partition_index(ibv_context& device, std::uint8_t port) {
+  constexpr std::uint16_t kFullMember = 0x8000, kNumber = 0x7fff;
+  ibv_port_attr attributes{};
+  if (ibv_query_port(&device, port, &attributes) != 0) return 0;
+  for (std::uint16_t index = 0; index < attributes.pkey_tbl_len; ++index) {
+    __be16 raw = 0;
+    if (ibv_query_pkey(&device, port, index, &raw) != 0) continue;
+    const std::uint16_t key = be16toh(raw);
+    if ((key & kFullMember) != 0 && (key & kNumber) != 0) return index;
+  }
+  return 0;
+}
+
 QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted) {
   if (place.id != nullptr) {
     if (rdma_create_qp(place.id, &pd, &wanted) != 0) return nullptr;
@@ -120,6 +134,7 @@ QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_a
   if (!pair) return nullptr;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
+  attributes.pkey_index = partition_index(*place.device, place.port);
   attributes.port_num = place.port;
   attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
   const int code = ibv_modify_qp(pair.get(), &attributes,
