@@ -53,7 +53,8 @@ def preloaded(library: str, **settings) -> dict[str, str]:
     assert path.exists(), f"{path} is not built"
     # AddressSanitizer wants to be the first library, unless told otherwise; it may come behind these. It cannot look for
     # leaks at the end, because a thread of theirs (outside.h) is out of the sandbox and so cannot be stopped from within.
-    return {"LD_PRELOAD": str(path), "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0",
+    # To ThreadSanitizer that thread makes each fork one of a process with threads, after which it ends by itself.
+    return {"LD_PRELOAD": str(path), "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0", "TSAN_OPTIONS": "die_after_fork=0",
             **{name: str(value) for name, value in settings.items()}}
 
 
