@@ -120,8 +120,7 @@ def _ssh_true(job: Job) -> Plan:
 SSH_TRUE = "ssh true"
 FLOOR = "floor"
 PEERS = {"rdcp": _rdcp, "rdcp --encrypt": _rdcp_encrypted, "scp": _scp, "rsync": _rsync, "tar+ssh": _tar_ssh,
-         "tar+nc": _tar_nc, "cp": _cp, "socat": _socat, SSH_TRUE: _ssh_true,
-         FLOOR: _floor}
+         "tar+nc": _tar_nc, "cp": _cp, "socat": _socat, SSH_TRUE: _ssh_true, FLOOR: _floor}
 
 
 def _start(command: str, inside: list[str], output: int) -> subprocess.Popen:

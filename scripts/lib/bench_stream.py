@@ -65,7 +65,7 @@ def _ssh_plainly(job: Job) -> Plan:
 
 
 def _floor(job: Job) -> Plan:
-    return Plan(f"{kernel_floor(job.rdcp)} stream {job.source}" + (f" {job.target / job.source.name}" if job.kind == "disk" else ""))
+    return Plan(f"{kernel_floor(job.rdcp)} stream {job.source}" + (f" - {_output(job)}" if job.kind == "command" else ""))
 
 
 STREAM_PEERS = {"rdsend": _rdsend, "nc": _nc, "socat": _socat, "ssh": _ssh_plainly, "ssh aes128-gcm": _ssh, FLOOR: _floor}

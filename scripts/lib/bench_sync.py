@@ -46,7 +46,7 @@ class SyncBench:
             with open(path, "ab") as file:
                 file.write(b"changed")
 
-    def measure(self, cases: list[str], runs: int):
+    def measure(self, cases: list[str], runs: int, tools: tuple = ("rdcp", "rsync")):
         """What stands in self.source, against copies of it that rsync has made."""
         for target in self.targets.values():
             subprocess.run(["rsync", "-a", f"{self.source}/", f"{target}/"], check=True)
@@ -54,18 +54,19 @@ class SyncBench:
         files = [path for path in files if path.is_file() and not path.is_symlink()]
         for case in cases:
             wanted = CASES[case][2]
-            samples: dict[str, list[float]] = {"rdcp": [], "rsync": [], "ssh": [], FLOOR: []}
+            samples: dict[str, list[float]] = {tool: [] for tool in (*tools, "ssh")}
             for run in range(runs + 1):
                 if case == "1 % changed":
                     self.change(files)
-                for tool in ("rdcp", "rsync", FLOOR)[::1 if run % 2 else -1]:
+                for tool in tools[::1 if run % 2 else -1]:
                     samples[tool].append(self.seconds(self.command(tool, case)))
                 samples["ssh"].append(self.seconds([*self.ssh.ssh(), "dest", "true"]))
             median = {name: statistics.median(values[1:]) for name, values in samples.items()}  # the first one warms
             net = {name: median[name] - median["ssh"] for name in ("rdcp", "rsync")}
+            floor = f"; the floor is {median[FLOOR]:.3f}: {median[FLOOR] / max(net['rdcp'], 1e-3):.2f} x" if FLOOR in median else ""
             print(f"{self.source.name}, {case:14} rdcp {median['rdcp']:.3f} s, rsync {median['rsync']:.3f}, ssh true {median['ssh']:.3f}; "
                   f"net {net['rdcp']:.3f} against {net['rsync']:.3f}: {net['rsync'] / max(net['rdcp'], 1e-3):.2f} x "
-                  f"(wanted {wanted}); the floor is {median[FLOOR]:.3f}: {median[FLOOR] / max(net['rdcp'], 1e-3):.2f} x", flush=True)
+                  f"(wanted {wanted}){floor}", flush=True)
 
     def memory_kib(self, files: int) -> int:
         """Of both agents together, the larger peak of any process, with nothing to do."""
@@ -95,7 +96,7 @@ def run_sync(rdcp: Path, where: str, runs: int, files: int, many: int):
         (folder / "ssh").mkdir()
         with LocalSshd(folder / "ssh") as ssh:
             small = SyncBench(rdcp, folder, make_node_modules(folder, files).rename(folder / "small"), ssh)
-            small.measure(list(CASES), runs)
+            small.measure(list(CASES), runs, ("rdcp", "rsync", FLOOR))
             model = SyncBench(rdcp, folder, make_model_cache(folder).rename(folder / "model"), ssh)
             model.measure(["checksum"], runs)
             few, lots = small.memory_kib(10_000), small.memory_kib(many)

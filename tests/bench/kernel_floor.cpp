@@ -5,11 +5,14 @@
 //   floor look A B             the same, and asks which extended attributes it has
 //   floor read A B             the same, and reads and digests each file
 //   floor copy A B             makes B as A is; each file gets its name once its content and times are there
-//   floor stream FILE [TO]     sends a file over its own connection, digested at both ends, into TO if named
+//   floor stream FILE [TO]     sends a file over its own connection, digested at both ends, into TO if there
+//   is
+//                              one; - is standard output
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,13 +21,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -38,15 +45,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPieceBytes = 1 << 20;
 constexpr mode_t kPermissions = 07777;
-constexpr std::size_t kMeta = 4096;  // a name that is longer than most
 
 using Buffer = std::vector<std::byte>;
 
-// Returns what a system call gave. Throws what it failed with.
+// Returns what a system call gave. Ends the program if it failed.
 template <class Number>
 Number must(Number result, const char* call) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), call);
-  return result;
+  if (result >= 0) return result;
+  fmt::print(stderr, "floor: {}: {}\n", call, std::strerror(errno));
+  std::_Exit(1);
+}
+
+void write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    bytes = bytes.subspan(static_cast<std::size_t>(must(write(fd, bytes.data(), bytes.size()), "write")));
+  }
 }
 
 class Fd {
@@ -169,17 +182,19 @@ void copy_file(const Named& entry, int from, int to, Buffer& buffer) {
   const Fd source(openat(from, entry.name.c_str(), O_RDONLY | O_NOFOLLOW));
   must(flistxattr(source.get(), nullptr, 0), "flistxattr");
   const Fd target(openat(to, ".", O_TMPFILE | O_WRONLY, entry.status.st_mode & kPermissions));
-  read_all(source.get(), buffer,
-           [&](auto bytes) { must(write(target.get(), bytes.data(), bytes.size()), "write"); });
+  read_all(source.get(), buffer, [&](auto bytes) { write_all(target.get(), bytes); });
   const timespec times[] = {entry.status.st_atim, entry.status.st_mtim};
   must(futimens(target.get(), times), "futimens");
-  must(linkat(target.get(), "", to, entry.name.c_str(), AT_EMPTY_PATH), "linkat");
+  if (linkat(target.get(), "", to, entry.name.c_str(), AT_EMPTY_PATH) == 0) return;
+  // Before Linux 6.10 that takes CAP_DAC_READ_SEARCH.
+  const std::string link = fmt::format("/proc/self/fd/{}", target.get());
+  must(linkat(AT_FDCWD, link.c_str(), to, entry.name.c_str(), AT_SYMLINK_FOLLOW), "linkat");
 }
 
 void copy_entry(const Named& entry, int from, int to, Buffer& buffer) {
   if (S_ISREG(entry.status.st_mode)) return copy_file(entry, from, to, buffer);
   if (!S_ISLNK(entry.status.st_mode)) return;
-  char text[kMeta] = {};
+  char text[PATH_MAX] = {};
   must(readlinkat(from, entry.name.c_str(), text, sizeof text - 1), "readlinkat");
   must(symlinkat(text, to, entry.name.c_str()), "symlinkat");
 }
@@ -192,10 +207,11 @@ void copy(const fs::path& source, const fs::path& target) {
     const Fd from = open_directory(source / path), to = open_directory(target / path);
     must(flistxattr(from.get(), nullptr, 0), "flistxattr");
     for (const Named& entry : entries_of(from.get())) {
-      if (S_ISDIR(entry.status.st_mode))
+      if (S_ISDIR(entry.status.st_mode)) {
         directories.add(path / entry.name);
-      else
+      } else {
         copy_entry(entry, from.get(), to.get(), buffer);
+      }
     }
     struct stat status;
     must(fstat(from.get(), &status), "fstat");
@@ -220,14 +236,18 @@ void send_file(const char* path, sockaddr_in to) {
 
 void receive_file(int listening, const char* path) {
   const Fd connection(accept(listening, nullptr, nullptr), "accept");
-  const int file = path ? must(open(path, O_WRONLY | O_CREAT | O_EXCL, 0666), "open") : -1;
+  std::optional<Fd> file;
+  if (path != nullptr) {
+    const bool to_output = std::string_view(path) == "-";
+    file.emplace(to_output ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CREAT | O_EXCL, 0666));
+  }
   Buffer buffer(kPieceBytes);
   while (const auto count = static_cast<std::size_t>(
              must(recv(connection.get(), buffer.data(), buffer.size(), MSG_WAITALL), "recv"))) {
-    io::digest_of(std::span(buffer).first(count));
-    if (path) must(write(file, buffer.data(), count), "write");
+    const auto bytes = std::span(buffer).first(count);
+    io::digest_of(bytes);
+    if (file) write_all(file->get(), bytes);
   }
-  if (path) close(file);
 }
 
 void stream(const char* source, const char* target) {
@@ -246,8 +266,10 @@ int run(const std::vector<const char*>& words) {
   const std::string_view job = words.empty() ? "" : words.front();
   if (job == "stream" && words.size() >= 2) return stream(words[1], words.size() > 2 ? words[2] : nullptr), 0;
   const std::array<std::string_view, 4> jobs{"stat", "look", "read", "copy"};
-  if (words.size() != 3 || std::ranges::find(jobs, job) == jobs.end())
-    return fmt::print(stderr, "floor stat|look|read|copy A B, or floor stream FILE [TO]\n"), 2;
+  if (words.size() != 3 || std::ranges::find(jobs, job) == jobs.end()) {
+    fmt::print(stderr, "floor stat|look|read|copy A B, or floor stream FILE [TO]\n");
+    return 2;
+  }
   if (job == "copy") return copy(words[1], words[2]), 0;
   const Depth depth = job == "read" ? Depth::contents : job == "look" ? Depth::attributes : Depth::status;
   for (const char* root : {words[1], words[2]}) look(root, depth);
@@ -258,10 +280,5 @@ int run(const std::vector<const char*>& words) {
 }  // namespace rdcp
 
 int main(int count, char** words) {
-  try {
-    return rdcp::run({words + 1, words + count});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "floor: {}\n", error.what());
-    return 1;
-  }
+  return rdcp::run({words + 1, words + count});
 }

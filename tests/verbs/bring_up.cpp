@@ -6,6 +6,14 @@
 #include "tests/verbs/fabric.h"
 
 namespace rdcp::made_up {
+namespace {
+
+// Members of one partition hear each other, unless both are limited ones.
+bool share_partition(std::uint16_t one, std::uint16_t other) {
+  return ((one ^ other) & 0x7fff) == 0 && ((one | other) & 0x8000) != 0;
+}
+
+}  // namespace
 
 std::uint16_t Fabric::lid_of(const OwnedDevice& device, unsigned port) const {
   const auto found = std::ranges::find_if(devices_, [&](const auto& each) { return each.get() == &device; });
@@ -29,11 +37,6 @@ bool Fabric::leads_to(const QueuePairObject& pair, const ibv_qp_attr& wanted) co
   return wanted.ah_attr.is_global == 1 && pair.context->device->transport_type == IBV_TRANSPORT_IB &&
          std::ranges::any_of(
              gids, [&](const ibv_gid& gid) { return std::memcmp(gid.raw, meant.raw, sizeof gid.raw) == 0; });
-}
-
-// Members of one partition hear each other, unless both are limited ones.
-bool share_partition(std::uint16_t one, std::uint16_t other) {
-  return ((one ^ other) & 0x7fff) == 0 && ((one | other) & 0x8000) != 0;
 }
 
 // As devices have it, each step needs all of its attributes (InfiniBand Architecture Specification, table

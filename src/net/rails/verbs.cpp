@@ -94,6 +94,21 @@ std::string cause_of(rdma_cm_event_type type, int status) {
   }
 }
 
+// Returns where in the port's table of partitions the first one is of which it is a full member; 0 if it is
+// one of none, or the device does not say. Limited members of a partition cannot speak to each other.
+std::uint16_t partition_index(ibv_context& device, std::uint8_t port) {
+  constexpr std::uint16_t kFullMember = 0x8000, kNumber = 0x7fff;
+  ibv_port_attr attributes{};
+  if (ibv_query_port(&device, port, &attributes) != 0) return 0;
+  for (std::uint16_t index = 0; index < attributes.pkey_tbl_len; ++index) {
+    __be16 raw = 0;
+    if (ibv_query_pkey(&device, port, index, &raw) != 0) continue;
+    const std::uint16_t key = be16toh(raw);
+    if ((key & kFullMember) != 0 && (key & kNumber) != 0) return index;
+  }
+  return 0;
+}
+
 }  // namespace
 
 io::Result<void> set_up_descriptor(int fd) {
@@ -110,19 +125,6 @@ void DestroyQueuePair::operator()(ibv_qp* pair) const {
   } else {
     ibv_destroy_qp(pair);
   }
-}
-
-std::uint16_t partition_index(ibv_context& device, std::uint8_t port) {
-  constexpr std::uint16_t kFullMember = 0x8000, kNumber = 0x7fff;
-  ibv_port_attr attributes{};
-  if (ibv_query_port(&device, port, &attributes) != 0) return 0;
-  for (std::uint16_t index = 0; index < attributes.pkey_tbl_len; ++index) {
-    __be16 raw = 0;
-    if (ibv_query_pkey(&device, port, index, &raw) != 0) continue;
-    const std::uint16_t key = be16toh(raw);
-    if ((key & kFullMember) != 0 && (key & kNumber) != 0) return index;
-  }
-  return 0;
 }
 
 QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted) {

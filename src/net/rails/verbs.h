@@ -49,13 +49,9 @@ struct DestroyQueuePair {
   void operator()(ibv_qp* pair) const;
 };
 using QueuePair = std::unique_ptr<ibv_qp, DestroyQueuePair>;
-// Returns where in the port's table of partitions the first one is of which it is a full member: it may speak
-// to all members there, while limited members cannot speak to each other (InfiniBand Architecture
-// Specification, 10.9.3). Index 0 if it is a full member of none, or the device does not say.
-std::uint16_t partition_index(ibv_context& device, std::uint8_t port);
-// Makes it in the state INIT. Without librdmacm it is in the partition above, as librdmacm takes that of the
-// IP interface. What is granted is written into `wanted`. Returns null and sets errno if the
-// device refuses.
+// Makes it in the state INIT. Without librdmacm it is in the first partition of which the port is a full
+// member; librdmacm takes that of the IP interface. What is granted is written into `wanted`. Returns null and
+// sets errno if the device refuses.
 QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted);
 
 // Makes a descriptor that a library opened non-blocking, and closed on exec.
