@@ -50,8 +50,8 @@ struct DestroyQueuePair {
 };
 using QueuePair = std::unique_ptr<ibv_qp, DestroyQueuePair>;
 // Makes it in the state INIT. Without librdmacm it is in the first partition of which the port is a full
-// member; librdmacm takes that of the IP interface. What is granted is written into `wanted`. Returns null and
-// sets errno if the device refuses.
+// member; librdmacm takes that of the IP interface. What is granted is written into `wanted`. Returns null
+// and sets errno if the device refuses.
 QueuePair make_queue_pair(const QueuePairPlace& place, ibv_pd& pd, ibv_qp_init_attr& wanted);
 
 // Makes a descriptor that a library opened non-blocking, and closed on exec.
