@@ -72,6 +72,7 @@ class Oracle(CopyTest):
             where = f"seed {seed}, step {step}"
             if rng.random() < 0.3 and target.exists():
                 Tree(target, rng).change(rng.randrange(1, 8))
+            tree.tell_apart(target)
             options = ["--delete", "--force"]
             if rng.random() < 0.3:
                 options.append("-c")
