@@ -32,13 +32,13 @@ run="cd {folder}/$target && exec $(cat {folder}/$target.limit) sh ../$target.com
 exec {ssh} "$run"
 """
 # Says that it is there. Once there is a line to read, it lists all queue pairs of a machine; then of each thread of rdcp its
-# number, that of its process, and the name of the folder that it runs in.
+# number and the name of the folder that it runs in.
 LOOK = """echo ready
 read go
 rdma -j res show qp
 for process in $(pgrep -x rdcp); do
   folder=$(readlink /proc/$process/cwd)
-  for thread in /proc/$process/task/*; do echo ${thread##*/} $process ${folder##*/}; done
+  for thread in /proc/$process/task/*; do echo ${thread##*/} ${folder##*/}; done
 done"""
 
 
@@ -122,22 +122,29 @@ class Chain(VmCopyTest):
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
-    def look(self, process: subprocess.Popen) -> tuple[dict[tuple, str], dict[str, int]]:
-        """Each connected queue pair by its device and its numbers here and at the other end, with the folder of its owner; and
-        a process of rdcp by folder. The kernel names the thread that made a pair."""
-        shown, *lines = process.communicate("go\n", timeout=60)[0].splitlines()
-        threads = [line.split() for line in lines]
-        folders = {int(thread): folder for thread, _, folder in threads}
-        pairs = {(pair["ifname"], pair["lqpn"], pair["rqpn"]): folders.get(pair["pid"], "nobody") for pair in json.loads(shown)
-                 if (pair["type"], pair["state"]) == ("RC", "RTS")}
-        return pairs, {folder: int(process) for _, process, folder in threads}
+    def look(self, process: subprocess.Popen) -> dict[tuple, str]:
+        """What such a shell has listed: each connected queue pair by its device and its numbers here and at the other end, with
+        the folder of its owner. The kernel names the thread that made a pair."""
+        shown, *lines = process.communicate(timeout=60)[0].splitlines()
+        folders = {int(thread): folder for thread, folder in map(str.split, lines)}
+        return {(pair["ifname"], pair["lqpn"], pair["rqpn"]): folders.get(pair["pid"], "nobody") for pair in json.loads(shown)
+                if (pair["type"], pair["state"]) == ("RC", "RTS")}
+
+    def agent_here(self) -> int:
+        found = subprocess.run(["pgrep", "-x", "rdcp"], capture_output=True, text=True, check=True).stdout.split()
+        (agent,) = (int(pid) for pid in found if Path(f"/proc/{pid}/cwd").readlink() == self.disk / HERE)
+        return agent
 
     def test_the_middle_one_is_killed(self):
         before, later = sent_packets(), [self.look_later(*shell) for shell in (("sh", "-c"), SSH)]
         running = self.start("-v", *CHAIN, *SLOWLY, "-r", f"{self.source}/", TO)
         self.assertTrue(wait_for(lambda: sent_packets() - before > MIB // PACKET, 60, LOOK_EVERY), "no data")
-        (here, agents), (there, _) = map(self.look, later)
-        os.kill(agents[HERE], signal.SIGKILL)
+        agent = self.agent_here()
+        os.kill(agent, signal.SIGSTOP)  # so that the copy is not over before we have looked
+        for process in later:
+            print("go", file=process.stdin, flush=True)
+        here, there = map(self.look, later)
+        os.kill(agent, signal.SIGKILL)
         done = running.finish(240)
         links = sorted((owner, there[device, far, near]) for (device, near, far), owner in here.items()
                        if (device, far, near) in there)
