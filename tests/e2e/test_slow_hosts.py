@@ -7,9 +7,11 @@ from harness import EXIT_OK, EXIT_USAGE, MIB, RDCP, make_file, preloaded
 from fleet_test import FleetTest
 
 FAST = "400mbit"
-SLOW = "16mbit"
-SIZE = 52 * MIB
-DELAY_MS = 400  # of each write of a slow disk, of which there are several at a time
+SLOW = "28mbit"
+# A starved machine makes a path look long, which gives a host slots for up to 64 MiB (choose_data_path()). There is more to
+# send than these hold.
+SIZE = 100 * MIB
+DELAY_MS = 200  # of each write of a slow disk, of which there are several at a time
 GRACE = 1.5  # other things are sent, too: headers, and again what was under way when the chain ended
 
 
@@ -72,7 +74,7 @@ class SlowHosts(FleetTest):
         self.assert_left(1, "link")
 
     def test_a_host_with_a_slow_disk(self):
-        """Small chunks, because its slots are to be full of those that wait for the disk, and there may be many."""
+        """Its slots are to be full of chunks that wait for the disk. Each stream writes by itself, so there are two."""
         agent, settings = self.fleet.data / "agent", preloaded("fail_call", RDCP_FAIL_CALL="pwrite", RDCP_FAIL_PATH=".part",
                                                                RDCP_FAIL_TIMES=-1, RDCP_FAIL_DELAY_MS=DELAY_MS)
         words = " ".join(f"{setting}='{value}'" for setting, value in settings.items())
@@ -81,11 +83,11 @@ class SlowHosts(FleetTest):
             slow = f"export {words}\n" if host is self.fleet[2] else ""
             script.write_text(f'#!/bin/sh\n{slow}exec {RDCP} "$@"\n')
             script.chmod(0o755)
-        self.assert_left(2, "disk", "--ring=threads", "--chunk-size=64K", "--rdcp-path", agent)
+        self.assert_left(2, "disk", "--ring=threads", "--chunk-size=64K", "--streams=2", "--rdcp-path", agent)
 
     def test_hosts_that_are_all_as_slow_stay(self):
         for host in self.fleet.hosts:
-            host.limit("40mbit")
+            host.limit("80mbit")
         events, done = self.copied()
         self.assertEqual([event for event in events if event["event"] in ("slow", "warning")], [], done)
 
