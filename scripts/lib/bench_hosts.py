@@ -65,13 +65,14 @@ class Beside:
             self.why_not = str(error)
         trial.clear()
 
-    def line(self, of_all: float) -> str:
+    def line(self, of_all: float, start: float) -> str:
         begin = f"  {self.peer.name:41}"
         if self.why_not:
             return f"{begin} left out: {self.why_not}"
         median = statistics.median(self.samples)
         runs = f"{len(self.samples)} run{'s' if len(self.samples) > 1 else ''}"
-        return f"{begin} {median:8.2f} s {verdict(median / of_all, self.peer.wanted, self.peer.is_rdcp)}, {runs}"
+        ratio = median / (of_all - start if self.peer.waits else of_all)
+        return f"{begin} {median:8.2f} s {verdict(ratio, self.peer.wanted, self.peer.is_rdcp)}, {runs}"
 
 
 def measure_row(options, row: Row):
@@ -84,6 +85,8 @@ def measure_row(options, row: Row):
             for _ in range(options.runs):
                 samples["one"].append(trial.copy_to(1))
                 trial.clear()
+                samples["start"].append(trial.start_all())
+                trial.clear()
                 before = fleet.sent_bytes()
                 samples["all"].append(trial.copy_to(row.hosts))
                 samples["sent"].append((fleet.sent_bytes() - before) / trial.size)
@@ -92,18 +95,19 @@ def measure_row(options, row: Row):
                 trial.limit = max(PATIENCE * samples["all"][0], LEAST_PATIENCE)
                 for each in beside:
                     each.run(trial, samples["all"][0])
-    one, of_all, sent = (statistics.median(samples[name]) for name in ("one", "all", "sent"))
-    print(f"{row.what:32} {one:8.2f} s {of_all:8.2f} s {verdict(of_all / one, row.wanted, True):27}  {sent:5.2f}")
-    print(*(each.line(of_all) for each in beside), sep="\n", end="\n" if beside else "", flush=True)
+    one, start, of_all, sent = (statistics.median(samples[name]) for name in ("one", "start", "all", "sent"))
+    print(f"{row.what:32} {one:8.2f} s {of_all:8.2f} s {verdict(of_all / one, row.wanted, True):27}  {sent:5.2f}  {start:6.2f} s")
+    print(*(each.line(of_all, start) for each in beside), sep="\n", end="\n" if beside else "", flush=True)
 
 
 def measure_hosts(options) -> int:
     options.rdcp = options.rdcp.resolve()
-    print(f"{'':32} {'one host':>10} {'all':>10} {'ratio':>6}  {'wanted':>7}  {'':11}   sent")
+    print(f"{'':32} {'one host':>10} {'all':>10} {'ratio':>6}  {'wanted':>7}  {'':11}   sent     start")
     for row in ROWS:
         measure_row(options, row)
     measure_start(options)
     measure_memory(options)
     print("ratio: to one host; beneath that, of another tool to rdcp, and of a copy while a host dies to one where none does.\n"
-          "sent: what has left the source, in times of what was copied", file=sys.stderr)
+          "To tools that wait on all hosts before their clock starts it is without rdcp's start.\n"
+          "sent: what has left the source, in times of what was copied; start: a copy of one byte to all", file=sys.stderr)
     return 0

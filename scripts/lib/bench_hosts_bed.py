@@ -74,6 +74,12 @@ class Trial:
         """The seconds that rdcp takes to the first hosts."""
         return self.timed([*self.rdcp, self.to(hosts)])
 
+    def start_all(self) -> float:
+        """The seconds that a copy of one byte takes to all hosts, which is little more than to start."""
+        tiny = self.source.parent / "tiny"
+        tiny.write_text("t")
+        return self.timed([*self.rdcp[:-1], tiny, self.to(self.fleet.count)])
+
     def check(self, hosts: list):
         """That each of these has all bytes."""
         for host in hosts:

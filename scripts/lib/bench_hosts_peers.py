@@ -35,6 +35,7 @@ class Peer:
     is_rdcp: bool = False
     lost: int = 0  # the number of a host that is to have nothing in the end; 0: none
     holds: int = 0  # MiB, the most that it is given, because it holds all of it in memory, several times; 0: it does not
+    waits: bool = False  # on all hosts before its clock starts, so rdcp's start does not count either
 
     def why_not(self, mib: int) -> str:
         """Empty if all that it needs is installed, and so much is not too much for it."""
@@ -168,5 +169,5 @@ PEERS = (Peer("scp at once", scp, 4.0, ("scp",)),
          Peer("clush --copy", flat_clush, 1.0, ("clush",)),
          Peer("clush --copy, as a tree", clush_tree, 1.0, ("clush",), holds=128),
          Peer("sbcast", sbcast, 4.0, ("sbcast",), trees=False),
-         Peer("udpcast", udpcast, 1.0, ("udp-sender", "udp-receiver")),
-         Peer("tar | tee | nc, a chain", nc_chain, 1.0, ("nc",)))
+         Peer("udpcast", udpcast, 1.0, ("udp-sender", "udp-receiver"), waits=True),
+         Peer("tar | tee | nc, a chain", nc_chain, 1.0, ("nc",), waits=True))

@@ -12,6 +12,7 @@
 #include "io/arena.h"
 #include "io/retry.h"
 #include "io/whole_range.h"
+#include "tree/check/attributes.h"
 
 namespace rdcp::tree {
 namespace {
@@ -45,7 +46,7 @@ bool is_missing(const io::Error& error) {
 }  // namespace
 
 Checker::Checker(const ListJob& job, Reporter& reporter, Sinks sinks, const SourceWishes& wishes)
-    : job_(job), reporter_(reporter), sinks_(std::move(sinks)) {
+    : job_(job), policy_(policy_of(job)), reporter_(reporter), sinks_(std::move(sinks)) {
   auto top = LookedAt::open(job_.path, wishes.follow_links);
   if (top) {
     top_ = std::move(*top);
@@ -180,11 +181,13 @@ void Checker::read() {
 }
 
 void Checker::read_page(Page& page, std::span<std::byte> buffer) {
-  std::optional<LookedAt::Reader> reader = reader_of(top_);
+  std::optional<LookedAt::Reader> reader = reader_of(top_);  // there is one if there are entries
   for (ListedEntry& entry : page.listed.entries) {
     if (stopped_) return;
     const bool small = entry.type == EntryType::file && entry.size > 0 && entry.size <= kCachedBytes;
-    entry.has_digest = small && reader && digest_small(entry, *reader, buffer);
+    const io::Fd fd = digests_small() && small ? reader->open(entry.path) : io::Fd();
+    if (job_.attributes) fill_attributes(entry, *reader, fd.get());
+    entry.has_digest = fd && digest_small(entry, fd.get(), buffer);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -193,15 +196,22 @@ void Checker::read_page(Page& page, std::span<std::byte> buffer) {
   tell_pages();
 }
 
+// fd: the file if it is open, or -1.
+void Checker::fill_attributes(ListedEntry& entry, LookedAt::Reader& reader, int fd) {
+  const auto found =
+      fd >= 0 ? attributes_of(fd, false, policy_, names_) : reader.attributes(entry.path, policy_, names_);
+  if (!found) return reporter_.problem(io::about(top_->subject(entry.path), found.error()));
+  entry.attributes = *found;
+}
+
 // Returns false if the file has changed since it was listed, or cannot be read. It was a regular file a
 // moment ago, and what it may have become does not block when it is opened.
-bool Checker::digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer) {
-  const io::Fd fd = reader.open(entry.path);
+bool Checker::digest_small(ListedEntry& entry, int fd, std::span<std::byte> buffer) {
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
   if (static_cast<std::uint64_t>(status.st_size) != entry.size) return false;
   const std::span<std::byte> content = buffer.first(entry.size);
-  if (io::read_range(fd.get(), content, 0) != static_cast<ssize_t>(content.size())) return false;
+  if (io::read_range(fd, content, 0) != static_cast<ssize_t>(content.size())) return false;
   entry.digest = io::digest_of(content).bytes;
   return true;
 }

@@ -23,7 +23,7 @@
 namespace rdcp::tree {
 
 // Answers come from threads of its own: one that lists, and several that read. The readers also read small
-// files for the pages of the list.
+// files, and what is not in a stat, for the pages of the list.
 class Checker {
  public:
   struct Sinks {
@@ -64,14 +64,17 @@ class Checker {
   void answer(const SumAsk& ask, std::span<std::byte> buffer);
   bool may_list();
   // With CacheMode::bypass no files are read for pages; the coordinator asks for their digests.
-  bool reads_pages() const { return job_.digests && job_.cache != io::CacheMode::bypass; }
-  bool digest_small(ListedEntry& entry, LookedAt::Reader& reader, std::span<std::byte> buffer);
+  bool digests_small() const { return job_.digests && job_.cache != io::CacheMode::bypass; }
+  bool reads_pages() const { return digests_small() || job_.attributes; }
+  void fill_attributes(ListedEntry& entry, LookedAt::Reader& reader, int fd);
+  bool digest_small(ListedEntry& entry, int fd, std::span<std::byte> buffer);
   SumFound look(const SumItem& item, std::optional<LookedAt::Reader>& reader, std::span<std::byte> buffer);
   void digest_file(const SumItem& item, int fd, std::span<std::byte> buffer, SumFound& found);
   std::optional<std::uint64_t> digest_extent(const io::RingFile& file, io::Extent extent,
                                              std::span<std::byte> buffer, io::RunningDigest& digest);
 
   const ListJob job_;
+  const MetadataPolicy policy_;
   Reporter& reporter_;
   const Sinks sinks_;
   NameTable names_{[this](const io::Error& error) { reporter_.problem(error); }};

@@ -9,10 +9,10 @@
 #include <functional>
 #include <utility>
 
+#include "tree/check/attributes.h"
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_reader.h"
 #include "tree/fs/local_path.h"
-#include "tree/protocol/codec.h"
 
 namespace rdcp::tree {
 namespace {
@@ -38,29 +38,6 @@ std::optional<std::vector<std::string>> names_of(io::Fd directory) {
   if (!listing || !listing.for_each(add)) return std::nullopt;
   std::sort(names.begin(), names.end(), std::greater<>());
   return names;
-}
-
-// Returns a digest of what read_xattrs() found, sorted; zeros if there is nothing.
-io::Digest digest_of_attributes(Entry& entry) {
-  if (entry.xattrs.empty() && entry.access_acl.empty() && entry.default_acl.empty()) return {};
-  std::sort(entry.xattrs.begin(), entry.xattrs.end(),
-            [](const Xattr& a, const Xattr& b) { return a.name < b.name; });
-  Encoder encoder;
-  encoder.put(static_cast<std::uint32_t>(entry.xattrs.size()));
-  for (const Xattr& xattr : entry.xattrs) {
-    encoder.put(xattr.name);
-    encoder.put(xattr.value);
-  }
-  for (const auto* acl : {&entry.access_acl, &entry.default_acl}) {
-    encoder.put(static_cast<std::uint32_t>(acl->size()));
-    for (const AclLine& line : *acl) {
-      encoder.put(line.tag);
-      encoder.put(line.permissions);
-      encoder.put(line.name.empty() ? std::to_string(line.id) : line.name);
-    }
-  }
-  const std::string bytes = encoder.take();
-  return io::digest_of(std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace
@@ -144,12 +121,22 @@ io::Fd LookedAt::Reader::open(std::string_view path) {
   return open_quietly(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, top_.follows);
 }
 
+io::Result<std::array<std::byte, 16>> LookedAt::Reader::attributes(std::string_view path,
+                                                                   const MetadataPolicy& policy,
+                                                                   NameTable& names) {
+  std::string name;
+  const int directory = find(path, name);
+  if (directory >= 0 && !top_.follows && !may_have_xattrs(directory, name.c_str(), policy)) {
+    return std::array<std::byte, 16>{};
+  }
+  const int nofollow = top_.follows ? 0 : O_NOFOLLOW;
+  const io::Fd fd(directory < 0 ? -1 : ::openat(directory, name.c_str(), O_PATH | nofollow | O_CLOEXEC));
+  if (!fd) return io::errno_error("open", path);
+  return attributes_of(fd.get(), true, policy, names);
+}
+
 Lister::Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter)
-    : top_(top),
-      attributes_(job.attributes),
-      policy_{.owner = true, .xattrs = job.attributes, .numeric_ids = job.numeric_ids || !job.attributes},
-      names_(names),
-      reporter_(reporter) {}
+    : top_(top), policy_(policy_of(job)), names_(names), reporter_(reporter) {}
 
 bool Lister::next(ListedEntry& entry) {
   if (!std::exchange(begun_, true)) {
@@ -233,19 +220,8 @@ bool Lister::fill(int directory, const std::string& name, const std::string& pat
     }
     entry.link_target.assign(target, static_cast<std::size_t>(length));
   }
-  if (attributes_) fill_attributes(directory, name, path, entry);
   if (entry.type == EntryType::directory) entered_ = path;
   return true;
-}
-
-void Lister::fill_attributes(int directory, const std::string& name, const std::string& path,
-                             ListedEntry& entry) {
-  const int nofollow = top_.follows ? 0 : O_NOFOLLOW;
-  const io::Fd fd(::openat(directory, name.c_str(), O_PATH | nofollow | O_CLOEXEC));
-  Entry found;
-  const auto read = fd ? read_xattrs(fd.get(), true, policy_, names_, found) : io::errno_error("open", "");
-  if (!read) reporter_.problem(io::about(top_.subject(path), read.error()));
-  entry.attributes = digest_of_attributes(found).bytes;
 }
 
 }  // namespace rdcp::tree

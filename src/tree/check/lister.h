@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -49,6 +50,9 @@ class LookedAt::Reader {
   std::optional<std::string> link_target(std::string_view path);
   // Opens path for reading, without blocking. See open_entry() for the access time.
   io::Fd open(std::string_view path);
+  // Returns attributes_of() what is at path, which costs one system call where there are none.
+  io::Result<std::array<std::byte, 16>> attributes(std::string_view path, const MetadataPolicy& policy,
+                                                   NameTable& names);
 
  private:
   // Returns the directory that path is in, or -1 with errno if there is none, and its name there.
@@ -63,7 +67,8 @@ class LookedAt::Reader {
 class Lister {
  public:
   Lister(const LookedAt& top, const ListJob& job, NameTable& names, Reporter& reporter);
-  // Returns false at the end. What cannot be read is reported and left out.
+  // Returns false at the end. What cannot be read is reported and left out. Xattrs, ACLs and digests are left
+  // to Reader.
   bool next(ListedEntry& entry);
   // Is called with each path at or beneath which something is left out, before what follows it comes.
   std::function<void(const std::string& path)> left_out = [](const std::string&) {};
@@ -78,13 +83,11 @@ class Lister {
   static constexpr std::size_t kHeldOpen = 64;
 
   bool fill(int directory, const std::string& name, const std::string& path, ListedEntry& entry);
-  void fill_attributes(int directory, const std::string& name, const std::string& path, ListedEntry& entry);
   void leave_out(const std::string& path, const io::Error& error);
   void descend(const std::string& path);
   bool hold(Level& level);
 
   const LookedAt& top_;
-  const bool attributes_;
   const MetadataPolicy policy_;
   NameTable& names_;
   Reporter& reporter_;

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <map>
 #include <random>
 
 #include "tests/tree/copy/copy_fixture.h"
@@ -22,16 +23,33 @@ TEST(Precedes, PutsADirectoryBeforeWhatIsInIt) {
 }
 
 struct CheckerTest : testing::Test {
-  std::vector<ListedEntry> list(const std::string& path, bool attributes = false) {
+  std::vector<ListedEntry> list(const std::string& path) {
     ListJob job;
     job.path = path;
-    job.attributes = attributes;
     const auto top = LookedAt::open(path);
     EXPECT_TRUE(top.ok());
     NameTable names;
     Lister lister(*top, job, names, heard.reporter);
     std::vector<ListedEntry> entries;
     for (ListedEntry entry; lister.next(entry);) entries.push_back(entry);
+    return entries;
+  }
+  // The list with what its readers add to it.
+  std::vector<ListedEntry> read(const ListJob& job) {
+    std::mutex mutex;
+    std::vector<ListedEntry> entries;
+    std::atomic<bool> over{false};
+    Checker checker(job, heard.reporter,
+                    {[&](const Listed& page) {
+                       const std::lock_guard lock(mutex);
+                       entries.insert(entries.end(), page.entries.begin(), page.entries.end());
+                       over = page.over;
+                       over.notify_all();
+                     },
+                     [](const SumTold&) {}});
+    checker.list_more(1000);
+    over.wait(false);
+    const std::lock_guard lock(mutex);
     return entries;
   }
   SumFound ask(const std::string& path, const SumItem& item) {
@@ -153,20 +171,7 @@ TEST_F(CheckerTest, SmallFilesAreListedWithTheirDigests) {
   }
   write_file(scratch / "large", test_bytes((256 << 10) + 1));
   fs::create_symlink("large", scratch / "link");
-  std::mutex mutex;
-  std::vector<ListedEntry> entries;
-  std::atomic<bool> over{false};
-  Checker checker({.number = 1, .path = scratch.path(), .digests = true}, heard.reporter,
-                  {[&](const Listed& page) {
-                     const std::lock_guard lock(mutex);
-                     entries.insert(entries.end(), page.entries.begin(), page.entries.end());
-                     over = page.over;
-                     over.notify_all();
-                   },
-                   [](const SumTold&) {}});
-  checker.list_more(1000);
-  over.wait(false);
-  const std::lock_guard lock(mutex);
+  const auto entries = read({.number = 1, .path = scratch.path(), .digests = true});
   ASSERT_EQ(entries.size(), 3000u + 7 + 3);
   for (std::size_t i = 1; i < entries.size(); ++i) {
     const ListedEntry& entry = entries[i];
@@ -180,16 +185,40 @@ TEST_F(CheckerTest, SmallFilesAreListedWithTheirDigests) {
   EXPECT_EQ(heard.text(), "");
 }
 
+// However an entry is reached: a small file whose bytes are read as well, or another one by its name.
 TEST_F(CheckerTest, AttributesAreDigested) {
-  write_file(scratch / "f", "x");
-  const auto before = list(scratch / "f", true).front().attributes;
-  EXPECT_EQ(before, decltype(before){});
-  if (::setxattr((scratch / "f").c_str(), "user.a", "1", 1, 0) != 0) GTEST_SKIP() << "no xattrs here";
-  const auto one = list(scratch / "f", true).front().attributes;
-  EXPECT_NE(one, before);
-  ASSERT_EQ(::setxattr((scratch / "f").c_str(), "user.a", "2", 1, 0), 0);
-  EXPECT_NE(list(scratch / "f", true).front().attributes, one);
-  EXPECT_EQ(list(scratch / "f").front().attributes, before);
+  const std::string folder = scratch / "d";
+  fs::create_directory(folder);
+  write_file(folder + "/empty", "");
+  write_file(folder + "/small", "x");
+  fs::create_symlink("small", folder + "/link");
+  const auto attributes = [&](bool digests) {
+    std::map<std::string, std::array<std::byte, 16>> found;
+    for (const ListedEntry& entry : read({.path = folder, .attributes = true, .digests = digests})) {
+      found[entry.path] = entry.attributes;
+    }
+    return found;
+  };
+  const std::array<std::byte, 16> none{};
+  for (const auto& [path, found] : attributes(true)) EXPECT_EQ(found, none) << path;
+  std::vector<std::string> changed{"", "empty", "small"};
+  for (const std::string& path : changed) {
+    if (::setxattr((folder + "/" + path).c_str(), "user.a", "1", 1, 0) != 0) GTEST_SKIP() << "no xattrs here";
+  }
+  const auto one = attributes(false);
+  EXPECT_EQ(attributes(true), one);
+  EXPECT_EQ(one.at("link"), none);
+  for (const std::string& path : changed) {
+    EXPECT_NE(one.at(path), none) << path;
+    ASSERT_EQ(::setxattr((folder + "/" + path).c_str(), "user.a", "2", 1, 0), 0);
+  }
+  const auto two = attributes(true);
+  EXPECT_EQ(attributes(false), two);
+  for (const std::string& path : changed) EXPECT_NE(two.at(path), one.at(path)) << path;
+  for (const ListedEntry& entry : read({.path = folder, .digests = true})) {
+    EXPECT_EQ(entry.attributes, none) << entry.path;
+  }
+  EXPECT_EQ(heard.text(), "");
 }
 
 // A verified copy in one process, where each file comes through the disk, and through memory.
