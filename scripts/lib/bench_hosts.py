@@ -2,6 +2,7 @@
 bring the same to the same hosts, in one run; then what starting takes, and the coordinator's memory. The hosts are network
 namespaces on a bridge, each link, also that of the source, as slow as tc makes it; medians count."""
 
+import contextlib
 import statistics
 import sys
 from collections import defaultdict
@@ -10,9 +11,11 @@ from dataclasses import dataclass
 from bench_hosts_bed import Trial, fresh_fleet, fresh_folder, make_source
 from bench_hosts_limits import measure_memory, measure_start
 from bench_hosts_peers import DEATH, PEERS, Peer
-from trees import tree_size
+from bench_machine import files_in, warm_memory
+from trees import GIB, tree_size
 
 PATIENCE, LEAST_PATIENCE = 30, 60.0  # times what rdcp takes, and seconds: a tool that takes longer is ended
+WARM = 1.5  # times what all hosts get, of memory
 ONE_IS_ENOUGH = 8  # times what rdcp takes: a tool that takes longer is run once
 
 
@@ -77,8 +80,11 @@ class Beside:
 
 def measure_row(options, row: Row):
     samples, beside = defaultdict(list), [Beside(peer, row.mib) for peer in row.beside]
-    with fresh_folder(options) as folder, fresh_fleet(folder, row.hosts, row.rate, row.sshds) as fleet:
+    with fresh_folder(options) as folder, fresh_fleet(folder, row.hosts, row.rate, row.sshds) as fleet, \
+            contextlib.ExitStack() as warm:
         source = make_source(folder, row.mib)
+        if not options.no_warm:
+            warm.enter_context(warm_memory(files_in(source), WARM * row.hosts * tree_size(source)[1] / GIB))
         shell = fleet.ssh_text() if row.sshds else str(fleet.enter_script())
         rdcp = [options.rdcp, "-e", shell, "--rdcp-path", options.rdcp, *([] if row.encrypted else ["--no-encrypt"]), "-r", source]
         with Trial(fleet, source, tree_size(source)[1], rdcp) as trial:
