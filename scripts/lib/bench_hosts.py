@@ -83,11 +83,12 @@ def measure_row(options, row: Row):
     with fresh_folder(options) as folder, fresh_fleet(folder, row.hosts, row.rate, row.sshds) as fleet, \
             contextlib.ExitStack() as warm:
         source = make_source(folder, row.mib)
+        size = tree_size(source)[1]
         if not options.no_warm:
-            warm.enter_context(warm_memory(files_in(source), WARM * row.hosts * tree_size(source)[1] / GIB))
+            warm.enter_context(warm_memory(files_in(source), WARM * row.hosts * size / GIB))
         shell = fleet.ssh_text() if row.sshds else str(fleet.enter_script())
         rdcp = [options.rdcp, "-e", shell, "--rdcp-path", options.rdcp, *([] if row.encrypted else ["--no-encrypt"]), "-r", source]
-        with Trial(fleet, source, tree_size(source)[1], rdcp) as trial:
+        with Trial(fleet, source, size, rdcp) as trial:
             for _ in range(options.runs):
                 samples["one"].append(trial.copy_to(1))
                 trial.clear()

@@ -282,7 +282,8 @@ class Promise2(Promises):
                     self.assert_old_or_new(old, tree, landing)
 
     def test_no_flock(self):
-        """Killed in the middle: nothing to go on with, and nothing that is half."""
+        """Killed in the middle: nothing to go on with, and nothing that is half. Without locks the next run cannot know that no
+        other one uses a temporary file, which is for --clean then."""
         self.mount("flock=ENOLCK")
         tree, landing = self.make_tree(), self.target / "landing"
         old = self.make_old(tree, landing)
@@ -294,9 +295,12 @@ class Promise2(Promises):
         running.process.wait()
         self.assert_nothing_lives(running)
         self.assert_old_or_new(old, tree, landing)
+        (landing / "sub" / ".file-1.rdcp-01234567").write_text("ha")  # had it been killed at another moment
         self.assertEqual(self.run_bounded("-r", f"{tree}/", f"h:{landing}").status, EXIT_OK)
-        for left in landing.rglob(".*.rdcp-*"):  # without locks a run cannot know that no other one is using it
-            left.unlink()
+        for path in tree.rglob("file-*"):
+            self.assert_same_file(path, landing / path.relative_to(tree))
+        self.assertEqual(self.rdcp("--clean", landing).status, EXIT_OK)
+        self.assertEqual(self.run_bounded("-r", f"{tree}/", f"h:{landing}").status, EXIT_OK)  # now also the directories' times
         self.assert_same_tree(tree, landing)
 
     def test_folds_case(self):

@@ -35,7 +35,7 @@ struct CheckerTest : testing::Test {
     return entries;
   }
   // The list with what its readers add to it.
-  std::vector<ListedEntry> read(const ListJob& job) {
+  std::vector<ListedEntry> read(const ListJob& job, const SourceWishes& wishes = {}) {
     std::mutex mutex;
     std::vector<ListedEntry> entries;
     std::atomic<bool> over{false};
@@ -46,7 +46,8 @@ struct CheckerTest : testing::Test {
                        over = page.over;
                        over.notify_all();
                      },
-                     [](const SumTold&) {}});
+                     [](const SumTold&) {}},
+                    wishes);
     checker.list_more(1000);
     over.wait(false);
     const std::lock_guard lock(mutex);
@@ -217,6 +218,9 @@ TEST_F(CheckerTest, AttributesAreDigested) {
   for (const std::string& path : changed) EXPECT_NE(two.at(path), one.at(path)) << path;
   for (const ListedEntry& entry : read({.path = folder, .digests = true})) {
     EXPECT_EQ(entry.attributes, none) << entry.path;
+  }
+  for (const ListedEntry& entry : read({.path = folder, .attributes = true}, {.follow_links = true})) {
+    EXPECT_EQ(entry.attributes, two.at(entry.path == "link" ? "small" : entry.path)) << entry.path;
   }
   EXPECT_EQ(heard.text(), "");
 }
