@@ -51,6 +51,7 @@ class Beside:
     def __init__(self, peer: Peer, mib: int):
         self.peer = peer
         self.samples: list[float] = []
+        self.sent: list[float] = []  # what has left the source, in times of what was copied
         self.why_not = peer.why_not(mib)
 
     def run(self, trial: Trial, of_all: float):
@@ -60,7 +61,9 @@ class Beside:
             return
         try:
             with self.peer.prepare(trial) as copy:
+                before = trial.fleet.sent_bytes()
                 self.samples.append(copy())
+                self.sent.append((trial.fleet.sent_bytes() - before) / trial.size)
             trial.check([host for number, host in enumerate(trial.fleet.hosts, 1) if number != self.peer.lost])
         except RuntimeError as error:
             if self.peer.is_rdcp:
@@ -75,7 +78,8 @@ class Beside:
         median = statistics.median(self.samples)
         runs = f"{len(self.samples)} run{'s' if len(self.samples) > 1 else ''}"
         ratio = median / (of_all - start if self.peer.waits else of_all)
-        return f"{begin} {median:8.2f} s {verdict(ratio, self.peer.wanted, self.peer.is_rdcp)}, {runs}"
+        judged = verdict(ratio, self.peer.wanted, self.peer.is_rdcp)
+        return f"{begin} {median:8.2f} s {judged:27}  {statistics.median(self.sent):5.2f}  {runs:>8}"
 
 
 def measure_row(options, row: Row):

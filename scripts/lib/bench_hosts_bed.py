@@ -119,5 +119,5 @@ def fresh_folder(options):
 def fresh_fleet(folder: Path, hosts: int, rate: str = "", sshds: bool = True):
     place = folder / "fleet"
     place.mkdir()
-    with Fleet(place, hosts, rate, None if sshds else 0) as fleet:
+    with Fleet(place, hosts, rate, None if sshds else 0, quick=False) as fleet:
         yield fleet

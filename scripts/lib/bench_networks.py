@@ -51,7 +51,7 @@ def measure_networks(options) -> int:
         if not options.no_warm:
             stack.enter_context(warm_memory([large], 3 * size / GIB))
         address, inside = stack.enter_context(second_network())
-        ssh = stack.enter_context(LocalSshd(keys, address, port=SSH_PORT, inside=inside))
+        ssh = stack.enter_context(LocalSshd(keys, address, port=SSH_PORT, inside=inside, quick=False))
         rdcp = [options.rdcp, "-F", ssh.config, "--rdcp-path", options.rdcp, "-v"]
         tools = {"rdcp": rdcp, "rdcp --no-encrypt": [*rdcp, "--no-encrypt"],
                  "scp": ["scp", "-q", "-F", ssh.config]}

@@ -1,13 +1,15 @@
 """rdcp over RDMA against what the device can do, all in one VM run (scripts/rdma-vm), the tools taking turns.
 
   ib_write_bw   perftest's RDMA WRITEs of 1 MiB, memory to memory, one queue pair
-  streams       rdcp's own streams, memory to memory (what rdcp --doctor measures), one stream of chunks of 1 MiB
-  rdcp          a file from tmpfs to tmpfs, digests on, a real sshd; without ssh's start-up
+  streams       rdcp's own streams, memory to memory (what rdcp --doctor measures), as many as it makes by itself, of
+                chunks of 1 MiB
+  rdcp          a file from tmpfs to tmpfs, digests on, likewise, a real sshd; without ssh's start-up
   rdsend        the same file as standard input, digests on, to an rdrecv that writes to /dev/null
   rcopy         rdmacm-utils' copier, the same file
 
 Run by scripts/bench --rdma, which starts it in the VM."""
 
+import contextlib
 import json
 import re
 import shutil
@@ -18,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench_machine import warm_memory
 from sshd import LocalSshd
 from trees import MIB, make_file
 
@@ -25,8 +28,9 @@ DEVICE, ADDRESS = "rxe0", "10.77.0.1"
 MESSAGE = MIB
 ITERATIONS = 150
 FILE_SIZE = 256 * MIB
-WANTED = {("streams", "ib_write_bw"): 0.90, ("rdcp", "ib_write_bw"): 0.75, ("rdcp", "rcopy"): 2.5,
-          ("rdsend", "ib_write_bw"): 0.80}
+WARM_GIB = 2.0  # of the 3 that the VM has: its first touch of a page is an emulated fault, and a real one beneath it
+WANTED = {("streams", "ib_write_bw"): 1.0, ("rdcp", "ib_write_bw"): 0.9, ("rdcp", "rcopy"): 1.3,
+          ("rdsend", "ib_write_bw"): 0.85}
 
 
 class Bench:
@@ -57,7 +61,7 @@ class Bench:
                 *words]
 
     def streams(self) -> float:
-        words = self.command("--streams", "1", "--doctor", "--json", "dest")
+        words = self.command("--doctor", "--json", "dest")
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         transfer = json.loads(done.stdout)["transfers"][0]
         if "bytes" not in transfer:
@@ -66,7 +70,7 @@ class Bench:
 
     def copy(self) -> float:
         target = self.folder / "copy"
-        words = self.command("-v", "--streams", "1", self.file, f"dest:{target}")
+        words = self.command("-v", self.file, f"dest:{target}")
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         rate = re.search(r"^rdcp: copied .* in ([\d.]+) s$", done.stderr, re.MULTILINE)
         if done.returncode != 0 or not rate:
@@ -105,8 +109,10 @@ class Bench:
 
 def measure(rdcp: Path, runs: int) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, LocalSshd(Path(folder)) as ssh:
+    with (tempfile.TemporaryDirectory(dir="/dev/shm") as folder, LocalSshd(Path(folder)) as ssh,
+          contextlib.ExitStack() as warm):
         bench = Bench(rdcp, Path(folder), ssh)
+        warm.enter_context(warm_memory([bench.file], WARM_GIB))
         names = list(bench.tools)
         for run in range(runs):
             for name in names[run % len(names):] + names[:run % len(names)]:

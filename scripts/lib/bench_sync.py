@@ -94,7 +94,7 @@ def run_sync(rdcp: Path, where: str, runs: int, files: int, many: int):
     with tempfile.TemporaryDirectory(prefix="rdcp-bench-", dir=where) as name:
         folder = Path(name)
         (folder / "ssh").mkdir()
-        with LocalSshd(folder / "ssh") as ssh:
+        with LocalSshd(folder / "ssh", quick=False) as ssh:
             small = SyncBench(rdcp, folder, make_node_modules(folder, files).rename(folder / "small"), ssh)
             small.measure(list(CASES), runs, ("rdcp", "rsync", FLOOR))
             model = SyncBench(rdcp, folder, make_model_cache(folder).rename(folder / "model"), ssh)

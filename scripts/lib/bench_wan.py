@@ -119,7 +119,7 @@ def series(workload: str, trip: int, loss: float, files: int, size: int, samples
 @contextlib.contextmanager
 def bed_over(options, folder: Path, way: Way):
     with long_path(options.rdcp.parent / "long_path", way) as path, tempfile.TemporaryDirectory(dir=folder) as keys, \
-            LocalSshd(Path(keys), path.address, SSH_PORT, path.inside) as ssh:
+            LocalSshd(Path(keys), path.address, SSH_PORT, path.inside, quick=False) as ssh:
         yield Bed(options.rdcp, folder, ssh, path.inside)
 
 

@@ -144,7 +144,7 @@ def slow_links(bench: Wrapped, source: Path, keys: Path):
     for rate, wanted in LINKS.items():
         (keys / rate).mkdir()
         with second_network() as (address, inside), slow_link(inside, rate), \
-                LocalSshd(keys / rate, address, inside=inside, port=2222) as ssh:
+                LocalSshd(keys / rate, address, inside=inside, port=2222, quick=False) as ssh:
             found = bench.measure(f"compress, headers over {rate} -> tmpfs", source, "tmpfs", {
                 "rdcp": bench.rdcp(ssh), "rdcp --compress=auto": bench.rdcp(ssh, "--compress=auto"),
                 "rdcp --compress --encrypt": bench.rdcp(ssh, "--compress", "--encrypt")})
@@ -159,7 +159,7 @@ def measure_wrapped(options):
             stack.callback(shutil.rmtree, folders[name], ignore_errors=True)
         for name in ("ssh", "slow", "source"):
             (folders["disk"] / name).mkdir()
-        ssh = stack.enter_context(LocalSshd(folders["disk"] / "ssh"))
+        ssh = stack.enter_context(LocalSshd(folders["disk"] / "ssh", quick=False))
         bench = Wrapped(options, folders, ssh)
         noise = folders["disk"] / "source" / "big.bin"
         make_file(noise, options.size)

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshd import SSH_CONFIG, SSHD_CONFIG, account_is_locked, make_key
+from sshd import SSHD_CONFIG, account_is_locked, make_key, ssh_config
 from stage import why_no_mounts
 
 FIRST_NETWORK, LAST_NETWORK = 80, 250  # 10.231.N.0; each fleet on this machine has one
@@ -88,12 +88,13 @@ class Host:
 
 class Fleet:
     """Use as a context manager. `folder`: empty, the caller's to remove. `rate`: of each link, this host's
-    too, both ways, as "1gbit"."""
+    too, both ways, as "1gbit". `quick`: as that of LocalSshd."""
 
-    def __init__(self, folder: Path, count: int, rate: str = "", sshds: int | None = None):
+    def __init__(self, folder: Path, count: int, rate: str = "", sshds: int | None = None, quick: bool = True):
         self.folder = Path(folder)
         self.count = count
         self.rate = rate
+        self.quick = quick
         self.sshds = count if sshds is None else sshds
         self.data = self.folder / "data"
         self.config = self.folder / "ssh_config"
@@ -178,7 +179,7 @@ class Fleet:
         words = {"port": SSH_PORT, "folder": keys, "user": "root"}
         use_pam = "yes" if account_is_locked("root") else "no"
         (keys / "sshd_config").write_text(SSHD_CONFIG.format(**words, listen="", use_pam=use_pam))
-        self.config.write_text("".join(SSH_CONFIG.format(**words, aliases=host.name, address=host.address)
+        self.config.write_text("".join(ssh_config(self.quick, **words, aliases=host.name, address=host.address)
                                        for host in self.hosts))
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin")

@@ -16,7 +16,7 @@ from workplace import Ended, Workplace
 SCENARIOS = 400
 # What else a message may name than a path, where something did not suffice.
 RESOURCES = ("standard", "a pipe", "thread", "memory", "socket", "io_uring", "eventfd", "descriptor", "session key",
-             "signalfd", "sandbox")
+             "nonce", "salt", "signalfd", "sandbox")
 
 
 @dataclass

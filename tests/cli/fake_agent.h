@@ -15,6 +15,16 @@
 
 namespace rdcp::cli {
 
+// A hello as versions 10 to 13 say it.
+struct OlderHello {
+  static constexpr tree::MessageType kType = tree::MessageType::hello;
+  tree::Hello hello;
+  auto fields() {
+    return std::tie(hello.protocol, hello.oldest, hello.program_version, hello.cpus, hello.boot_id,
+                    hello.rejoin_socket);
+  }
+};
+
 struct FakeAgent {
   explicit FakeAgent(const std::string& host) {
     ::signal(SIGPIPE, SIG_IGN);
@@ -35,6 +45,10 @@ struct FakeAgent {
   template <class Message>
   void say(const Message& message) {
     EXPECT_TRUE(channel->send(message));
+  }
+  void say(const tree::Hello& hello) {
+    if (hello.protocol < tree::ProveEarly::kFirstProtocol) return say(OlderHello{hello});
+    EXPECT_TRUE(channel->send(hello));
   }
   // Says something, and has the session receive it.
   template <class Message>

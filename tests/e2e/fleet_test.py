@@ -13,7 +13,6 @@ from snapshot import differences, snapshot
 from fleet import Fleet, why_no_fleet  # in scripts/lib, as harness has it
 
 JOURNAL_OF_SOME_CHUNKS = 700  # bytes
-LOOK_EVERY = 0.1  # seconds: each look goes through all processes, and other tests run meanwhile
 
 
 class FleetTest(CopyTest):
@@ -58,7 +57,7 @@ class FleetTest(CopyTest):
 
     def assert_no_agents(self):
         for host in self.fleet.hosts:
-            self.assertTrue(wait_for(lambda host=host: not host.agents(), 20, LOOK_EVERY), f"{host.name}: {host.agents()}")
+            self.assertTrue(wait_for(lambda host=host: not host.agents(), 20), f"{host.name}: {host.agents()}")
 
     def slow_copy(self, *words, to: str = "", fanout: int = 1):
         """A copy of a tree to `self.to`, or to these hosts, that takes some seconds; begun, and with bytes at the last host.
@@ -70,7 +69,7 @@ class FleetTest(CopyTest):
         def has_begun():
             return any(path.stat().st_size > JOURNAL_OF_SOME_CHUNKS for path in last.rglob("*.journal"))
 
-        self.assertTrue(wait_for(has_begun, 30, LOOK_EVERY), "the last host gets nothing")
+        self.assertTrue(wait_for(has_begun, 30), "the last host gets nothing")
         return tree, running
 
     def assert_one_that_dies_is_left_out(self, to: str):

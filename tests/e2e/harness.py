@@ -196,6 +196,16 @@ def local_agent(coordinator: int) -> int:
     return coordinator
 
 
+def held_by(pid: int) -> dict[int, str]:
+    """What a process has open, by the descriptor's number. It may close or open others meanwhile, or end."""
+    held, folder = {}, f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for number in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                held[int(number)] = os.readlink(f"{folder}/{number}")
+    return held
+
+
 def connections_of(pid: int) -> list[tuple[str, str]]:
     """The process's established TCP connections, each as its own address and the peer's."""
     text = subprocess.run(["ss", "-H", "-t", "-n", "-p", "state", "established"], capture_output=True, text=True,
@@ -222,12 +232,13 @@ def remote_agents() -> list:
 
 
 def wait_for(condition, timeout: float = 10.0, interval: float = 0.005):
-    """Polls until condition() is true and returns what it gave; None when the time is over."""
+    """Polls until condition() is true and returns what it gave; None when the time is over. A condition that takes long, as
+    one that starts a program on an emulated machine does, is looked at less often: what it waits for needs the processor too."""
     deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
+    while (begun := time.monotonic()) < deadline:
         if result := condition():
             return result
-        time.sleep(interval)
+        time.sleep(max(interval, min(0.5, 4 * (time.monotonic() - begun))))
     return None
 
 

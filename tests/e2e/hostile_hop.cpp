@@ -4,6 +4,7 @@
 //   data      changes one byte of one chunk of a large file, with a digest that fits
 //   archive   changes one byte of a small file that consists of many d's, likewise
 //   withhold  answers for the targets behind it as if they had what it has itself
+//   refuse    answers that nobody can write the bytes of a large file
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -49,7 +50,8 @@ void PassedChunk::begin(const net::Frame& frame, std::span<const std::byte> payl
   ++desk_.under_way_;
 }
 
-ChunkAnswer merged(const net::Frame&, const ChunkAnswer& own, const ChunkAnswer& behind, bool) {
+ChunkAnswer merged(const net::Frame& frame, const ChunkAnswer& own, const ChunkAnswer& behind, bool) {
+  if (is_to("refuse") && frame.kind == net::FrameKind::data) return {net::AckStatus::refused, {}};
   return is_to("withhold") ? own : behind;
 }
 

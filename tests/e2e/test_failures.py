@@ -1,19 +1,19 @@
 """Each file or host that cannot be read, written or reached is named, the rest is copied, and nothing is left behind."""
 
-import contextlib
 import errno
 import json
 import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, is_root, local_agent,
-                     needs_root, preloaded, remote_agents, wait_for)
+from harness import (CHUNK, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, held_by, is_root,
+                     local_agent, needs_root, preloaded, remote_agents, wait_for)
 from snapshot import snapshot
 
 
@@ -390,9 +390,7 @@ class Waiting(CopyTest):
         running = self.start(*words, **options)
         def is_open():
             agents = [pid for pid in [local_agent(running.pid), *remote_agents()] if isinstance(pid, int)]
-            with contextlib.suppress(FileNotFoundError):  # one that has been closed meanwhile
-                return any(os.path.samefile(link, path) for pid in agents for link in links_of(pid))
-            return False
+            return any(os.path.realpath(path) in held_by(pid).values() for pid in agents)
         self.assertTrue(wait_for(is_open, 10), "nobody has opened it")
         return running
 
@@ -448,11 +446,16 @@ class Waiting(CopyTest):
                 self.assertEqual(copy.read_bytes(), text)
 
 
-def links_of(pid: int) -> list[str]:
-    with contextlib.suppress(OSError):
-        links = [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
-        return [link for link in links if os.path.exists(link)]
-    return []
+class NoReader(CopyTest):
+    """A FIFO as DST that nobody reads is not waited for."""
+
+    def test_it_is_told_what_to_do(self):
+        small, fifo = self.make_file(self.source / "small", 10), self.target / "fifo"
+        os.mkfifo(fifo)
+        for words in ((small, fifo), (small, f"dest:{fifo}"), ("--no-landlock", small, f"dest:{fifo}")):
+            with self.subTest(words=words):
+                self.fails(EXIT_FILES, *words, says=(str(fifo), "No such device or address", "start its reader first"))
+                self.assertTrue(stat.S_ISFIFO(fifo.lstat().st_mode))
 
 
 class MovingSources(CopyTest):
@@ -569,12 +572,8 @@ class MovingSources(CopyTest):
 
     def bytes_under_way(self) -> bool:
         """True when an agent beneath our sshd has a file open that is being written."""
-        for pid in self.sshd.descendants():
-            with contextlib.suppress(OSError):
-                for fd in Path(f"/proc/{pid}/fd").iterdir():
-                    if os.readlink(fd).startswith(str(self.target) + "/"):
-                        return True
-        return False
+        within = f"{self.target}/"
+        return any(name.startswith(within) for pid in self.sshd.descendants() for name in held_by(pid).values())
 
 
 class Unreachable(CopyTest):

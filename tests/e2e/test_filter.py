@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import EXIT_FILES, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, needs_root, wait_for
+from harness import EXIT_FILES, EXIT_OK, EXIT_USAGE, RDCP, CopyTest, held_by, needs_root, wait_for
 from snapshot import differences, snapshot
 
 SEED = int(os.environ.get("RDCP_FILTER_SEED", random.randrange(1 << 32)))
@@ -312,8 +312,7 @@ class Selection(CopyTest):
         fifo = self.disk / "fifo"
         os.mkfifo(fifo)
         running = self.start("-r", "--exclude-from", fifo, self.tree, self.target)
-        descriptors = Path(f"/proc/{running.pid}/fd")
-        self.assertTrue(wait_for(lambda: any(os.path.realpath(fd) == str(fifo) for fd in descriptors.iterdir())))
+        self.assertTrue(wait_for(lambda: os.path.realpath(fifo) in held_by(running.pid).values()))
         running.process.send_signal(signal.SIGINT)
         self.assertEqual(running.finish(20).status, 128 + signal.SIGINT)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness import (BUILD, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, make_file, session_of,
                      wait_for)
 from api_server import ApiServer, why_no_kubectl
-from fleet_test import LOOK_EVERY, FleetTest
+from fleet_test import FleetTest
 from kubectl import Kubectl
 from slurm import Slurm, why_no_slurm
 
@@ -76,7 +76,7 @@ class InAJobOfSlurm(LauncherTest):
         self.assertLess(self.fleet.sent_bytes() - before, 1.5 * payload + MIB)
         again = self.copy("--hosts", "slurm", "--sync", "-i", f"{tree}/", self.to)
         self.assertEqual(again.out, b"")
-        self.assertTrue(wait_for(lambda: not self.steps(), 20, LOOK_EVERY), self.steps())
+        self.assertTrue(wait_for(lambda: not self.steps(), 20), self.steps())
 
     def test_from_within_a_step(self):
         tree = self.tree()
@@ -150,8 +150,8 @@ class InAJobOfSlurm(LauncherTest):
         os.kill(running.pid, signal.SIGKILL)
         running.process.wait()
         self.assert_no_agents()
-        self.assertTrue(wait_for(lambda: not session_of(running.pid), 20, LOOK_EVERY), "an srun lives on")
-        self.assertTrue(wait_for(lambda: not self.steps(), 20, LOOK_EVERY), self.steps())
+        self.assertTrue(wait_for(lambda: not session_of(running.pid), 20), "an srun lives on")
+        self.assertTrue(wait_for(lambda: not self.steps(), 20), self.steps())
         self.copy("-r", f"{tree}/", f"h[1-3]:{self.fleet.data}/copy")
         self.assert_have(tree, 1, 2, 3)
 
@@ -180,7 +180,7 @@ class InAJobOfSlurm(LauncherTest):
         self.assertIn("h2: gets its copy alone later", done.err)
         self.assert_have(tree, 1, 2, 3)
         self.assert_no_agents()
-        self.assertTrue(wait_for(lambda: not self.steps(), 20, LOOK_EVERY), self.steps())
+        self.assertTrue(wait_for(lambda: not self.steps(), 20), self.steps())
 
     def test_where_srun_cannot_be_used(self):
         tree = self.tree()

@@ -55,6 +55,13 @@ class LongPath(CopyTest):
         done = self.copy("-v", file, f"dest:{self.target}/copy")
         self.assertRegex(done.err, "rdcp: 1[56] streams")  # for 30 ms, or a little more, of 1.25 GB/s: 2.5 MB each
 
+    def test_a_pipe_has_more_connections(self):
+        """Fewer than a file, because the bytes of each wait for those of the others."""
+        file = make_file(self.disk / "file", 3 * MIB + 5)
+        done = self.copy("-v", "-", f"dest:{self.target}/copy", stdin=file.read_bytes())
+        self.assertIn("rdcp: 4 streams", done.err)
+        self.assert_same_file(file, self.target / "copy")
+
 
 if __name__ == "__main__":
     unittest.main()

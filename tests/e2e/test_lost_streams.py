@@ -160,6 +160,7 @@ class InOrder(Cutting):
     def into_a_fifo(self, name: str, streams: int, after: int, retry: int):
         fifo, copied = self.target / name, self.target / f"{name}.copy"
         os.mkfifo(fifo)
+        self.addCleanup(os.close, os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # cp may not have opened it in time
         reader = subprocess.Popen(["cp", fifo, copied])
         self.addCleanup(reader.kill)
         self.log.unlink(missing_ok=True)

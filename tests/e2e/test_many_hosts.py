@@ -1,7 +1,6 @@
 """One source, many hosts: a chain of namespaces with a link and an sshd each, and what becomes of it when a host dies, hangs,
 fills its disk or loses its network."""
 
-import contextlib
 import json
 import os
 import signal
@@ -9,8 +8,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_DIGEST, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, make_file, preloaded, wait_for
-from fleet_test import LOOK_EVERY, FleetTest
+from harness import (BUILD, EXIT_DIGEST, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, MIB, RDCP, held_by, make_file, preloaded,
+                     wait_for)
+from fleet_test import FleetTest
 from snapshot import differences, snapshot
 
 from bench_machine import set_firewall  # in scripts/lib, as harness has it
@@ -171,12 +171,8 @@ class ManyHosts(OverSsh):
 
     def test_who_is_interrupted_while_it_reads_a_list_says_so(self):
         running = self.start("--json", "-r", self.tree(), ":x", "--hosts", "-", stdin=subprocess.PIPE)
-
-        def takes_signals():
-            with contextlib.suppress(OSError):
-                return any(os.readlink(fd) == "anon_inode:[signalfd]" for fd in Path(f"/proc/{running.pid}/fd").iterdir())
-
-        self.assertTrue(wait_for(takes_signals, 20, LOOK_EVERY))
+        takes_signals = lambda: "anon_inode:[signalfd]" in held_by(running.pid).values()
+        self.assertTrue(wait_for(takes_signals, 20))
         os.kill(running.pid, signal.SIGINT)
         running.process.wait(20)
         done = running.finish(20)
@@ -217,6 +213,27 @@ class ManyHosts(OverSsh):
         self.assertEqual([host["host"] for host in last["hosts"]], ["h1", "h9"])
         self.assertEqual([host["status"] for host in last["hosts"]], [0, EXIT_HOST])
         self.assertEqual(last["status"], EXIT_FILES)
+
+
+    def test_of_an_old_file_only_what_one_of_them_lacks_is_sent(self):
+        tree = self.tree(24 * MIB)
+        self.copy("-r", f"{tree}/", self.to)
+        for number in (1, 3):  # each lacks another piece, and has a time of its own
+            with (self.fleet[number].own / "copy" / "large").open("r+b") as old:
+                old.seek(number * 5 * MIB)
+                old.write(b"another")
+            os.utime(self.fleet[number].own / "copy" / "large", (1, number))
+        with (tree / "large").open("r+b") as new:
+            new.seek(9 * MIB)
+            new.write(b"new")
+        for words in ((), ("--inplace",), ("--encrypt", "--verify")):
+            with self.subTest(words):
+                before = [self.fleet[number].received_bytes() for number in (1, 2, 3, 4)]
+                self.copy("--sync", *words, f"{tree}/", self.to)
+                self.assert_have(tree, 1, 2, 3, 4)
+                for number, bytes_before in zip((1, 2, 3, 4), before):
+                    self.assertLess(self.fleet[number].received_bytes() - bytes_before, 2 * MIB, f"h{number}")
+                (tree / "large").touch()
 
 
 class HostsThatLie(OverSsh):
@@ -264,6 +281,34 @@ class HostsThatLie(OverSsh):
         (self.fleet[4].own / "copy" / "sub" / "small-5").unlink()
         self.let_lie(2, "withhold")
         self.fails(EXIT_FILES, "--sync", f"{tree}/", self.to, says=("h4", "that it asked for have not come"))
+        self.let_lie(2, "")
+        self.copy("--sync", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_a_host_that_refuses_for_others_is_found_out(self):
+        tree = self.tree()
+        self.let_lie(1, "refuse")  # those before it would have the bytes come all the same
+        for words in (("-r",), ("--sync",)):
+            with self.subTest(words):
+                self.fails(EXIT_DIGEST, *words, f"{tree}/", self.to, says=("h4", "that it asked for have not come"))
+                self.assertFalse((self.fleet[4].own / "copy" / "large").exists())
+        self.let_lie(1, "")
+        self.copy("-r", f"{tree}/", self.to)
+        self.assert_have(tree, 1, 2, 3, 4)
+
+    def test_a_host_that_has_a_piece_does_not_keep_it_from_others(self):
+        tree = self.tree(24 * MIB)
+        self.let_lie(2, "")
+        self.copy("--sync", f"{tree}/", self.to)
+        old = self.fleet[4].own / "copy" / "large"
+        with old.open("r+b") as file:
+            file.write(b"another")
+        lacks = old.read_bytes()
+        (tree / "large").touch()
+        self.let_lie(2, "withhold")
+        self.fails(EXIT_FILES, "--sync", f"{tree}/", self.to,
+                   says=("h4", "large: parts of it are missing, and were not sent", "3 of 4 hosts have all"))
+        self.assertEqual(old.read_bytes(), lacks)
         self.let_lie(2, "")
         self.copy("--sync", f"{tree}/", self.to)
         self.assert_have(tree, 1, 2, 3, 4)
@@ -343,7 +388,7 @@ class HostsThatFail(OverSsh):
         os.kill(daemon, signal.SIGSTOP)
         self.addCleanup(os.kill, daemon, signal.SIGCONT)
         running = self.start("-r", f"{tree}/", self.to)
-        self.assertTrue(wait_for(lambda: (self.fleet[4].own / "copy" / "linked").exists(), 30, LOOK_EVERY))
+        self.assertTrue(wait_for(lambda: (self.fleet[4].own / "copy" / "linked").exists(), 30))
         os.kill(daemon, signal.SIGCONT)
         done = running.finish(60)
         self.assertEqual(done.status, EXIT_OK, done)
@@ -429,7 +474,7 @@ class HostsThatFail(OverSsh):
         self.addCleanup(feeder.wait)
         running = self.start("--bwlimit", "8M", "-", self.to, "--failed-hosts", failed, "--retries", "3", stdin=feeder.stdout)
         feeder.stdout.close()
-        self.assertTrue(wait_for(lambda: self.fleet[4].received_bytes() - before > 4 * MIB, 30, LOOK_EVERY))
+        self.assertTrue(wait_for(lambda: self.fleet[4].received_bytes() - before > 4 * MIB, 30))
         for pid in self.fleet[2].agents():
             os.kill(pid, signal.SIGKILL)
         done = running.finish(60)

@@ -3,10 +3,11 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 import unittest
 
-from harness import BUILD, CHUNK, EXIT_HOST, EXIT_OK, RDCP, REPO, CopyTest, Running, wait_for
+from harness import BUILD, CHUNK, EXIT_OK, RDCP, REPO, CopyTest, Running, wait_for
 
 sys.path.insert(0, str(REPO / "tests" / "campaign"))
 from other_build import make_other_build  # noqa: E402
@@ -74,12 +75,23 @@ class OtherVersion(CopyTest):
         self.copy(*self.older, "--clean", f"dest:{self.target}")
 
     # What that version does not have is refused, and nothing is done.
-    def test_it_knows_no_chains(self):
-        done = self.rdcp(*self.older, "-r", f"{self.tree}/", f"dest,other:{self.target}/new")
-        self.assertEqual(done.status, EXIT_HOST, done)
-        for host in ("dest", "other"):
-            self.assertIn(f"rdcp on {host}: it is too old for several targets (it speaks protocol", done.err)
-        self.assertFalse((self.target / "new").exists())
+    def test_among_several_targets(self):
+        """The one in the middle is of that version, and knows no deltas in a chain."""
+        shell, mixed = self.disk / "shell", self.disk / "mixed"
+        shell.write_text(f'#!/bin/sh\nmkdir -p {self.target}/$1\ncd {self.target}/$1\nshift\nexec sh -c "$*"\n')
+        mixed.write_text(f'#!/bin/sh\n[ "${{PWD##*/}}" = b ] && exec {self.other / "rdcp"} "$@"\nexec {RDCP} "$@"\n')
+        for script in (shell, mixed):
+            script.chmod(0o755)
+        for number, (program, says) in enumerate(((mixed, False), (RDCP, True), (mixed, False))):
+            with (self.tree / "large").open("r+b") as large:
+                large.seek(number * CHUNK)
+                large.write(b"changed")
+            done = subprocess.run([RDCP, "-e", shell, "--rdcp-path", program, "-v", "--sync", f"{self.tree}/", "a,b,c:copy"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, EXIT_OK, done)
+            for host in "abc":
+                self.assert_same_tree(self.tree, self.target / host / "copy")
+            self.assertEqual("were there already" in done.stderr, says, done)
 
     def test_alterations(self):
         self.copy(*self.older, "-r", "--chmod=D750", f"dest:{self.tree}/", self.target / "new")

@@ -69,15 +69,21 @@ class Bytes(PipeTest):
         self.assert_same_bytes(source, found)
         self.assertIn("5 streams", self.said[0])
 
-    def test_bytes_in_order_go_over_one_stream(self):
-        """Over several where there is work for several processors."""
+    def streams(self, source: Path, *options) -> str:
+        found = self.send(source, file_in=False, file_out=False, options=("-v", *options))
+        self.assert_same_bytes(source, found)
+        return re.search(r"^rdsend: (\d+) streams?\b", self.said[0], re.MULTILINE)[1]
+
+    def test_bytes_in_order_go_over_as_many_streams_as_asked_for(self):
         source = self.make_file("source", 40 * MIB)
-        found = self.send(source, file_in=False, file_out=False, options=("-v", "--streams", "5"))
-        self.assert_same_bytes(source, found)
-        self.assertIn("5 streams" if OPTIONS else "1 stream over", self.said[0])
-        found = self.send(source, file_in=False, file_out=False, options=("-v", "--streams", "3", "--compress"))
-        self.assert_same_bytes(source, found)
-        self.assertIn("3 streams", self.said[0])
+        self.assertEqual(self.streams(source, "--streams", "5"), "5")
+        self.assertEqual(self.streams(source, "--streams", "3", "--compress"), "3")
+
+    def test_bytes_in_order_go_over_one_stream(self):
+        """A machine that has much else to do may take each of three answers of its own for one from far away."""
+        source = self.make_file("source", 40 * MIB)
+        most = max(os.cpu_count() // 2, 1) if OPTIONS else 1  # sealing and packing are work for more
+        self.assertTrue(any(int(self.streams(source)) <= most for _ in range(5)), "each time over more")
 
     def test_stdin_is_read_from_where_it_stands(self):
         source = self.make_file("source", 3 * MIB)

@@ -15,7 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, OPTIONS, RDCP, TRANSPORT, CopyTest,
+from harness import (BUILD, EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, OPTIONS, RDCP, TRANSPORT, CopyTest, held_by,
                      Running, is_root, session_of, wait_for)
 
 RDPIPE = BUILD / "rdpipe"
@@ -370,12 +370,8 @@ class Ends(PipelineTest):
 
     def temporary_files(self) -> bool:
         """The agents hold a file in the folder open, under no name."""
-        for pid in self.sshd.descendants():
-            with contextlib.suppress(OSError):
-                for link in Path(f"/proc/{pid}/fd").iterdir():
-                    if os.readlink(link).startswith(str(self.disk.resolve())):
-                        return True
-        return False
+        within = str(self.disk.resolve())
+        return any(name.startswith(within) for pid in self.sshd.descendants() for name in held_by(pid).values())
 
     def check(self, running: Running, status: int, within: float = 20):
         done = running.finish(within)

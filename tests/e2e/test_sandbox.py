@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, EXIT_OK, MIB, RDCP, CopyTest, Running, local_agent, remote_agents, session_of, wait_for
+from harness import BUILD, EXIT_OK, MIB, RDCP, CopyTest, Running, held_by, local_agent, remote_agents, session_of, wait_for
 from pipes import PipeTest
 
 HOSTILE = BUILD / "hostile_agent"
@@ -73,13 +73,6 @@ class Agents(CopyTest):
         self.assertTrue(wait_for(both, 20), "the data is in the coordinator's process")
         return running
 
-    @staticmethod
-    def descriptors(pid: int) -> list[Path]:
-        try:
-            return [fd for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.exists()]
-        except OSError:
-            return []
-
     def test_every_thread_of_an_agent_is_within(self):
         for words in (("{file}", "dest:{target}"), ("dest:{file}", "{target}")):
             with self.subTest(words=words):
@@ -99,12 +92,12 @@ class Agents(CopyTest):
         running = self.begun("{file}", "dest:{target}")
         agent = local_agent(running.pid)
         self.assertEqual(os.getsid(agent), agent, "it could open /dev/tty")
-        held = {os.readlink(fd) for fd in self.descriptors(agent)}
+        held = held_by(agent)
         ssh = [pid for pid in session_of(running.pid) if pid not in (agent, running.pid)]
         self.assertTrue(ssh)
-        pipes_of_ssh = {os.readlink(fd) for pid in ssh for fd in self.descriptors(pid)[:3]}
-        self.assertEqual({name for name in held & pipes_of_ssh if name.startswith("pipe:")}, set())
-        self.assertEqual(os.readlink(f"/proc/{agent}/fd/0"), "/dev/null")
+        pipes_of_ssh = {name for pid in ssh for number, name in held_by(pid).items() if number <= 2}
+        self.assertEqual({name for name in pipes_of_ssh.intersection(held.values()) if name.startswith("pipe:")}, set())
+        self.assertEqual(held[0], "/dev/null")
         self.assertEqual(running.finish(60).status, EXIT_OK)
 
     def test_an_agent_goes_with_its_coordinator(self):

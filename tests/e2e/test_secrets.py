@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from harness import MIB, RDCP, CopyTest, Running, remote_agents, session_of, wait_for
+from harness import MIB, RDCP, CopyTest, Running, held_by, remote_agents, session_of, wait_for
 
 # What a shell, sshd or ssh puts into the environment of a remote command.
 USUAL = {"USER", "LOGNAME", "HOME", "PATH", "SHELL", "MAIL", "PWD", "OLDPWD", "SHLVL", "_", "SSH_CLIENT",
@@ -56,11 +56,7 @@ class Secrets(CopyTest):
     @staticmethod
     def listeners(pids: list[int]) -> list[str]:
         """Listening sockets of these processes, by inode."""
-        inodes = set()
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                for fd in Path(f"/proc/{pid}/fd").iterdir():
-                    inodes.add(os.readlink(fd))
+        inodes = {name for pid in pids for name in held_by(pid).values()}
         rows = []
         for table in ("tcp", "tcp6"):
             with contextlib.suppress(OSError):

@@ -1,6 +1,7 @@
 """A chain of three targets over RDMA between two VMs: each link of it goes over the cables, also where a target may lock little
 memory, and what becomes of it when the target in the middle is killed."""
 
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,6 @@ TO = f"{','.join(TARGETS)}:copy"
 # Less than is locked without a limit.
 LITTLE = f"prlimit --memlock={2 * MIB}:{2 * MIB} setpriv --bounding-set -ipc_lock"
 LARGE = 3 * MIB
-LOOK_EVERY = 0.2  # seconds
 PACKET = 4 * KIB  # at most, of what a packet carries
 CHAIN = ("--fanout", "1")  # an emulated machine takes so long to answer that rdcp would make a tree
 SLOWLY = ("--chunk-size", "64K", "--bwlimit", "256K")
@@ -45,6 +45,15 @@ done"""
 def sent_packets() -> int:
     counters = Path("/sys/class/infiniband").glob("*/ports/1/hw_counters/sent_pkts")
     return sum(int(counter.read_text()) for counter in counters)
+
+
+def connected(shown: str) -> list[dict]:
+    """Those of the queue pairs that `rdma` has listed that are joined to another one."""
+    return [pair for pair in json.loads(shown) if (pair["type"], pair["state"]) == ("RC", "RTS")]
+
+
+def pairs_here() -> int:
+    return len(connected(subprocess.run(["rdma", "-j", "res", "show", "qp"], capture_output=True, text=True, check=True).stdout))
 
 
 class Chain(VmCopyTest):
@@ -127,19 +136,27 @@ class Chain(VmCopyTest):
         the folder of its owner. The kernel names the thread that made a pair."""
         shown, *lines = process.communicate(timeout=60)[0].splitlines()
         folders = {int(thread): folder for thread, folder in map(str.split, lines)}
-        return {(pair["ifname"], pair["lqpn"], pair["rqpn"]): folders.get(pair["pid"], "nobody") for pair in json.loads(shown)
-                if (pair["type"], pair["state"]) == ("RC", "RTS")}
+        return {(pair["ifname"], pair["lqpn"], pair["rqpn"]): folders.get(pair["pid"], "nobody") for pair in connected(shown)}
 
-    def agent_here(self) -> int:
-        found = subprocess.run(["pgrep", "-x", "rdcp"], capture_output=True, text=True, check=True).stdout.split()
-        (agent,) = (int(pid) for pid in found if Path(f"/proc/{pid}/cwd").readlink() == self.disk / HERE)
-        return agent
+    def agent_here(self) -> int | None:
+        """The process that is the target on this machine, once there is one."""
+        found = subprocess.run(["pgrep", "-x", "rdcp"], capture_output=True, text=True, check=False).stdout.split()
+        for pid in found:
+            with contextlib.suppress(OSError):  # it may end meanwhile
+                if Path(f"/proc/{pid}/cwd").readlink() == self.disk / HERE:
+                    return int(pid)
+        return None
 
     def test_the_middle_one_is_killed(self):
         before, later = sent_packets(), [self.look_later(*shell) for shell in (("sh", "-c"), SSH)]
         running = self.start("-v", *CHAIN, *SLOWLY, "-r", f"{self.source}/", TO)
-        self.assertTrue(wait_for(lambda: sent_packets() - before > MIB // PACKET, 60, LOOK_EVERY), "no data")
-        agent = self.agent_here()
+        agent = wait_for(self.agent_here, 60)
+        each = [(self.disk.name, "n1"), (HERE, "n1"), (HERE, "n3")]
+        # The source may have filled the slots of n1 before n2 has n3.
+        joined = wait_for(lambda: pairs_here() >= 2 * len(each), 60)
+        data = wait_for(lambda: sent_packets() - before > MIB // PACKET, 60)
+        if not (agent and joined and data):
+            self.fail(f"agent {agent}, joined {joined}, data {data}: {running.finish(240)}")
         os.kill(agent, signal.SIGSTOP)  # so that the copy is not over before we have looked
         for process in later:
             print("go", file=process.stdin, flush=True)
@@ -148,7 +165,6 @@ class Chain(VmCopyTest):
         done = running.finish(240)
         links = sorted((owner, there[device, far, near]) for (device, near, far), owner in here.items()
                        if (device, far, near) in there)
-        each = [(self.disk.name, "n1"), (HERE, "n1"), (HERE, "n3")]
         self.assertEqual(links, sorted(2 * each), f"over both cables: {done}")
         self.assertEqual(done.status, EXIT_FILES, done)
         self.assertIn("goes on with 2 of 3 hosts", done.err)

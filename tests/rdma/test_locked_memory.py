@@ -107,7 +107,7 @@ class LockedMemory(VmCopyTest):
             def both_are_up() -> bool:
                 return all(arenas_on(device) == 2 for device in ("rxe0", "rxe1")) or running.process.poll() is not None
 
-            self.assertTrue(wait_for(both_are_up, 30), "the streams do not come up")
+            self.assertTrue(wait_for(both_are_up, 60), "the streams do not come up")
             self.assertIsNone(running.process.poll(), "the copy is over too soon")
             for pid in agents_of(running):
                 pinned = pinned_kib(pid)

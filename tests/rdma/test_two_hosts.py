@@ -28,7 +28,7 @@ class TwoHosts(InVm):
     def test_packets_can_be_lost(self):
         self.text("tc", "qdisc", "add", "dev", "eth0", "root", "netem", "loss", "10%")
         self.addCleanup(self.text, "tc", "qdisc", "del", "dev", "eth0", "root")
-        self.check_rping("10.77.0.2", *SSH)
+        self.check_rping("10.77.0.2", *SSH, loses=True)
         self.assertRegex(self.text("tc", "-s", "qdisc", "show", "dev", "eth0"), r"dropped \d+")
 
 

@@ -78,6 +78,10 @@ Result<void> tell_chain(AgentSession& agent, bool passes_on) {
   return tell_if_known(agent, tree::JoinChain{passes_on}, "several targets");
 }
 
+bool knows_deltas(const AgentSession& agent) {
+  return agent.hello()->protocol >= tree::JoinChain::kDeltasSince;
+}
+
 bool keeps_ledger(const CopyRequest& request, const CopyBegins& first, const ChainOrders& others) {
   const auto over_tcp = [](const ChainOrder& order) { return order.begin.rails.empty(); };
   const net::Sealing encrypt = request.wish.encrypt;

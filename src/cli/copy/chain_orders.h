@@ -26,6 +26,9 @@ unsigned fanout_of(const CopyRequest& request, const CopySides& sides);
 // Tells the agent that the copy has several targets. Error (unreachable): its version knows no chains.
 io::Result<void> tell_chain(AgentSession& agent, bool passes_on);
 
+// Returns whether the agent, which has said hello, can be asked in a chain what it has of an old file.
+bool knows_deltas(const AgentSession& agent);
+
 // The link to one target but the first.
 struct ChainOrder {
   std::size_t parent;    // the place of the target that passes on to it

@@ -180,14 +180,18 @@ bool Coordinator::send_jobs(EarlierRun earlier) {
     }
     // A directory is made only for what can be copied.
     const bool can_tell = !request_.make_path || sides_.source().ready;
+    const bool source_is_known = !chain_.several() || sides_.source().session->hello();
     for (const auto& target : sides_.targets()) {
-      if (!can_tell || !wants_job(*target)) continue;
+      if (!can_tell || !source_is_known || !wants_job(*target)) continue;
       auto told = tell_wishes(*target->session, wishes_of(request_, sides_.source()));
       if (told && request_.alteration.names_somebody())
         told = tell_alterations(*target->session, request_.alteration);
       if (!told) return fail(told.error()), false;
       tree::TargetJob job = jobs.target;
-      if (chain_.several()) job.streams.key = target->key;
+      if (chain_.several()) {
+        job.streams.key = target->key;
+        job.settings.delta &= knows_deltas(*sides_.source().session) && knows_deltas(*target->session);
+      }
       target->session->tell(job);
     }
     return sides_.all_ready();
@@ -213,6 +217,7 @@ bool Coordinator::begin() {
     if (!meeting) return false;
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
+    if (auto told = prove_early(through_ssh); !told) return fail(told.error()), false;
   }
   mark_packets(through_ssh, (*begins)->path);
   if (!request_.numa) sides_.leave_placement();
@@ -231,6 +236,11 @@ bool Coordinator::begin() {
   if (!bridges) return fail(bridges.error()), false;
   bridges_ = std::move(*bridges);
   return true;
+}
+
+io::Result<void> Coordinator::prove_early(bool through_ssh) {
+  if (through_ssh || !may_prove_early(request_, sides_)) return {};
+  return sides_.let_prove_early();
 }
 
 // Has both ends of each stream mark their packets, as the user has asked. Between agents of one process there

@@ -59,6 +59,7 @@ class Coordinator final : public SessionUser {
   bool begin();
   std::optional<Meeting> meet();
   bool knock();
+  io::Result<void> prove_early(bool through_ssh);
   void mark_packets(bool through_ssh, DataPath& path);
   bool bridges_hold();
   void sum_up();

@@ -57,22 +57,19 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   wish.via = request.wish.via;
   wish.streams = request.streams;
   wish.chunk_bytes = request.settings.chunk_bytes;
+  wish.any_chunk_size = request.any_chunk_size;
   wish.either_way = goes_either_way(request);
   wish.cpus = std::min(source.session->hello()->cpus, target.session->hello()->cpus);
   wish.target_in_order = target.ready->kind == PathKind::byte_stream;
-  const bool in_order = wish.target_in_order || source.ready->sources.front().kind == PathKind::byte_stream;
-  // A second stream of a byte stream only makes bytes wait for each other, unless sealing or packing is work
-  // for another processor. Half of the processors are left to what writes into the pipe and reads from it.
-  // A target that passes on keeps the order of one stream only.
+  wish.in_order = wish.target_in_order || source.ready->sources.front().kind == PathKind::byte_stream;
+  wish.wraps = request.wraps();
   const bool chained = request.parties.start_targets.size() > 1;
   if (chained) {
     const TargetTree tree(request.parties.start_targets.size(), request.fanout);
     wish.targets = static_cast<unsigned>(tree.depth());
   }
-  wish.one_stream = in_order && (chained || !request.wraps());
-  if (in_order && wish.streams == 0 && !chained)
-    wish.streams = std::clamp(wish.cpus / 2, 1U, kOrderedStreamsMax);
-  wish.may_grow = request.streams == 0 && request.settings.retry_seconds > 0 && !in_order && !chained;
+  wish.one_stream = wish.in_order && chained;  // a target that passes on keeps the order of one stream only
+  wish.may_grow = request.streams == 0 && request.settings.retry_seconds > 0 && !wish.in_order && !chained;
   if (round_trip.shortest()) wish.round_trip = *round_trip.shortest();
   return wish;
 }
@@ -251,6 +248,12 @@ bool goes_once(const CopyRequest& request, const CopySides& sides) {
   return request.standard_input || request.standard_output ||
          std::ranges::any_of(sides.source().ready->sources, is_read_once) ||
          std::ranges::any_of(sides.targets(), is_written_once);
+}
+
+bool may_prove_early(const CopyRequest& request, const CopySides& sides) {
+  const net::Sealing encrypt = request.wish.encrypt;
+  const bool may_seal = encrypt == net::Sealing::always || encrypt == net::Sealing::rather;
+  return may_seal && request.settings.retry_seconds > 0 && !goes_once(request, sides);
 }
 
 void tell_names(AgentSession& source, std::string_view named_paths) {

@@ -62,6 +62,9 @@ void keep_family(const CopyRequest& request, tree::Reach& reach);
 // True if what was copied in part cannot be copied again, once all sides are ready: standard input or a FIFO
 // is read, or written by a target.
 bool goes_once(const CopyRequest& request, const CopySides& sides);
+// True if streams over connections that a knock has opened may be proven early: they may be sealed, and one
+// that comes to a stranger can be made again.
+bool may_prove_early(const CopyRequest& request, const CopySides& sides);
 
 // Tells the source the paths of --files-from, as many in each message as it may have.
 void tell_names(AgentSession& source, std::string_view named_paths);

@@ -78,14 +78,13 @@ Parties parties_of(const Options& options) {
 }
 
 // Nothing takes the place of what is lost in a chain: another chain is made, which goes on from what is
-// there. Every target gets what one of them lacks, and they would not need the same pieces of an old file.
+// there.
 void fit_for_chain(const Options& options, CopyRequest& request) {
   request.settings.retry_seconds = 0;
   request.fanout = options.fanout;
   const TargetTree tree(request.parties.start_targets.size(), std::max(options.fanout, 1u));
   request.settings.chunk_bytes =
       chain_chunk_bytes(tree.depth(), static_cast<std::uint32_t>(options.chunk_bytes));
-  request.whole_file = true;
 }
 
 // Fills in all but the parties and what is copied where.
@@ -108,6 +107,7 @@ CopyRequest request_without_places(const Options& options) {
                       .fsync = options.fsync,
                       .retry_seconds = options.retry_seconds,
                       .sync = options.sync};
+  request.any_chunk_size = options.chunk_bytes == 0;
   request.whole_file = options.whole_file;
   request.umask = options.umask;
   request.alteration = alteration_of(options);

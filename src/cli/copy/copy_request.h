@@ -90,6 +90,7 @@ struct CopyRequest {
   bool numa = true;                    // streams run near their RDMA devices
   bool ipv4 = false, ipv6 = false;     // TCP connects to addresses of this family only; neither: to all
   unsigned streams = 0;                // 0: automatic
+  bool any_chunk_size = false;         // the one in `settings` is automatic
   unsigned fanout = 0;                 // to how many others each of several targets passes on; 0: automatic
   bool keep_slow = false;              // of several hosts none leaves the chain because it is slow
   std::size_t slow_may_leave = 0;      // how many may leave this one; Fleet says so

@@ -136,6 +136,20 @@ void CopySides::let_streams_grow(unsigned most, bool source_connects) {
   source_.session->tell(tree::GrowStreams{static_cast<std::uint16_t>(most)});
 }
 
+io::Result<void> CopySides::let_prove_early() {
+  const auto knows = [](CopySide* side) {
+    return side->session->hello()->protocol >= tree::ProveEarly::kFirstProtocol;
+  };
+  if (targets_.size() != 1 || !std::ranges::all_of(started(), knows)) return {};
+  const auto nonce = net::make_nonce();
+  if (!nonce) return nonce.error();
+  tree::ProveEarly early{{.nonce = *nonce}};
+  const auto is_fast = [](CopySide* side) { return bool{side->session->hello()->fast_aes}; };
+  if (!std::ranges::all_of(started(), is_fast)) early.terms.cipher = net::Cipher::chacha20_poly1305;
+  for (CopySide* side : started()) side->session->tell(early);
+  return {};
+}
+
 void CopySides::leave_placement() {
   for (CopySide* side : started()) {
     if (side->session->hello()->protocol >= tree::LeavePlacement::kFirstProtocol)

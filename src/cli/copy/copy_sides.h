@@ -72,6 +72,10 @@ class CopySides {
   // Lets the source have up to `most` streams, if the side that connects knows how to add some.
   void let_streams_grow(unsigned most, bool source_connects);
 
+  // Has the source and its one target prove the streams' key early, if both know how. Error: the system has
+  // no random bytes.
+  io::Result<void> let_prove_early();
+
   // Has those that would move threads to NUMA nodes leave them where they are.
   void leave_placement();
 

@@ -16,6 +16,9 @@ namespace {
 // would be this host's, which srun hands on with its environment.
 constexpr const char* kBegin = "unset SSH_CONNECTION; cd 2>/dev/null || cd /; ";
 
+// Each host has a step of its own. One for all of them starts 32 nodes in four fifths of the time, but srun
+// gives the same input to all tasks of a step, joins what they say, and may end all when one fails.
+//
 // A step of one task that shares the job's node with all others (--overlap), whatever the job's own options
 // and environment say. Without --unbuffered slurmstepd keeps what comes until its line ends (srun(1)), and
 // our messages have no lines. GPUs are shared, too: --gres=none would contradict a job's SLURM_GPUS_PER_NODE.

@@ -30,7 +30,7 @@ std::optional<std::size_t> ChainWatch::place_of(std::size_t host) const {
 
 void ChainWatch::note_break(std::set<std::size_t>& links, std::size_t link, const std::string& cause,
                             Clock::time_point now) {
-  if (!broken_since_) broken_since_ = now;
+  end_by(now + kGrace);
   if (cause_.empty()) cause_ = cause;
   links.insert(link);
 }
@@ -56,14 +56,21 @@ void ChainWatch::starve(std::size_t host, const std::string& cause, Clock::time_
   if (const auto place = place_of(host)) note_break(starved_, *place, cause, now);
 }
 
+void ChainWatch::end_by(Clock::time_point when) {
+  over_at_ = over_at_ ? std::min(*over_at_, when) : when;
+}
+
 void ChainWatch::break_at(std::size_t host, Clock::time_point now) {
   if (!place_of(host)) return;
   lost_one_ = true;
-  if (!broken_since_) broken_since_ = now;
+  end_by(now + kGraceOfLost);
 }
 
 void ChainWatch::doubt(std::size_t host, const std::string& cause, Clock::time_point now) {
-  break_at(host, now);
+  if (place_of(host)) {
+    lost_one_ = true;
+    end_by(now + kGrace);
+  }
   if (outcomes_[host].state != State::again) return;
   outcomes_[host].state = State::suspect;
   outcomes_[host].cause = cause;

@@ -26,8 +26,9 @@ struct HostOutcome {
 class ChainWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  // How long after the first sign that the chain is broken others are waited for, which tell where.
-  static constexpr std::chrono::milliseconds kGrace{1000};
+  // How long after the first sign that the chain is broken others are waited for, which tell where; and how
+  // long after a host was lost, which tells where. Others that are lost for the same reason show meanwhile.
+  static constexpr std::chrono::milliseconds kGrace{1000}, kGraceOfLost{250};
 
   explicit ChainWatch(std::size_t hosts) : outcomes_(hosts) {}
   bool several() const { return outcomes_.size() > 1; }
@@ -61,9 +62,9 @@ class ChainWatch {
   // it ends.
   void set_aside(std::size_t host, const std::string& why, Clock::time_point now);
 
-  bool is_broken() const { return broken_since_.has_value(); }
+  bool is_broken() const { return over_at_.has_value(); }
   // True once nothing more is waited for.
-  bool is_over(Clock::time_point now) const { return broken_since_ && now - *broken_since_ >= kGrace; }
+  bool is_over(Clock::time_point now) const { return over_at_ && now >= *over_at_; }
   // True if no host can still come to its end.
   bool all_failed() const { return failed() == outcomes_.size(); }
   std::size_t failed() const;
@@ -81,6 +82,7 @@ class ChainWatch {
   void note_break(std::set<std::size_t>& links, std::size_t link, const std::string& cause,
                   Clock::time_point now);
   std::optional<std::size_t> place_of(std::size_t host) const;
+  void end_by(Clock::time_point when);
 
   std::vector<HostOutcome> outcomes_;
   std::vector<std::size_t> order_;
@@ -88,9 +90,9 @@ class ChainWatch {
   // Links, by the place of the host that they lead to.
   std::set<std::size_t> lost_ways_;
   std::set<std::size_t> starved_;
-  std::string cause_;      // of the first
-  bool lost_one_ = false;  // a host, while it was in the chain
-  std::optional<Clock::time_point> broken_since_;
+  std::string cause_;                         // of the first
+  bool lost_one_ = false;                     // a host, while it was in the chain
+  std::optional<Clock::time_point> over_at_;  // set once it is broken
 };
 
 }  // namespace rdcp::cli

@@ -13,18 +13,19 @@
 
 namespace rdcp::cli {
 
-inline constexpr unsigned kOrderedStreamsMax = 8;  // for a byte stream, unless the user asks for more
-
 // The wishes of the user and of the hosts.
 struct DataPathWish {
   tree::Transport transport = tree::Transport::automatic;
   std::string via;
   unsigned streams = 0;  // 0: automatic
   std::uint32_t chunk_bytes = 0;
-  bool one_stream = false;  // for a byte stream that more would not speed up
-  bool may_grow = false;    // streams may be added while that makes the copy faster
-  bool either_way = false;  // a side that cannot listen is no error: the other one may do so
-  unsigned cpus = 1;        // of the host that has fewer
+  bool any_chunk_size = false;  // the user has asked for none, so smaller ones will do
+  bool one_stream = false;      // whatever the user asks for: more would not keep the order of a byte stream
+  bool in_order = false;        // a byte stream: more streams than fill a pipe make bytes wait
+  bool wraps = false;           // sealing or packing is work for more processors than one
+  bool may_grow = false;        // streams may be added while that makes the copy faster
+  bool either_way = false;      // a side that cannot listen is no error: the other one may do so
+  unsigned cpus = 1;            // of the host that has fewer
   std::chrono::duration<double> round_trip{0};
   bool target_in_order = false;  // a slot is kept for what was lost with a stream (see SourceWorker)
   unsigned targets = 1;  // that the chunks reach one after the other; a slot is busy until the last has it

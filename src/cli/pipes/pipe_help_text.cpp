@@ -25,8 +25,7 @@ How to move the data
       --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
       --no-encrypt       encrypt nothing
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
-      --streams N        parallel connections, 1 to 64; 1 for pipes, unless
-                         --encrypt or --compress gives them work
+      --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --transport NAME   auto, tcp or rdma
       --via ADDR         address, network interface or RDMA device, for RDMA
@@ -108,8 +107,7 @@ How to move the data
       --encrypt[=WHEN]   auto: TCP to other hosts (default); always (if alone)
       --no-encrypt       encrypt nothing
       --compress[=HOW]   auto, off or a level of zstd, 1 to 19; alone: 1
-      --streams N        parallel connections, 1 to 64; 1 for pipes, unless
-                         --encrypt or --compress gives them work
+      --streams N        parallel connections, 1 to 64
       --chunk-size SIZE  64K to 16M, a multiple of 4K
       --bwlimit RATE     at most RATE bytes per second and stream
       --transport NAME   auto, tcp or rdma

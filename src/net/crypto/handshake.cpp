@@ -1,16 +1,10 @@
 #include "net/crypto/handshake.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <sys/random.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "io/bytes.h"
-#include "io/retry.h"
-#include "net/crypto/octets.h"
 
 namespace rdcp::net {
 namespace {
@@ -40,44 +34,14 @@ constexpr std::string_view kOnlyThere =
 constexpr unsigned kCipherShift = 2;
 constexpr std::uint8_t kSealingMask = (1 << kCipherShift) - 1;
 
-// A request of at most 256 bytes is never interrupted by a signal once the pool is initialised
-// (getrandom(2)); before that it may be.
-bool draw_random(std::span<std::byte> into) {
-  const ssize_t drawn = io::retry_eintr([&] { return ::getrandom(into.data(), into.size(), 0); });
-  return drawn == static_cast<ssize_t>(into.size());
-}
-
-io::Error refusal(std::string_view detail, io::ErrorKind kind = io::ErrorKind::connection) {
-  return io::plain_error(kind, "handshake with", "peer", detail);
-}
-
-io::Result<Mac> mac(const SessionKey& key, std::string_view label, const Transcript& transcript) {
-  constexpr std::size_t kIntegerBytes = 6;
-  std::array<std::byte, kConnectorLabel.size() + kIntegerBytes + kSaltBytes + 2 * kNonceBytes> message;
-  const auto* text = reinterpret_cast<const std::byte*>(label.data());
-  std::byte* end = std::copy(text, text + label.size(), message.data());
-  io::store_le(end, transcript.version);
-  io::store_le(end + 2, transcript.stream_index);
-  end[4] = static_cast<std::byte>(transcript.connector_sealing);
-  end[5] = static_cast<std::byte>(transcript.listener_sealing);
-  end = std::ranges::copy(transcript.salt, end + kIntegerBytes).out;
-  end = std::ranges::copy(transcript.connector_nonce, end).out;
-  end = std::ranges::copy(transcript.listener_nonce, end).out;
-
-  Mac result{};
-  std::size_t bytes = 0;
-  const auto* made =
-      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(), to_read(message),
-                static_cast<std::size_t>(end - message.data()), to_write(result), result.size(), &bytes);
-  if (made == nullptr || bytes != result.size()) return refusal("OpenSSL does not provide HMAC-SHA256 here");
-  return result;
+bool draw(Nonce& into) {
+  const auto nonce = make_nonce();
+  if (nonce) into = *nonce;
+  return nonce.ok();
 }
 
 std::uint8_t said_of(Sealing sealing) {
-  if (sealing == Sealing::never) return 0;
-  const Cipher cipher = has_fast_aes() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305;
-  return static_cast<std::uint8_t>(static_cast<unsigned>(sealing) | static_cast<unsigned>(cipher)
-                                                                        << kCipherShift);
+  return said_of(sealing, has_fast_aes() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305);
 }
 
 Sealing sealing_in(std::uint8_t said) {
@@ -128,15 +92,13 @@ std::string_view disagreement_of(std::uint8_t here, std::uint8_t there) {
   return sealing_in(here) == Sealing::never && wants(sealing_in(there)) ? kOnlyThere : std::string_view();
 }
 
-io::Result<void> compare(const io::Result<Mac>& expected, std::span<const std::byte, kMacBytes> claimed) {
-  if (!expected) return expected.error();
-  if (CRYPTO_memcmp(expected->data(), claimed.data(), kMacBytes) != 0) {
-    return refusal("does not hold this job's key");
-  }
-  return {};
-}
-
 }  // namespace
+
+std::uint8_t said_of(Sealing sealing, Cipher cipher) {
+  if (sealing == Sealing::never) return 0;
+  return static_cast<std::uint8_t>(static_cast<unsigned>(sealing) | static_cast<unsigned>(cipher)
+                                                                        << kCipherShift);
+}
 
 std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
   const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
@@ -148,9 +110,9 @@ std::optional<std::uint16_t> other_version(std::span<const std::byte> message) {
 }
 
 io::Error version_error(std::uint16_t theirs) {
-  return refusal("speaks stream protocol " + std::to_string(theirs) + ", this side speaks " +
-                     std::to_string(kStreamVersion) + ": install the same version on both",
-                 io::ErrorKind::protocol);
+  return handshake_error("speaks stream protocol " + std::to_string(theirs) + ", this side speaks " +
+                             std::to_string(kStreamVersion) + ": install the same version on both",
+                         io::ErrorKind::protocol);
 }
 
 std::array<std::byte, kRefusalBytes> version_refusal() {
@@ -160,28 +122,16 @@ std::array<std::byte, kRefusalBytes> version_refusal() {
   return message;
 }
 
-io::Result<SessionKey> make_session_key() {
-  SessionKey key;
-  if (!draw_random(key)) return io::errno_error("draw", "session key");
-  return key;
-}
-
 io::Result<Mac> listener_mac(const SessionKey& key, const Transcript& transcript) {
-  return mac(key, kListenerLabel, transcript);
+  return transcript_mac(key, kListenerLabel, transcript);
 }
 
 io::Result<Mac> connector_mac(const SessionKey& key, const Transcript& transcript) {
-  return mac(key, kConnectorLabel, transcript);
-}
-
-io::Result<Salt> make_salt() {
-  Salt salt;
-  if (!draw_random(salt)) return io::errno_error("draw", "salt");
-  return salt;
+  return transcript_mac(key, kConnectorLabel, transcript);
 }
 
 Connector::Connector(const HandshakeTerms& terms, std::uint16_t stream_index)
-    : terms_(terms), nonce_drawn_(draw_random(transcript_.connector_nonce)) {
+    : terms_(terms), nonce_drawn_(draw(transcript_.connector_nonce)) {
   transcript_.stream_index = stream_index & kStreamIndexMax;
   transcript_.connector_sealing = said_of(terms.sealing);
 }
@@ -199,7 +149,7 @@ std::array<std::byte, kHelloBytes> Connector::hello() const {
 
 io::Result<std::array<std::byte, kProofBytes>> Connector::answer(
     std::span<const std::byte, kChallengeBytes> challenge) const {
-  if (!nonce_drawn_) return refusal("the system has no random bytes");
+  if (!nonce_drawn_) return handshake_error("the system has no random bytes");
   const Transcript transcript = transcript_with(challenge);
   const auto key = key_for(transcript);
   if (!key) return key.error();
@@ -208,9 +158,9 @@ io::Result<std::array<std::byte, kProofBytes>> Connector::answer(
   }
   const auto zeros = challenge.subspan<kZerosAt, kMacAt - kZerosAt>();
   const auto disagreement = disagreement_of(transcript.connector_sealing, transcript.listener_sealing);
-  if (!disagreement.empty()) return refusal(disagreement);
+  if (!disagreement.empty()) return handshake_error(disagreement);
   if (!std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; })) {
-    return refusal("uses something that this version does not know", io::ErrorKind::protocol);
+    return handshake_error("uses something that this version does not know", io::ErrorKind::protocol);
   }
   return connector_mac(*key, transcript);
 }
@@ -237,7 +187,7 @@ io::Result<std::optional<SealKeys>> Connector::seal_keys(
 }
 
 Listener::Listener(const HandshakeTerms& terms)
-    : terms_(terms), nonce_drawn_(draw_random(transcript_.listener_nonce)) {
+    : terms_(terms), nonce_drawn_(draw(transcript_.listener_nonce)) {
   transcript_.listener_sealing = said_of(terms.sealing);
   transcript_.salt = terms.salt;
 }
@@ -245,17 +195,17 @@ Listener::Listener(const HandshakeTerms& terms)
 io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
     std::span<const std::byte, kHelloBytes> hello, std::uint16_t stream_count) {
   challenged_ = false;
-  if (!nonce_drawn_) return refusal("the system has no random bytes");
+  if (!nonce_drawn_) return handshake_error("the system has no random bytes");
   const auto same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
   if (!std::ranges::equal(hello.first<kVersionAt>(), kMagic, same)) {
-    return refusal("does not speak rdcp", io::ErrorKind::protocol);
+    return handshake_error("does not speak rdcp", io::ErrorKind::protocol);
   }
   if (const auto theirs = other_version(hello)) return version_error(*theirs);
   const auto index = io::load_le<std::uint16_t>(hello.data() + kIndexAt);
   transcript_.stream_index = index & kStreamIndexMax;
   transcript_.connector_sealing = static_cast<std::uint8_t>(index >> kSealingShift);
   if (transcript_.stream_index >= stream_count) {
-    return refusal(
+    return handshake_error(
         "asks for stream " + std::to_string(transcript_.stream_index) + " of " + std::to_string(stream_count),
         io::ErrorKind::protocol);
   }
@@ -272,9 +222,9 @@ io::Result<std::array<std::byte, kChallengeBytes>> Listener::challenge(
 }
 
 io::Result<void> Listener::check(std::span<const std::byte, kProofBytes> proof) const {
-  if (!challenged_) return refusal("sends a proof before it was asked");
+  if (!challenged_) return handshake_error("sends a proof before it was asked");
   if (auto proven = compare(connector_mac(terms_.key, transcript_), proof); !proven) return proven;
-  if (!disagreement().empty()) return refusal(disagreement());
+  if (!disagreement().empty()) return handshake_error(disagreement());
   return {};
 }
 

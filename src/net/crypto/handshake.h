@@ -19,8 +19,8 @@
 //
 //   listener -> connector  refusal    "RDCP", version (2), zero (2)
 //
-// Integers are little-endian, labels are ASCII without a terminating zero; neither label is a prefix of the
-// other.
+// Integers are little-endian, labels are ASCII without a terminating zero. Where both sides were told a nonce
+// before, early.h takes the place of all this.
 #pragma once
 
 #include <array>
@@ -33,21 +33,13 @@
 #include <string_view>
 
 #include "io/result.h"
-#include "io/secret.h"
+#include "net/crypto/early.h"
 #include "net/crypto/seal.h"
 #include "net/crypto/sealing.h"
+#include "net/crypto/transcript.h"
 
 namespace rdcp::net {
 
-// The version of everything that travels on a stream: handshake, frames and what the frames mean.
-inline constexpr std::uint16_t kStreamVersion = 9;
-
-using SessionKey = io::Secret<32>;
-io::Result<SessionKey> make_session_key();  // getrandom(2)
-
-inline constexpr std::size_t kNonceBytes = 32;
-inline constexpr std::size_t kMacBytes = 32;
-inline constexpr std::size_t kSaltBytes = 16;
 inline constexpr std::size_t kHelloBytes = 8 + kNonceBytes;
 inline constexpr std::size_t kChallengeBytes = kNonceBytes + kSaltBytes + 8 + kMacBytes;
 inline constexpr std::size_t kProofBytes = kMacBytes;
@@ -55,13 +47,6 @@ inline constexpr std::size_t kRefusalBytes = 8;
 
 // Limits the whole exchange, however slowly its bytes come in.
 inline constexpr std::chrono::seconds kHandshakeTimeout{10};
-
-inline constexpr std::uint16_t kStreamIndexMax = (1 << 12) - 1;
-
-using Nonce = std::array<std::byte, kNonceBytes>;
-using Mac = std::array<std::byte, kMacBytes>;
-using Salt = std::array<std::byte, kSaltBytes>;
-io::Result<Salt> make_salt();
 
 // The things that one side brings to its handshakes.
 struct HandshakeTerms {
@@ -76,19 +61,13 @@ struct HandshakeTerms {
   // Set by a connector whose key is made of a word: makes the key, which replaces `key`. It may be called
   // more than once with the same salt.
   std::function<io::Result<SessionKey>(const Salt&)> key_of{};
+  // If both sides were told of it: over a connection that is open already, and that is to be sealed, the
+  // connector proves itself at once.
+  std::optional<EarlyTerms> early{};
 };
 
-// The words that a MAC covers, apart from its label.
-struct Transcript {
-  std::uint16_t version = kStreamVersion;
-  std::uint16_t stream_index = 0;
-  std::uint8_t connector_sealing =
-      0;                              // its Sealing, and 4 times the cipher (seal.h) that it would rather use
-  std::uint8_t listener_sealing = 0;  // likewise
-  Salt salt{};
-  Nonce connector_nonce{};
-  Nonce listener_nonce{};
-};
+// Returns how a wish for encryption and a cipher are said in one number of four bits.
+std::uint8_t said_of(Sealing sealing, Cipher cipher);
 
 // Error (connection): OpenSSL refuses, as it may in a restricted configuration.
 io::Result<Mac> listener_mac(const SessionKey& key, const Transcript& transcript);

@@ -27,6 +27,12 @@ namespace rdcp::net {
 class WideAes;
 
 enum class Cipher : std::uint8_t { aes_256_gcm = 1, chacha20_poly1305 = 2 };
+constexpr Cipher first_of(Cipher) {
+  return Cipher::aes_256_gcm;
+}
+constexpr Cipher last_of(Cipher) {
+  return Cipher::chacha20_poly1305;
+}
 
 // True if this processor has instructions for AES and GCM. Without them ChaCha20-Poly1305 is faster, and
 // takes the same time whatever the bytes are.

@@ -136,6 +136,15 @@ void RdmaStream::start() {
   pump_.start();
 }
 
+std::optional<double> RdmaStream::rate_max() const {
+  constexpr double kBytesInMegabit = 125'000;
+  const auto of_work = record_layer_.rate_max();
+  const std::uint32_t megabits = port_of(*connection_).megabits;
+  if (megabits == 0) return of_work;  // the device does not say
+  const double of_link = kBytesInMegabit * megabits;
+  return std::min(of_link, of_work.value_or(of_link));
+}
+
 std::string RdmaStream::description() const {
   return description_;
 }

@@ -63,6 +63,7 @@ class RdmaStream : public Stream {
   std::string description() const override;
   bool sealed() const override { return record_layer_.seals(); }
   bool locks_arena() const override { return true; }
+  std::optional<double> rate_max() const override;
   void check_connection(io::Clock::time_point now) override;
 
  protected:

@@ -54,6 +54,8 @@ class RecordLayer {
                                bool may_pack);
   // True if wrap() never needs room.
   bool travels_as_it_is() const { return !seals() && !packs(); }
+  // Returns about how many bytes a second one thread wraps and sends; nothing if they travel as they are.
+  std::optional<double> rate_max() const;
   io::Result<WireMessage> wrap(const Frame& frame);
   // Wraps any other message of at most kFrameBytes.
   io::Result<WireMessage> wrap_message(std::span<const std::byte> message);

@@ -100,9 +100,9 @@ class Stream {
   // At the target, before start(): where each chunk counts from its header's arrival to its payload's. Over
   // RDMA both come at once. meter: outlives this.
   void measure_arrivals(io::Occupancy& meter) { arriving_ = &meter; }
-  // Returns the shortest time in which the peer has answered so far; nothing where a stream's rate does not
-  // depend on it, as over RDMA, or where it is not known.
-  virtual std::optional<std::chrono::microseconds> round_trip() const { return std::nullopt; }
+  // At the source, after start(): about how many bytes a second its path, its link and its thread's work on
+  // each byte let the stream carry at most; nothing where nothing is known to bound it.
+  virtual std::optional<double> rate_max() const { return std::nullopt; }
   // To be called about once a second. Shuts the stream if its peer's host has been out of reach for
   // kUnreachableMax at the time `now`.
   virtual void check_connection(io::Clock::time_point now) { (void)now; }

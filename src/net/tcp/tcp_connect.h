@@ -36,10 +36,12 @@ struct TcpOptions {
   }
 };
 
-// A connection whose two sides have proven the key, and the keys that seal it, if it is sealed.
+// A connection whose two sides have proven the key, and the keys that seal it, if it is sealed. Where the
+// connector has proven itself early, the listener's welcome is still to come, before anything else.
 struct ProvenSocket {
   io::Fd fd;
   std::optional<SealKeys> seal;
+  std::optional<Mac> welcome = {};
   explicit operator bool() const { return bool(fd); }
   int get() const { return fd.get(); }
 };
@@ -51,6 +53,14 @@ HandshakeTerms terms_for(int socket, HandshakeTerms terms);
 // Sockets by stream index. They are non-blocking, with TCP_NODELAY, and with keepalive so that a peer that is
 // gone while nothing is sent is noticed within 25 s; while something is sent, see Stream::check_connection().
 using Sockets = std::vector<ProvenSocket>;
+
+// How connections are made. Another thread sets `stop`, after which a call ends within kStopLook.
+struct TcpCall {
+  HandshakeTerms terms;
+  std::chrono::milliseconds deadline;
+  const std::atomic<bool>& stop;
+  TcpOptions options = {};
+};
 
 // A listening socket for one job alone, IPv6 dual-stack if the host has IPv6.
 class TcpListener {
@@ -88,10 +98,10 @@ class TcpListener {
   io::Result<Sockets> accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                  std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
                                  const TcpOptions& options);
-  // Does the same, but goes on listening.
-  io::Result<Sockets> accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                   std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
-                                   const TcpOptions& options);
+  // Does the same, but goes on listening. given_up: says which connections will not come, because the peer
+  // has lost them already; their places stay empty.
+  io::Result<Sockets> accept_first(const TcpCall& call, std::uint16_t stream_count,
+                                   const std::function<bool(std::uint16_t)>& given_up = {});
   // Waits without a deadline for one more proven connection, whose number may be any below `limit`.
   struct Further {
     std::uint16_t stream = 0;
@@ -110,19 +120,12 @@ class TcpListener {
   std::optional<UserSocket> beside_;
 };
 
-// How connections are made. Another thread sets `stop`, after which a call ends within kStopLook.
-struct TcpCall {
-  HandshakeTerms terms;
-  std::chrono::milliseconds deadline;
-  const std::atomic<bool>& stop;
-  TcpOptions options = {};
-};
-
 // Tries the addresses in order, and makes stream_count proven connections to the first that proves the key.
 // The next address is tried after 500 ms without an answer. Only the winner is ever sent a proof, so the
 // listener counts no connection that is not used. If the first address wins, up to kConnectAtOnce of them
 // take two round trips together: connect and hello, challenge and proof. Connections to it that are open
-// already are used first, and cost only one; what fails over them is tried again over new ones. Errors: each
+// already are used first, and cost only one, or none with early terms; what fails over them is tried again
+// over new ones, but for what fails before an early welcome, which is for their streams to tell. Errors: each
 // address that was tried and its cause (connection), with the code EPROTONOSUPPORT if one speaks another
 // version, else ECONNREFUSED if none of them sent a challenge, so that trying again may help; stopped
 // (interrupted).

@@ -54,10 +54,24 @@ void ConnectAttempt::finish_connecting() {
   say_hello();
 }
 
+// An address that has answered a knock is most likely the right one. Elsewhere no proof is sent before a
+// challenge has come, and unsealed data never goes to who has not proven himself.
 void ConnectAttempt::say_hello() {
   state_ = State::challenged;
-  connector_.emplace(terms_for(socket_.get(), *terms_), stream_index_);
+  const HandshakeTerms terms = terms_for(socket_.get(), *terms_);
+  const bool seals = terms.sealing == Sealing::always || terms.sealing == Sealing::rather;
+  if (was_open_ && terms.early && seals) return say_early_hello(terms);
+  connector_.emplace(terms, stream_index_);
   if (auto sent = send_whole(socket_.get(), connector_->hello()); !sent) fail(sent.error());
+}
+
+void ConnectAttempt::say_early_hello(const HandshakeTerms& terms) {
+  const auto hello = say_early(terms.key, *terms.early, stream_index_);
+  if (!hello) return fail(hello.error());
+  if (auto sent = send_whole(socket_.get(), hello->message); !sent) return fail(sent.error());
+  seal_ = hello->seal;
+  welcome_ = hello->welcome;
+  state_ = State::proven;
 }
 
 void ConnectAttempt::take_challenge() {

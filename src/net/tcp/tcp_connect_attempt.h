@@ -44,7 +44,7 @@ class ConnectAttempt {
   // Says why it failed; empty as long as it has not.
   const std::string& cause() const { return cause_; }
   bool under_way() const { return !proven() && cause_.empty(); }
-  ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
+  ProvenSocket take_socket() { return {std::move(socket_), seal_, welcome_}; }
 
   pollfd poll() const {
     return {under_way() ? socket_.get() : -1,
@@ -60,6 +60,7 @@ class ConnectAttempt {
   void connect(const TcpOptions& options);
   void finish_connecting();
   void say_hello();
+  void say_early_hello(const HandshakeTerms& terms);
   void take_challenge();
   void fail(const io::Error& error);
 
@@ -72,6 +73,7 @@ class ConnectAttempt {
   std::string cause_;
   io::Fd socket_;
   std::optional<SealKeys> seal_;
+  std::optional<Mac> welcome_;  // if it has proven itself early: what the listener is still to send
   std::array<std::byte, kChallengeBytes> challenge_;
   std::size_t have_ = 0;
   bool was_open_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <list>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "io/ring.h"
@@ -46,14 +47,18 @@ io::Result<io::Fd> bind_and_listen(const Address& at) {
 class Pending {
  public:
   Pending(io::Fd socket, const HandshakeTerms& terms)
-      : socket_(std::move(socket)),
+      : terms_(terms_for(socket.get(), terms)),
+        socket_(std::move(socket)),
         peer_(peer_name(socket_.get())),
-        deadline_(Clock::now() + terms.time_limit),
-        listener_(terms_for(socket_.get(), terms)) {}
+        deadline_(Clock::now() + terms_.time_limit),
+        listener_(terms_) {}
 
   int socket() const { return socket_.get(); }
   Clock::time_point deadline() const { return deadline_; }
-  std::uint16_t stream_index() const { return listener_.stream_index(); }
+  std::uint16_t stream_index() const { return early_ ? early_->stream_index : listener_.stream_index(); }
+  bool came_early() const { return early_.has_value(); }
+  // Answers one that came early.
+  io::Result<void> welcome() const { return send_whole(socket_.get(), early_->welcome); }
   ProvenSocket take_socket() { return {std::move(socket_), seal_}; }
   const std::string& peer() const { return peer_; }
 
@@ -63,21 +68,28 @@ class Pending {
 
  private:
   io::Result<void> answer_hello(std::uint16_t stream_count);
+  io::Result<bool> step_early(std::uint16_t stream_count);
 
+  const HandshakeTerms terms_;
   io::Fd socket_;
   std::string peer_;  // read at once, because a socket that was reset has none
   Clock::time_point deadline_;
   Listener listener_;
   std::optional<SealKeys> seal_;
+  std::optional<EarlyProof> early_;
   bool challenged_ = false;
-  std::array<std::byte, std::max(kHelloBytes, kProofBytes)> message_;
+  std::array<std::byte, std::max(kEarlyHelloBytes, kProofBytes)> message_;
+  static_assert(kHelloBytes <= kEarlyHelloBytes);
   std::size_t have_ = 0;
 };
 
 io::Result<bool> Pending::step(std::uint16_t stream_count) {
   if (!challenged_) {
-    const auto whole = receive_rest(socket_.get(), std::span(message_).first<kHelloBytes>(), have_);
-    if (!whole || !*whole) return whole;
+    if (have_ < kHelloBytes) {
+      const auto whole = receive_rest(socket_.get(), std::span(message_).first<kHelloBytes>(), have_);
+      if (!whole || !*whole) return whole;
+    }
+    if (terms_.early && begins_early(message_)) return step_early(stream_count);
     if (auto answered = answer_hello(stream_count); !answered) return answered.error();
   }
   // Reads not a byte more than the proof, because what follows it belongs to the stream.
@@ -99,6 +111,18 @@ io::Result<bool> Pending::step(std::uint16_t stream_count) {
   return true;
 }
 
+// As with a proof, reads not a byte more.
+io::Result<bool> Pending::step_early(std::uint16_t stream_count) {
+  const auto hello = std::span(message_).first<kEarlyHelloBytes>();
+  const auto whole = receive_rest(socket_.get(), hello, have_);
+  if (!whole || !*whole) return whole;
+  auto proof = check_early(terms_.key, *terms_.early, hello, stream_count);
+  if (!proof) return proof.error();
+  early_ = *proof;
+  seal_ = proof->seal;
+  return true;
+}
+
 io::Result<void> Pending::answer_hello(std::uint16_t stream_count) {
   const auto hello = std::span(message_).first<kHelloBytes>();
   const auto challenge = listener_.challenge(hello, stream_count);
@@ -116,12 +140,19 @@ class Acceptor {
   Acceptor(const HandshakeTerms& terms, std::uint16_t stream_count, const TcpOptions& options,
            TcpListener::OnRefusal on_refusal)
       : terms_(terms), options_(options), on_refusal_(std::move(on_refusal)), proven_(stream_count) {}
+  // given_up: as accept_first() takes it.
+  Acceptor(const TcpCall& call, std::uint16_t stream_count,
+           const std::function<bool(std::uint16_t)>& given_up)
+      : terms_(call.terms), options_(call.options), given_up_(given_up), proven_(stream_count) {}
   // Accepts one connection, with any number below limit.
   Acceptor(const HandshakeTerms& terms, std::uint16_t limit, const TcpOptions& options)
       : terms_(terms), options_(options), limit_(limit), proven_(1) {}
 
   bool complete() const {
-    return std::ranges::all_of(proven_, [](const ProvenSocket& socket) { return bool(socket); });
+    for (std::uint16_t i = 0; i < proven_.size(); ++i) {
+      if (!proven_[i] && !(given_up_ && given_up_(i))) return false;
+    }
+    return true;
   }
   Sockets take() { return std::move(proven_); }
   std::uint16_t last_number() const { return last_number_; }
@@ -139,10 +170,12 @@ class Acceptor {
 
   const HandshakeTerms& terms_;
   const TcpOptions& options_;
-  const TcpListener::OnRefusal on_refusal_;  // may be empty
-  const std::uint16_t limit_ = 0;            // of stream numbers; 0 if proven_'s size is the limit
-  std::uint16_t last_number_ = 0;            // of the last proven connection
-  std::list<Pending> pending_;               // the oldest first
+  const TcpListener::OnRefusal on_refusal_;            // may be empty
+  const std::function<bool(std::uint16_t)> given_up_;  // may be empty
+  std::set<std::uint16_t> came_early_;                 // the numbers of streams for which an early hello came
+  const std::uint16_t limit_ = 0;                      // of stream numbers; 0 if proven_'s size is the limit
+  std::uint16_t last_number_ = 0;                      // of the last proven connection
+  std::list<Pending> pending_;                         // the oldest first
   Sockets proven_;
   std::string last_refusal_;
 };
@@ -165,13 +198,16 @@ bool Acceptor::serve(const TcpListener& listener, Clock::duration max_wait) {
 
 void Acceptor::step(std::list<Pending>::iterator pending) {
   const auto proven = pending->step(limit_ != 0 ? limit_ : static_cast<std::uint16_t>(proven_.size()));
-  if (!proven) {
-    refuse(pending, cause_of(proven.error()));
-  } else if (*proven) {
-    last_number_ = pending->stream_index();
-    proven_[limit_ != 0 ? 0 : last_number_] = pending->take_socket();
-    pending_.erase(pending);
+  if (!proven) return refuse(pending, cause_of(proven.error()));
+  if (!*proven) return;
+  if (pending->came_early()) {
+    if (!came_early_.insert(pending->stream_index()).second)
+      return refuse(pending, "repeats a proof that was taken already");
+    if (auto sent = pending->welcome(); !sent) return refuse(pending, cause_of(sent.error()));
   }
+  last_number_ = pending->stream_index();
+  proven_[limit_ != 0 ? 0 : last_number_] = pending->take_socket();
+  pending_.erase(pending);
 }
 
 void Acceptor::refuse(std::list<Pending>::iterator pending, const std::string& why) {
@@ -258,17 +294,16 @@ io::Result<TcpListener> TcpListener::open_within(const std::string& bind_address
 io::Result<Sockets> TcpListener::accept_all(const HandshakeTerms& terms, std::uint16_t stream_count,
                                             std::chrono::milliseconds deadline, const std::atomic<bool>& stop,
                                             const TcpOptions& options) {
-  auto sockets = accept_first(terms, stream_count, deadline, stop, options);
+  auto sockets = accept_first({terms, deadline, stop, options}, stream_count);
   fd_.reset();
   beside_.reset();
   return sockets;
 }
 
-io::Result<Sockets> TcpListener::accept_first(const HandshakeTerms& terms, std::uint16_t stream_count,
-                                              std::chrono::milliseconds deadline,
-                                              const std::atomic<bool>& stop, const TcpOptions& options) {
-  Acceptor reception(terms, stream_count, options, {});
-  return receive_all(*this, reception, Clock::now() + deadline, stop);
+io::Result<Sockets> TcpListener::accept_first(const TcpCall& call, std::uint16_t stream_count,
+                                              const std::function<bool(std::uint16_t)>& given_up) {
+  Acceptor reception(call, stream_count, given_up);
+  return receive_all(*this, reception, Clock::now() + call.deadline, call.stop);
 }
 
 io::Result<TcpListener::Further> TcpListener::accept_further(const HandshakeTerms& terms, std::uint16_t limit,

@@ -59,15 +59,15 @@ class Outgoing {
 
 class TcpSource : public TcpStream {
  public:
-  TcpSource(io::Ring& ring, io::Fd socket, const StreamShape& shape, RecordLayer with,
+  TcpSource(io::Ring& ring, TcpConnection connection, const StreamShape& shape, RecordLayer with,
             CongestionChoice choice)
-      : TcpStream(ring, Side::source, std::move(socket), shape, std::move(with)),
+      : TcpStream(ring, Side::source, std::move(connection), shape, std::move(with)),
         may_choose_(choice == CongestionChoice::open && congestion_counts_losses(TcpStream::socket())),
         wrapped_(record_layer().travels_as_it_is() ? 0 : shape.slot_bytes),
         arrived_(kCreditsPerReceive * record_layer().frame_bytes()) {}
 
   void start() override;
-  std::optional<std::chrono::microseconds> round_trip() const override;
+  std::optional<double> rate_max() const override;
   std::string description() const override;
   void check_connection(io::Clock::time_point now) override;
 
@@ -115,12 +115,14 @@ std::optional<tcp_info> TcpSource::facts() const {
 }
 
 // tcpi_min_rtt is the greatest number while there is no measurement.
-std::optional<std::chrono::microseconds> TcpSource::round_trip() const {
+std::optional<double> TcpSource::rate_max() const {
+  const std::optional<double> of_work = record_layer().rate_max();
   const auto info = facts();
   if (!info || info->tcpi_min_rtt == std::numeric_limits<decltype(info->tcpi_min_rtt)>::max()) {
-    return std::nullopt;
+    return of_work;
   }
-  return std::chrono::microseconds(info->tcpi_min_rtt);
+  const double of_path = kTcpBytesPerRoundTrip * 1e6 / std::max(info->tcpi_min_rtt, 1U);
+  return std::min(of_path, of_work.value_or(of_path));
 }
 
 std::string TcpSource::description() const {
@@ -183,6 +185,11 @@ io::Task TcpSource::pump_out() {
 }
 
 io::Task TcpSource::pump_in() {
+  while (!shut_down() && awaits_welcome()) {
+    if (take_welcome() || shut_down()) continue;
+    const io::IoResult polled = co_await ready(POLLIN);
+    if (!waited(polled)) break;
+  }
   while (!shut_down()) {
     const std::span<std::byte> room = std::span(arrived_).subspan(arrived_bytes_);
     const ssize_t got = ::recv(socket(), room.data(), room.size(), 0);
@@ -215,9 +222,9 @@ bool TcpSource::take_arrived() {
 
 }  // namespace
 
-std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+std::unique_ptr<Stream> make_tcp_source(io::Ring& ring, TcpConnection connection, const StreamShape& shape,
                                         RecordLayer record_layer, CongestionChoice choice) {
-  return std::make_unique<TcpSource>(ring, std::move(socket), shape, std::move(record_layer), choice);
+  return std::make_unique<TcpSource>(ring, std::move(connection), shape, std::move(record_layer), choice);
 }
 
 }  // namespace rdcp::net

@@ -7,11 +7,12 @@
 
 namespace rdcp::net {
 
-TcpStream::TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape,
+TcpStream::TcpStream(io::Ring& ring, Side side, TcpConnection connection, const StreamShape& shape,
                      RecordLayer record_layer)
-    : Stream(ring, side, shape, peer_name(socket.get())),
+    : Stream(ring, side, shape, peer_name(connection.socket.get())),
       record_layer_(std::move(record_layer)),
-      socket_(std::move(socket)),
+      socket_(std::move(connection.socket)),
+      welcome_(connection.welcome),
       description_(describe(side, socket_.get())),
       out_waits_(ring) {}
 
@@ -36,7 +37,10 @@ std::string TcpStream::describe(Side side, int socket) {
 
 // TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, whose disk is slow,
 // keeps its window shut (Linux 5.11). Keepalive is silent while data is outstanding.
-void TcpStream::check_connection(io::Clock::time_point /*now*/) {
+void TcpStream::check_connection(io::Clock::time_point now) {
+  if (awaits_welcome() && !over() && now - since_ > kHandshakeTimeout) {
+    return shut(peer_error(io::ErrorKind::connection, "connected, but does not speak rdcp"));
+  }
   tcp_info info{};
   socklen_t bytes = sizeof(info);
   if (over() || ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
@@ -47,6 +51,18 @@ void TcpStream::check_connection(io::Clock::time_point /*now*/) {
   const linger reset{.l_onoff = 1, .l_linger = 0};
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
   shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
+}
+
+// Whoever does not send it may be a stranger at the address of the listener, so only this connection is lost.
+bool TcpStream::take_welcome() {
+  const auto whole = receive_rest(socket_.get(), came_, came_bytes_);
+  if (!whole && over()) return false;
+  if (!whole) return shut(peer_error(io::ErrorKind::connection, cause_of(whole.error()))), false;
+  if (!*whole) return false;
+  const auto proven = compare(*welcome_, came_);
+  if (!proven) return shut(peer_error(io::ErrorKind::connection, cause_of(proven.error()))), false;
+  welcome_.reset();
+  return true;
 }
 
 bool TcpStream::try_later(ssize_t moved, int code) {

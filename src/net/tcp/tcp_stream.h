@@ -1,12 +1,16 @@
 // The common part of the TCP stream's two sides. For use within net only.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
 
 #include "io/fd.h"
 #include "io/task.h"
 #include "net/stream/record_layer.h"
 #include "net/stream/stream.h"
+#include "net/tcp/tcp.h"
 
 namespace rdcp::net {
 
@@ -21,7 +25,8 @@ class TcpStream : public Stream {
   void check_connection(io::Clock::time_point now) override;
 
  protected:
-  TcpStream(io::Ring& ring, Side side, io::Fd socket, const StreamShape& shape, RecordLayer record_layer);
+  TcpStream(io::Ring& ring, Side side, TcpConnection connection, const StreamShape& shape,
+            RecordLayer record_layer);
 
   virtual io::Task pump_out() = 0;
   virtual io::Task pump_in() = 0;
@@ -33,8 +38,13 @@ class TcpStream : public Stream {
   void refuse(const io::Error& error) { shut_for(peer_error(error.kind, error.detail)); }
 
   RecordLayer& record_layer() { return record_layer_; }
+  const RecordLayer& record_layer() const { return record_layer_; }
   int socket() const { return socket_.get(); }
   io::WaitList& out_waits() { return out_waits_; }
+  // True until the listener's welcome is there, if one is awaited; pump_in takes it first.
+  bool awaits_welcome() const { return welcome_.has_value(); }
+  // Takes what has come of it. Returns false if pump_in is to wait for more, or the stream is shut.
+  bool take_welcome();
   // Waits until the socket may be ready for events, or is shut down.
   io::Operation ready(short events) { return ring().poll(socket_.get(), events); }
 
@@ -50,6 +60,10 @@ class TcpStream : public Stream {
 
   RecordLayer record_layer_;
   io::Fd socket_;
+  std::optional<Mac> welcome_;                 // that is awaited
+  std::array<std::byte, kWelcomeBytes> came_;  // of it; the first came_bytes_
+  std::size_t came_bytes_ = 0;
+  const io::Clock::time_point since_ = io::Clock::now();
   std::string description_;  // made while the socket still knows its peer
   io::WaitList out_waits_;   // pump_out waits here while it has nothing to send
   io::Task pump_out_;

@@ -69,8 +69,9 @@ constexpr std::size_t kCreditsPerSlot = 2;
 
 class TcpTarget : public TcpStream {
  public:
-  TcpTarget(io::Ring& ring, io::Fd socket, const StreamShape& shape, io::Arena& arena, RecordLayer with)
-      : TcpStream(ring, Side::target, std::move(socket), shape, std::move(with)),
+  TcpTarget(io::Ring& ring, TcpConnection connection, const StreamShape& shape, io::Arena& arena,
+            RecordLayer with)
+      : TcpStream(ring, Side::target, std::move(connection), shape, std::move(with)),
         arena_(arena),
         packed_(record_layer().packs() ? shape.slot_bytes : 0),
         incoming_(record_layer().frame_bytes()),
@@ -141,6 +142,11 @@ io::Task TcpTarget::pump_out() {
 }
 
 io::Task TcpTarget::pump_in() {
+  while (!shut_down() && awaits_welcome()) {
+    if (take_welcome() || shut_down()) continue;
+    const io::IoResult polled = co_await ready(POLLIN);
+    if (!waited(polled)) break;
+  }
   while (!shut_down() && !ended()) {
     if (incoming_.payload_complete()) {
       if (!take_payload()) break;
@@ -186,9 +192,9 @@ bool TcpTarget::take_header() {
 
 }  // namespace
 
-std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, io::Fd socket, const StreamShape& shape,
+std::unique_ptr<Stream> make_tcp_target(io::Ring& ring, TcpConnection connection, const StreamShape& shape,
                                         io::Arena& arena, RecordLayer record_layer) {
-  return std::make_unique<TcpTarget>(ring, std::move(socket), shape, arena, std::move(record_layer));
+  return std::make_unique<TcpTarget>(ring, std::move(connection), shape, arena, std::move(record_layer));
 }
 
 }  // namespace rdcp::net

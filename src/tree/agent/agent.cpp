@@ -34,6 +34,7 @@ AgentEnd Agent::run() {
   hello.program_version = config_.program_version;
   hello.cpus = io::processors();
   hello.boot_id = boot_id();
+  hello.fast_aes = net::has_fast_aes();
   tell(hello);
   auto copy_over = io::Event::create();
   if (!copy_over) {
@@ -179,6 +180,9 @@ bool Agent::handle_wish(const RawMessage& raw) {
       return tells_pace_ = true;
     case MessageType::path_told:
       return with<PathTold>(raw, [this](const PathTold& told) { return streams_.hear_of_path(told), true; });
+    case MessageType::prove_early:
+      return with<ProveEarly>(
+          raw, [this](const ProveEarly& early) { return streams_.own().hints().early = early.terms, true; });
     case MessageType::end_when_done:
       return ends_when_done_ = true;
     case MessageType::mark_packets:

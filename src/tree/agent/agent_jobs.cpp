@@ -1,6 +1,7 @@
 // The jobs of an agent: source, target or one end of a measurement.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "net/sockets/congestion.h"
@@ -33,15 +34,21 @@ bool Agent::confine(SandboxTerms terms, const StreamWish* wish) {
 }
 
 // Lets it write beneath what Target::begin() will take for its root: DST where that is a directory, else its
-// parent.
+// parent. A device or FIFO is DST itself; begin() opens it if nothing read the FIFO until now.
 bool Agent::confine_target(const TargetJob& job, PathKind kind) {
   SandboxTerms terms;
   terms.links_directories = job.tree || !job.wishes.backup_directory.empty();
   for (const auto& links : target_->links().opened) terms.links.push_back({links.fd.get(), links.name});
   const bool in_place = kind == PathKind::byte_stream || kind == PathKind::special;
-  const std::string root = kind == PathKind::directory ? job.path : split_local_path(job.path).directory;
-  const io::Fd directory(in_place ? -1 : ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (directory) terms.writes.push_back({directory.get(), root});  // else begin() tells why
+  const bool itself = in_place || kind == PathKind::directory;
+  const std::string root = itself ? job.path : split_local_path(job.path).directory;
+  io::Fd place;
+  if (in_place && !job.standard_output) {
+    place = hold_in_place(root);
+  } else if (!in_place) {
+    place.reset(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (place) terms.writes.push_back({place.get(), root});  // else begin() tells why
   return confine(terms, &job.streams);
 }
 
@@ -91,6 +98,7 @@ void Agent::answer_knock(const Knock& at) {
 
 // Returns false, after it has reported it, if there can be no stream of that number.
 bool Agent::hear_loss(const StreamLost& lost) {
+  streams_.own().hear_loss(lost.stream);
   const bool known = source_ ? source_->hear_loss(lost.stream) : target_ && target_->hear_loss(lost.stream);
   if (!known) {
     reporter_.fatal(io::plain_error(io::ErrorKind::protocol, "control message from", "the coordinator",
@@ -192,7 +200,7 @@ void Agent::start_clean(const CleanJob& job) {
 }
 
 void Agent::start_copy(const Begin& begin) {
-  if (source_ && streams_.chain().is_member()) source_->need_all_streams();
+  if (source_ && streams_.chain().is_member()) source_->join_chain();
   if (target_) {
     const bool chained = streams_.chain().is_member();
     if (chained) target_->join_chain(streams_.chain().nexts());

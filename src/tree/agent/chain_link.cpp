@@ -49,8 +49,7 @@ io::Result<void> ChainLink::start(const std::string& congestion) {
 void ChainLink::run(std::size_t branch, const std::string& congestion) {
   Branch& own = *branches_[branch];
   const Begin& begin = orders_[branch].begin;
-  own.setup.set_round_trip(round_trip_);
-  own.setup.set_traffic_class(traffic_class_);
+  own.setup.hints() = hints_;
   if (leaves_placement_) own.setup.leave_placement();
   const auto streams = own.setup.make(begin, true, congestion);
   if (!streams) {

@@ -43,9 +43,9 @@ class ChainLink {
   std::vector<NextTargets*> nexts() const;
 
   // To be called before start(): how long a message and its answer take to a next target.
-  void set_round_trip(std::chrono::microseconds time) { round_trip_ = time; }
+  void set_round_trip(std::chrono::microseconds time) { hints_.round_trip = time; }
   // To be called before start(): which class the packets to the next targets are to carry.
-  void set_traffic_class(std::optional<std::uint8_t> traffic_class) { traffic_class_ = traffic_class; }
+  void set_traffic_class(std::optional<std::uint8_t> traffic_class) { hints_.traffic_class = traffic_class; }
   // To be called before start(): see StreamSetup.
   void leave_placement() { leaves_placement_ = true; }
   // Connects to the next targets, and sends them what comes, in a thread for each. Error: there is no thread.
@@ -77,8 +77,7 @@ class ChainLink {
   const std::function<void(const BranchLost&)> lost_;
   const std::function<void(const PairOffered&)> offer_;
   std::optional<JoinChain> chain_;
-  std::chrono::microseconds round_trip_{0};
-  std::optional<std::uint8_t> traffic_class_;
+  StreamHints hints_;
   bool leaves_placement_ = false;
   std::vector<PassOn> orders_;
   std::vector<std::unique_ptr<Branch>> branches_;  // one for each order

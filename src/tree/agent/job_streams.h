@@ -30,7 +30,7 @@ class JobStreams {
   // Gives up what there is for another job.
   void begin_anew() {
     own_ = std::make_unique<StreamSetup>(place_);
-    own_->set_traffic_class(traffic_class_);
+    own_->hints().traffic_class = traffic_class_;
     own_->exchange_pairs({.offer =
                               [this](const net::PairOffer& offer) {
                                 tell_.offered({0, offer});
@@ -45,14 +45,14 @@ class JobStreams {
   // To be called before the job begins.
   void hear_of_path(const PathTold& told) {
     const std::chrono::microseconds round_trip(told.microseconds);
-    own_->set_round_trip(round_trip);
-    own_->expect_streams(told.streams);
+    own_->hints().round_trip = round_trip;
+    own_->hints().streams = told.streams;
     chain_.set_round_trip(round_trip);
   }
   // The same: which class the packets of all streams are to carry, those of later jobs included.
   void set_traffic_class(std::optional<std::uint8_t> traffic_class) {
     traffic_class_ = traffic_class;
-    own_->set_traffic_class(traffic_class);
+    own_->hints().traffic_class = traffic_class;
     chain_.set_traffic_class(traffic_class);
   }
   // To be called before the job begins: all threads, memory and completion queues stay where they are.

@@ -51,6 +51,7 @@ constexpr std::array kOrderRules = {
     OrderRule{MessageType::tell_pace, in(S::target_ready), By::no_stranger},
     OrderRule{MessageType::path_told, in(S::source_ready), By::no_stranger},
     OrderRule{MessageType::path_told, in(S::target_ready), By::everybody},
+    OrderRule{MessageType::prove_early, in(S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::end_when_done, in(S::source_ready, S::target_ready), By::no_stranger},
     OrderRule{MessageType::mark_packets, in(S::source_ready, S::measure_ready), By::no_stranger},
     OrderRule{MessageType::mark_packets, in(S::target_ready), By::everybody},

@@ -105,15 +105,23 @@ io::Step<bool> BlockProbes::take_over(TargetFile& file, ProbedBlocks blocks, std
   co_return true;
 }
 
-// Takes the blocks that are present into the file's account.
+// Takes the blocks that are present into the file's account, and notes which ones are to come. One that
+// may have moved is asked about once more, in another way.
 void BlockProbes::count(TargetFile& file, const ProbedBlocks& blocks) {
   for (std::size_t i = blocks.first; i < blocks.behind; ++i) {
-    if (!piece_is_present(blocks.verdicts, i)) continue;
-    const auto [offset, length] = blocks.probe.block(i);
+    const io::Extent within = blocks.probe.block(i);
+    const io::Extent block{blocks.offset + within.offset, within.length};
+    if (!piece_is_present(blocks.verdicts, i)) {
+      if (!file.compares && blocks.verdicts.at(i) == static_cast<std::uint8_t>(PieceVerdict::missing))
+        context_.want(file, block);
+      continue;
+    }
     const io::Digest digest = blocks.probe.digest(i);
-    file.add(blocks.offset + offset, length, digest);
-    if (Journal* journal = file.journal()) journal->add(blocks.offset + offset, length, digest);
-    if (!file.compares) context_.session.tally.bytes += length;
+    // Another target may lack it; then it comes as data, which count for all of them.
+    const bool counts = file.compares || !context_.session.files.others;
+    counts ? file.add(block.offset, block.length, digest) : file.have(block);
+    if (Journal* journal = file.journal()) journal->add(block.offset, block.length, digest);
+    if (!file.compares) context_.session.tally.bytes += block.length;
   }
 }
 

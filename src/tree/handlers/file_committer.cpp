@@ -22,18 +22,30 @@ AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::by
     context_.protocol_error("a commit that does not fit its file");
     return AckStatus::refused;
   }
+  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(file->path);
   if (file->value() != frame.extra) {
     writer_.drop_part(*file);
     context_.fail(io::plain_error(ErrorKind::digest, "write", file->subject,
                                   "the digest of the whole file does not match"));
     return AckStatus::refused;
   }
-  if (file->has_failed()) return AckStatus::refused;
+  if (file->has_failed() || lacks_something(*file, frame.offset)) return AckStatus::refused;
   if (!file->has_name() && !file->compares) return AckStatus::done;
   const auto put =
       file->compares ? keep_equal(*file, entry, frame.offset) : finish(*file, entry, frame.offset);
   if (!put) context_.report(put.error());
   return put && context_.has_put_for_good() ? AckStatus::done : AckStatus::refused;
+}
+
+// Returns true, and reports it, if something that was said to be missing has not come: a host between the
+// source and this one has answered for it.
+bool FileCommitter::lacks_something(TargetFile& file, std::uint64_t size) {
+  if (!file.lacks_before(size)) return false;
+  context_.report(
+      io::plain_error(ErrorKind::digest, "write", file.subject,
+                      "parts of it are missing, and were not sent: what this host has said of them "
+                      "did not reach the source"));
+  return true;
 }
 
 io::Result<void> FileCommitter::set_metadata(int fd, const Entry& entry, const std::string& subject) {

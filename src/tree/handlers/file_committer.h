@@ -19,6 +19,7 @@ class FileCommitter {
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);
 
  private:
+  bool lacks_something(TargetFile& file, std::uint64_t size);
   io::Result<void> keep_equal(TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Result<void> finish(TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Result<void> finish_overwritten(TargetFile& file, const Entry& entry);

@@ -22,7 +22,8 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
   if (!context_.read_header(reader_, header, entry)) return AckStatus::refused;
   file->id = frame.file_id;
   file->path = entry.path;
-  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(entry.path);
+  const auto& ledger = context_.session.guards.ledger;
+  if (ledger) ledger->entries.take(entry.path);
   file->size = frame.offset;
   if (file->size > kUnknownSize) {
     context_.protocol_error("a file of impossible size");
@@ -32,6 +33,8 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
   // It is sent because another target lacks it.
   FilesUnderWay& files = context_.session.files;
   if (files.others && !compares && files.refused.is_equal(file->path)) return AckStatus::refused;
+  // From now on the file is wanted until its commit comes.
+  if (ledger) context_.want(ledger->entries, entry.path);
   const TargetPlace& place = context_.session.place;
   if (place.in_place) {
     file->subject = place.name;
@@ -153,7 +156,9 @@ std::unique_ptr<BasisFile> FileOpener::find_basis(const TargetFile& file, const 
   basis->is_other = !basis->fd;
   if (!basis->fd) basis->fd = find_like(file, entry);
   if (!basis->fd || ::fstat(basis->fd.get(), &basis->status) != 0 || basis->size() < least) return nullptr;
-  basis->may_have_moved = !basis->is_other && !file.stays && basis->size() != file.size;
+  // A block that has moved in one target's old file is somewhere else in another's.
+  const bool alone = !context_.session.files.others;
+  basis->may_have_moved = alone && !basis->is_other && !file.stays && basis->size() != file.size;
   basis->file = io::choose_source(basis->fd.get(), basis->size(), settings.cache);
   return basis;
 }

@@ -144,6 +144,7 @@ AckStatus FileWriter::copy_range(const net::Frame& frame) {
     }
     left -= static_cast<std::uint64_t>(n);
   }
+  file->have({frame.offset, length});
   if (Journal* const journal = file->journal()) journal->add_without_digest(frame.offset, length);
   context_.session.tally.bytes += length;
   return AckStatus::done;

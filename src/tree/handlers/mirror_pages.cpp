@@ -7,12 +7,6 @@ namespace rdcp::tree {
 
 using net::AckStatus;
 
-namespace {
-
-constexpr std::string_view kAsksTooMuch = "questions about far more than is sent";
-
-}  // namespace
-
 MirrorPages::MirrorPages(TargetContext& context)
     : context_(context),
       comparer_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
@@ -81,7 +75,7 @@ void MirrorPages::note_verdict(const Question& question, Verdict verdict) {
   const bool wanted = verdict == Verdict::different || verdict == Verdict::metadata;
   TargetLedger* const ledger = context_.session.guards.ledger.get();
   if (ledger == nullptr || !wanted || context_.settings().sync.dry_run) return;
-  if (!ledger->entries.want(question.entry.path)) context_.protocol_error(kAsksTooMuch);
+  context_.want(ledger->entries, question.entry.path);
 }
 
 io::Result<Verdict> MirrorPages::judge(const Question& question, Changes& changes) {
@@ -114,7 +108,7 @@ AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte>
     pruner_.compare(read->sums, verdicts);
     for (std::size_t i = 0; ledger != nullptr && i < read->sums.size(); ++i) {
       const bool wanted = verdicts.at(i) != 0;
-      if (wanted && !ledger->names.want(read->sums[i].path)) context_.protocol_error(kAsksTooMuch);
+      if (wanted) context_.want(ledger->names, read->sums[i].path);
     }
   } else {
     if (ledger != nullptr) ledger->names.take(read->names.path);

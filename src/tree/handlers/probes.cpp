@@ -35,7 +35,7 @@ io::Step<AckStatus> Probes::probe(const net::Frame& frame, std::span<const std::
   const TargetFileRef file = find(frame, *probe);
   if (file == nullptr) co_return AckStatus::refused;
   const bool chunks = probe->form() == Probe::Form::chunks;
-  if (file->old == nullptr || (chunks && (file->stays || file->old->is_other))) {
+  if (file->old == nullptr || (chunks && !file->old->may_have_moved)) {
     context_.protocol_error("a probe of a file that has no old one");
     co_return AckStatus::refused;
   }
@@ -81,7 +81,12 @@ io::Step<AckStatus> Probes::ask(const net::Frame& frame, std::span<std::byte> sl
   co_await confirm(*file, {frame.offset, question->length()}, slot);
   for (std::size_t i = 0; i < question->count(); ++i) {
     const auto [offset, length] = question->block(i);
-    if (!file->journal()->holds(frame.offset + offset, length)) continue;
+    const io::Extent block{frame.offset + offset, length};
+    if (!file->journal()->holds(block.offset, length)) {
+      context_.want(*file, block);
+      continue;
+    }
+    file->have(block);
     set_verdict(verdicts, i, PieceVerdict::present);
     context_.session.tally.bytes += length;
   }

@@ -32,7 +32,7 @@ using AllMessages =
                TargetWishes, Alterations, FindPaths, PathsFound, SourceWishes, ExplainProblems,
                ExplainedProblem, JoinChain, PassOn, NextLost, KeepLedger, Ledger, BranchLost, TellPace, Pace,
                PathTold, EndWhenDone, MarkPackets, LeavePlacement, PairOffered, PairAnswered, GrowStreams,
-               UseStreams>;
+               UseStreams, ProveEarly>;
 static_assert(std::tuple_size_v<AllMessages> == static_cast<std::size_t>(last_of(MessageType{})),
               "a message is missing here");
 

@@ -17,6 +17,8 @@ namespace rdcp::tree {
 struct JoinChain {
   static constexpr MessageType kType = MessageType::join_chain;
   static constexpr std::uint32_t kFirstProtocol = 12;
+  // Blocks of an old file that a target has count for no digest, because another target may lack them.
+  static constexpr std::uint32_t kDeltasSince = 15;
   bool passes_on = false;  // a target that may be told to pass on (PassOn)
   auto fields() { return std::tie(passes_on); }
 };

@@ -69,12 +69,13 @@ enum class MessageType : std::uint8_t {
   pair_answered,
   grow_streams,
   use_streams,
+  prove_early,
 };
 constexpr MessageType first_of(MessageType) {
   return MessageType::hello;
 }
 constexpr MessageType last_of(MessageType) {
-  return MessageType::use_streams;
+  return MessageType::prove_early;
 }
 
 }  // namespace rdcp::tree

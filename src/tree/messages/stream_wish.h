@@ -88,6 +88,15 @@ struct UseStreams {
   auto fields() { return std::tie(streams); }
 };
 
+// Lets both agents, before they begin, prove the key of the streams to each other without a round trip, where
+// these are sealed and go over TCP (net/crypto/early.h). Since version 14.
+struct ProveEarly {
+  static constexpr MessageType kType = MessageType::prove_early;
+  static constexpr std::uint32_t kFirstProtocol = 14;
+  net::EarlyTerms terms;  // drawn for this job; the cipher is one that both are fast at, if there is one
+  auto fields() { return std::tie(terms.nonce, terms.cipher); }
+};
+
 // Has an agent, before it begins, leave its threads, their memory and its completion queues where they are
 // (--no-numa). Since version 13; those before move nothing.
 struct LeavePlacement {

@@ -79,8 +79,8 @@ class FileTransfer {
   FileTransferRef reopened_for(const OpenAnswer& answer) const;
 
   // Pieces. Where the target writes through its page cache, two writers of one file would only spin on its
-  // inode's lock, so such a file belongs to the worker that takes its first piece, except on a long path
-  // (OpenAnswer::one_worker). Several such files keep several workers busy.
+  // inode's lock, so such a file belongs to the worker that takes its first piece, except where its stream
+  // carries less than that (OpenAnswer::one_worker). Several such files keep several workers busy.
   bool belongs_to(const void* worker) const { return worker_ == worker; }
   void leave(const void* worker);  // from now on any worker may take its pieces
   bool waits() const { return pieces_.waits(); }

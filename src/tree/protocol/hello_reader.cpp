@@ -8,12 +8,29 @@ namespace rdcp::tree {
 namespace {
 
 constexpr std::uint32_t kFirstWithOldest = 10;
+constexpr std::uint32_t kFirstWithAes = 14;
 
 // As versions up to 9 say it.
 struct HelloOf9 {
   Hello& hello;
   auto fields() { return std::tie(hello.protocol, hello.program_version, hello.cpus, hello.boot_id); }
 };
+
+// As versions 10 to 13 say it.
+struct HelloOf13 {
+  Hello& hello;
+  auto fields() {
+    return std::tie(hello.protocol, hello.oldest, hello.program_version, hello.cpus, hello.boot_id,
+                    hello.rejoin_socket);
+  }
+};
+
+bool take(Decoder& decoder, std::uint32_t protocol, Hello& hello) {
+  HelloOf9 of9{hello};
+  HelloOf13 of13{hello};
+  if (protocol < kFirstWithOldest) return decoder.get_all(of9.fields());
+  return protocol < kFirstWithAes ? decoder.get_all(of13.fields()) : decoder.get_all(hello.fields());
+}
 
 }  // namespace
 
@@ -27,10 +44,8 @@ HelloRead read_hello(std::string_view body) {
   if (oldest > kProtocolVersion) return {.protocol = protocol};
   Hello hello;
   hello.oldest = protocol;
-  HelloOf9 old{hello};
   Decoder decoder(body);
-  const bool whole =
-      protocol < kFirstWithOldest ? decoder.get_all(old.fields()) : decoder.get_all(hello.fields());
+  const bool whole = take(decoder, protocol, hello);
   if (!whole || (protocol <= kProtocolVersion && !decoder.at_end())) return {};
   return {.protocol = protocol, .hello = std::move(hello)};
 }

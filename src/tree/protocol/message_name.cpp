@@ -7,7 +7,7 @@ namespace rdcp::tree {
 namespace {
 
 // The names are in the order of MessageType, starting with hello.
-constexpr std::array<std::string_view, 63> kNames = {
+constexpr std::array<std::string_view, 64> kNames = {
     "hello",
     "ping",
     "pong",
@@ -71,8 +71,9 @@ constexpr std::array<std::string_view, 63> kNames = {
     "pair_answered",
     "grow_streams",
     "use_streams",
+    "prove_early",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(MessageType::use_streams));
+static_assert(kNames.size() == static_cast<std::size_t>(MessageType::prove_early));
 
 }  // namespace
 

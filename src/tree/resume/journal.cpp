@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -127,7 +126,7 @@ void Journal::take_record(const std::byte* bytes, bool doubt) {
   std::memcpy(record.digest.bytes.data(), bytes + kDigestAt, sizeof record.digest.bytes);
   const bool known = stamp_ && io::load_le<std::uint64_t>(bytes + kStampAt) == *stamp_;
   if (known && !doubt) {
-    insert(record.offset, record.length);
+    there_.add({record.offset, record.length});
   } else if ((length & kWithoutDigest) == 0) {
     doubtful_[record.offset] = record;
   }
@@ -170,20 +169,6 @@ void Journal::append(std::uint64_t offset, std::uint64_t length_and_kind, const 
   (void)io::write_range(file_.get(), bytes, kHeaderBytes + place * kRecordBytes);
 }
 
-// To be called with the mutex held, or before any other thread knows the journal.
-void Journal::insert(std::uint64_t offset, std::uint64_t length) {
-  std::uint64_t begin = offset;
-  std::uint64_t end = offset + length;
-  auto at = there_.upper_bound(begin);
-  if (at != there_.begin() && std::prev(at)->second >= begin) --at;
-  while (at != there_.end() && at->first <= end) {
-    begin = std::min(begin, at->first);
-    end = std::max(end, at->second);
-    at = there_.erase(at);
-  }
-  there_.emplace_hint(at, begin, end);
-}
-
 bool Journal::has_any() const {
   const std::lock_guard lock(mutex_);
   return !there_.empty() || !doubtful_.empty();
@@ -191,8 +176,7 @@ bool Journal::has_any() const {
 
 bool Journal::holds(std::uint64_t offset, std::uint64_t length) const {
   const std::lock_guard lock(mutex_);
-  const auto after = there_.upper_bound(offset);
-  return after != there_.begin() && std::prev(after)->second >= offset + length;
+  return there_.covers({offset, length});
 }
 
 std::optional<Journal::Record> Journal::take_doubtful(std::uint64_t offset, std::uint64_t length) {
@@ -211,7 +195,7 @@ std::optional<Journal::Record> Journal::take_doubtful(std::uint64_t offset, std:
 void Journal::confirm(const Record& record) {
   append(record.offset, record.length, record.digest);
   const std::lock_guard lock(mutex_);
-  insert(record.offset, record.length);
+  there_.add({record.offset, record.length});
 }
 
 }  // namespace rdcp::tree

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "io/digest.h"
+#include "io/extent_set.h"
 #include "io/fd.h"
 
 namespace rdcp::tree {
@@ -84,7 +85,6 @@ class Journal {
   void load_records(bool doubt);
   void take_record(const std::byte* bytes, bool doubt);
   void append(std::uint64_t offset, std::uint64_t length_and_kind, const io::Digest& digest);
-  void insert(std::uint64_t offset, std::uint64_t length);
 
   const io::Fd file_;
   const std::string name_;
@@ -94,8 +94,8 @@ class Journal {
   std::atomic<std::uint64_t> next_{0};
 
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> there_;  // begin to end; they neither touch nor overlap
-  std::map<std::uint64_t, Record> doubtful_;      // by offset
+  io::ExtentSet there_;
+  std::map<std::uint64_t, Record> doubtful_;  // by offset
 };
 
 }  // namespace rdcp::tree

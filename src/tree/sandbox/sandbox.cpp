@@ -45,11 +45,19 @@ bool has_rdma_devices() {
   return ::access(kRdmaDevices, F_OK) == 0;
 }
 
-io::Result<HeldPlace> place_of_stream(const std::string& file) {
+// First holds, then looks: what the name leads to may change in between.
+io::Fd hold_in_place(const std::string& path) {
+  io::Fd held(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  const bool in_place = ::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  std::string path = in_place ? file : split_local_path(file).directory;
-  io::Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const bool known = held && ::fstat(held.get(), &status) == 0;
+  if (!known || S_ISDIR(status.st_mode) || S_ISREG(status.st_mode)) held.reset();
+  return held;
+}
+
+io::Result<HeldPlace> place_of_stream(const std::string& file) {
+  if (io::Fd itself = hold_in_place(file)) return HeldPlace{std::move(itself), file};
+  std::string path = split_local_path(file).directory;
+  io::Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return io::errno_error("open", path);
   return HeldPlace{std::move(fd), std::move(path)};
 }

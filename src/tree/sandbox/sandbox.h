@@ -18,6 +18,10 @@ struct HeldPlace {
   std::string name;
 };
 
+// Holds the device or FIFO at a name, which is written where it is. Returns nothing if the name leads to a
+// file or a directory by now, of which more could be written, or to nothing.
+io::Fd hold_in_place(const std::string& path);
+
 // Returns what must be written so that a stream can land in a file: the directory that its name is in,
 // because the file is replaced, or what is there itself where that is a device or FIFO. Error: there is no
 // such directory.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tree/fs/directory_reader.h"
+#include "tree/fs/own_names.h"
 #include "tree/meta/entry.h"
 
 namespace rdcp::tree {
@@ -45,11 +46,13 @@ void BasisCandidates::walk(int root) {
   }
 }
 
-// A file that cannot be read is not a candidate.
+// A file that cannot be read is not a candidate, nor is one that a run is writing: it may be the part of the
+// very file that is looked for.
 void BasisCandidates::list(DirectoryReader& directory, const EntryPath& path, std::uint64_t device,
                            std::vector<EntryPath>& waiting) {
   while (const dirent* entry = directory.next()) {
     const std::string_view name = entry->d_name;
+    if (own_name(name) != OwnName::none) continue;
     const bool of_use = entry->d_type == DT_DIR || entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN;
     struct stat status {};
     if (!of_use || ::fstatat(directory.fd(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||

@@ -6,6 +6,12 @@ namespace rdcp::tree {
 
 using io::ErrorKind;
 
+namespace {
+
+constexpr std::string_view kAsksTooMuch = "questions about far more than is sent";
+
+}  // namespace
+
 TargetContext::TargetContext(TargetSession& session, std::size_t index, const net::StreamShape& shape)
     : session(session), index(index), shape(shape) {
   if (!session.place.root) return;
@@ -35,6 +41,14 @@ void TargetContext::report(const io::Error& error) {
 
 void TargetContext::protocol_error(std::string_view what) {
   fail(io::plain_error(ErrorKind::protocol, "receive from", "the source", what));
+}
+
+void TargetContext::want(TargetFile& file, const io::Extent& extent) {
+  if (!file.want(extent)) protocol_error(kAsksTooMuch);
+}
+
+void TargetContext::want(WantedPaths& wanted, std::string_view path) {
+  if (!wanted.want(path)) protocol_error(kAsksTooMuch);
 }
 
 void TargetContext::wake_waiting() {

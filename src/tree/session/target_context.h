@@ -41,6 +41,10 @@ class TargetContext {
   void fail(const io::Error& error);
   void report(const io::Error& error);
   void protocol_error(std::string_view what);
+  // These note that the source is told that something is missing here. They end the run if it has asked about
+  // far more than it sends.
+  void want(TargetFile& file, const io::Extent& extent);
+  void want(WantedPaths& wanted, std::string_view path);
   // Wakes the slots of all workers that wait for a turn.
   void wake_waiting();
   // Returns the answer to a frame that was handled without an error: refused if the run has failed meanwhile,

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "io/digest.h"
+#include "io/extent_set.h"
 #include "io/fd.h"
 #include "io/ring.h"
 #include "net/stream/frame.h"
@@ -62,6 +63,26 @@ struct TargetFile {
   void add(std::uint64_t offset, std::uint64_t length, const io::Digest& bytes) {
     std::lock_guard lock(mutex);
     digest.add(offset, length, bytes);
+    missing.remove({offset, length});
+  }
+  // Notes that the extent is there, without a digest.
+  void have(const io::Extent& extent) {
+    std::lock_guard lock(mutex);
+    missing.remove(extent);
+  }
+  // Notes that the source is told that the extent is missing. Returns false if too much is missing: a source
+  // sends what is missing before it asks about much more.
+  bool want(const io::Extent& extent) {
+    std::lock_guard lock(mutex);
+    missing.add(extent);
+    return missing.count() <= kMissingMost;
+  }
+  static constexpr std::size_t kMissingMost = 1 << 18;  // extents that do not touch each other
+  // Returns true if something that the source was told is missing has not come: another host on the answer's
+  // way may have said that nothing is. A file that has become shorter lacks nothing behind its end.
+  bool lacks_before(std::uint64_t end) {
+    std::lock_guard lock(mutex);
+    return missing.has_any_before(end);
   }
   void remove(const net::Frame& frame) {
     std::lock_guard lock(mutex);
@@ -85,6 +106,7 @@ struct TargetFile {
   std::optional<ReadBackFile> back;  // set when something is first read back
   bool takes_chunks = false;         // a slot writes old chunks, and reads them back with their whole pages
   io::FileDigest digest;
+  io::ExtentSet missing;  // what the source was told is missing, until it comes
   bool failed = false;
 };
 using TargetFileRef = std::shared_ptr<TargetFile>;

@@ -46,8 +46,8 @@ class Source {
   void tell_sums(SumTeller::Sink sink) { session_.tell_sums(std::move(sink)); }
   // Has the numbers of streams that are lost here told. Before copy().
   void tell_losses(std::function<void(std::size_t)> tell) { session_.streams().set_tell(std::move(tell)); }
-  // The loss of any stream ends the run. Before copy().
-  void need_all_streams() { session_.streams().need_all(); }
+  // There are several targets. The loss of any stream ends the run. Before copy().
+  void join_chain() { session_.join_chain(); }
   // Has the frames that are sent summed up. Before copy().
   void keep_ledger() { session_.keep_ledger(); }
   // After copy(): the ledger, if it was kept.

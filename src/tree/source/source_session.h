@@ -59,6 +59,13 @@ class SourceSession {
 
   Plan& plan() { return plan_; }
   const Plan& plan() const { return plan_; }
+  // There are several targets, each of which passes on what it gets. To be called before begin() of
+  // streams().
+  void join_chain() {
+    chained_ = true;
+    streams_.need_all();
+  }
+  bool is_chained() const { return chained_; }
   StreamTable& streams() { return streams_; }
   const StreamTable& streams() const { return streams_; }
   RateLimiter& limiter() { return limiter_; }
@@ -88,6 +95,7 @@ class SourceSession {
   const StandardStreams standard_;
   const ReadContext reading_;
   const bool removes_;
+  bool chained_ = false;
   SendTerms terms_;
   std::unique_ptr<SumTeller> sums_;
   std::unique_ptr<SentFrames> ledger_;

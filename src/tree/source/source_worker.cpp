@@ -12,9 +12,6 @@ using net::FrameKind;
 namespace {
 
 constexpr int kSendTries = 3;
-// A stream carries about 2.5 MB in each round trip, for which the kernel keeps 4 MiB (tcp(7), tcp_wmem), and
-// a page cache takes about 2.5 GB/s from one writer.
-constexpr std::chrono::milliseconds kLongRoundTrip{1};
 
 bool takes_again_flag(FrameKind kind) {
   return kind != FrameKind::copy_range && kind != FrameKind::lost && kind != FrameKind::ask;
@@ -64,7 +61,7 @@ bool SourceWorker::set_up(const StreamMaker& make_stream) {
   context_.emplace(session_, *ring_);
   context_->sends_from_arena = stream_->locks_arena();
   stream_->start();
-  context_->needs_all_streams = stream_->round_trip() > kLongRoundTrip;
+  context_->needs_all_streams = is_slower_than_a_writer(stream_->rate_max());
   // One whose memory could not be locked takes no work to give back.
   if (stream_->why_shut()) lose_stream(*stream_->why_shut());
   return true;

@@ -84,6 +84,8 @@ std::optional<Task> settle_span(const FileTransferRef& file, const io::Extent& e
   std::uint64_t kept = 0;
   if (answer.is_done()) {
     const bool has_digests = asked != Spans::ask;
+    // In a chain a block that one target has comes to it as data where another one lacks it, and counts then.
+    const bool counts = has_digests && (file->compares() || !context.session.is_chained());
     const auto question = has_digests ? Probe::parse(answer.slot.first(answer.filled.length))
                                       : Probe::parse_question(answer.filled.frame.extra);
     assert(question);
@@ -92,7 +94,7 @@ std::optional<Task> settle_span(const FileTransferRef& file, const io::Extent& e
       ProbedPiece& piece = pieces[count];
       piece.extent = {offset, question->piece_length(count)};
       piece.verdict = static_cast<PieceVerdict>(answer.verdicts.at(count));
-      if (has_digests) piece.digest = question->digest(count);
+      if (counts) piece.digest = question->digest(count);
       offset += piece.extent.length;
       if (piece.is_present()) kept += piece.extent.length;
     }

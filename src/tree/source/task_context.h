@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -54,6 +55,13 @@ struct SlotAnswer {
   bool is_failure() const { return !is_done() && filled.state != FilledSlot::State::nothing; }
 };
 
+// True if a stream that carries at most so many bytes a second is known to carry less than a page cache takes
+// from one writer, about 2.5 GB/s.
+inline bool is_slower_than_a_writer(std::optional<double> rate_max) {
+  constexpr double kBytesPerSecondOfWriter = 2.5e9;
+  return rate_max && *rate_max < kBytesPerSecondOfWriter;  // an empty optional would be less than any number
+}
+
 // The tools that a worker has for its tasks. Not thread-safe.
 struct TaskContext {
   // Both outlive this, or files.detach() is called before the ring is destroyed.
@@ -76,7 +84,7 @@ struct TaskContext {
   SourceRemover remover;
   StageTimes times;
   bool sends_from_arena = false;    // payloads must lie in the worker's slots
-  bool needs_all_streams = false;   // the path is so long that one stream is slower than one writer
+  bool needs_all_streams = false;   // one stream carries less than one writer writes
   std::uint32_t endless_reads = 0;  // reads under way of files without a size, which may take any time
 };
 

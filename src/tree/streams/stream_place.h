@@ -1,6 +1,8 @@
-// The settings of an agent's streams that are fixed where the agent runs.
+// Holds the settings of an agent's streams that are fixed where it runs, and its coordinator's hints.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +38,18 @@ struct StreamPlace {
   // The job takes this listener over. If it is null, the job opens one of its own.
   net::TcpListener* listener = nullptr;
   bool numa = true;  // false: workers stay where they are, whatever the coordinator says (--no-numa)
+};
+
+// Helps to make connections well.
+struct StreamHints {
+  // How long a message and its answer take to the other side; 0: not known.
+  std::chrono::microseconds round_trip{0};
+  // How many streams there will be; 0: not known.
+  std::size_t streams = 0;
+  // Which class the packets of the connections are to carry, unless the place has one.
+  std::optional<std::uint8_t> traffic_class{};
+  // The first connections over TCP may be proven early.
+  std::optional<net::EarlyTerms> early{};
 };
 
 }  // namespace rdcp::tree

@@ -2,9 +2,6 @@
 
 #include "io/locked_memory.h"
 #include "net/rails/rdma_facts.h"
-#include "net/rdma/rdma.h"
-#include "net/stream/record_layer.h"
-#include "net/tcp/tcp.h"
 
 namespace rdcp::tree {
 
@@ -23,43 +20,6 @@ constexpr std::chrono::seconds kFurtherDeadline{5};
 // How long it may take until ssh has connected once more, for each stream.
 constexpr std::chrono::seconds kSshDeadline{60};
 constexpr std::uint16_t kFurtherLimit = kStreamNumbersMax;
-
-// A connection and its RecordLayer, kept until a worker takes both over.
-template <class Connection>
-struct Held {
-  Connection connection;
-  net::RecordLayer record_layer;
-};
-
-StreamMaker maker(bool source, io::Fd socket, net::RecordLayer record_layer, const net::StreamShape& shape,
-                  net::CongestionChoice choice) {
-  auto held = std::make_shared<Held<io::Fd>>(Held<io::Fd>{std::move(socket), std::move(record_layer)});
-  return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_tcp_source(ring, std::move(held->connection), shape,
-                                         std::move(held->record_layer), choice)
-                  : net::make_tcp_target(ring, std::move(held->connection), shape, arena,
-                                         std::move(held->record_layer));
-  };
-}
-
-StreamMaker::Make maker(bool source, net::RdmaConnectionPtr connection, net::RecordLayer record_layer,
-                        const net::StreamShape& shape) {
-  using HeldQueue = Held<net::RdmaConnectionPtr>;
-  auto held = std::make_shared<HeldQueue>(HeldQueue{std::move(connection), std::move(record_layer)});
-  return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_rdma_source(ring, std::move(held->connection), shape, arena,
-                                          std::move(held->record_layer))
-                  : net::make_rdma_target(ring, std::move(held->connection), shape, arena,
-                                          std::move(held->record_layer));
-  };
-}
-
-StreamMaker maker(bool source, std::shared_ptr<net::MemoryChannel> channel, const net::StreamShape& shape) {
-  return [=](io::Ring& ring, io::Arena& arena) {
-    return source ? net::make_memory_source(ring, channel, shape)
-                  : net::make_memory_target(ring, channel, shape, arena);
-  };
-}
 
 }  // namespace
 
@@ -145,12 +105,12 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   knocking_.join();
   begin_ = begin;
   tcp_ = {.congestion = congestion,
-          .traffic_class = place_.traffic_class ? place_.traffic_class : traffic_class_};
+          .traffic_class = place_.traffic_class ? place_.traffic_class : hints_.traffic_class};
   source_ = source;
   std::vector<StreamMaker> makers;
   if (wish_.connect == Connect::in_process) {
     for (std::uint16_t i = 0; i < begin.streams; ++i) {
-      makers.push_back(maker(source, place_.local->channel(i), shape()));
+      makers.push_back(maker_of(form(), place_.local->channel(i)));
     }
     return makers;
   }
@@ -168,12 +128,12 @@ Result<std::vector<StreamMaker>> StreamSetup::make(const Begin& begin, bool sour
   knocked_ = {};
   if (!made) return made.error();
   for (net::RdmaConnectionPtr& connection : made->rdma) {
-    auto made_of = maker_of(std::move(connection));
+    auto made_of = take(std::move(connection));
     if (!made_of) return made_of.error();
     makers.push_back(std::move(*made_of));
   }
   for (net::ProvenSocket& socket : made->tcp) {
-    auto made_of = maker_of(std::move(socket));
+    auto made_of = take(std::move(socket));
     if (!made_of) return made_of.error();
     makers.push_back(std::move(*made_of));
   }
@@ -193,29 +153,31 @@ net::RdmaCall StreamSetup::rdma_call(std::uint16_t streams, std::chrono::seconds
           .source = source_,
           .deadline = deadline,
           .stop = stop,
-          .round_trip = round_trip_,
+          .round_trip = hints_.round_trip,
           .traffic_class = tcp_.traffic_class,
           .spreads_vectors = !placement_.leaves(),
           .pairs = pairs_ ? &*pairs_ : nullptr};
 }
 
-Result<StreamMaker> StreamSetup::maker_of(net::ProvenSocket socket) const {
-  auto record_layer = net::RecordLayer::create(socket.seal, wish_.compress, source_);
-  if (!record_layer) return record_layer.error();
-  return maker(source_, std::move(socket.fd), std::move(*record_layer), shape(), tcp_.choice());
+StreamForm StreamSetup::form() const {
+  return {.source = source_,
+          .shape = {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes},
+          .compress = wish_.compress,
+          .congestion = tcp_.choice()};
 }
 
-Result<StreamMaker> StreamSetup::maker_of(net::RdmaConnectionPtr connection) {
-  auto record_layer = net::RecordLayer::create(net::seal_of(*connection), wish_.compress, source_);
-  if (!record_layer) return record_layer.error();
+Result<StreamMaker> StreamSetup::take(net::ProvenSocket socket) const {
+  return maker_of(form(), std::move(socket));
+}
+
+Result<StreamMaker> StreamSetup::take(net::RdmaConnectionPtr connection) {
   auto prepare = placement_.of_port(net::port_of(*connection), source_);
-  return StreamMaker(maker(source_, std::move(connection), std::move(*record_layer), shape()),
-                     std::move(prepare));
+  return maker_of(form(), std::move(connection), std::move(prepare));
 }
 
 template <class Connection>
 std::optional<FurtherStream> StreamSetup::further_of(std::size_t stream, Connection connection) {
-  auto made = maker_of(std::move(connection));
+  auto made = take(std::move(connection));
   if (!made) return std::nullopt;
   return FurtherStream{stream, std::move(*made)};
 }
@@ -282,7 +244,7 @@ void StreamSetup::knock(const Knock& at, std::function<void(const net::KnockOutc
   stop_knock_ = false;
   const auto addresses = net::addresses_at(at.hosts, at.port);
   const std::uint16_t own_port = tcp_listener_ ? tcp_listener_->port() : std::uint16_t{0};
-  const std::size_t connections = std::clamp<std::size_t>(expected_streams_, 1, net::kConnectAtOnce);
+  const std::size_t connections = std::clamp<std::size_t>(hints_.streams, 1, net::kConnectAtOnce);
   auto started = io::Thread::start("a thread that knocks", [this, addresses, connections, own_port, told] {
     knocked_ = net::knock(addresses, {kKnockMax, connections}, own_port, stop_knock_);
     if (!stop_knock_) told(knocked_);
@@ -293,6 +255,12 @@ void StreamSetup::knock(const Knock& at, std::function<void(const net::KnockOutc
     knocked_ = {.answered = {}, .none_because = started.error().message(), .open = {}};
     told(knocked_);
   }
+}
+
+net::HandshakeTerms StreamSetup::first_terms() const {
+  net::HandshakeTerms first = terms();
+  first.early = hints_.early;
+  return first;
 }
 
 void StreamSetup::stop_listening() {
@@ -308,9 +276,10 @@ Result<StreamSetup::Connections> StreamSetup::meet_through_ssh() {
   with_patience.time_limit = kSshDeadline;
   Connections made;
   auto sockets =
-      connects() ? net::connect_through(*tcp_listener_, {with_patience, kSshDeadline, stop_tcp_, tcp_},
-                                        begin_.streams)
-                 : tcp_listener_->accept_first(with_patience, begin_.streams, kSshDeadline, stop_tcp_, tcp_);
+      connects()
+          ? net::connect_through(*tcp_listener_, {with_patience, kSshDeadline, stop_tcp_, tcp_},
+                                 begin_.streams)
+          : tcp_listener_->accept_first({with_patience, kSshDeadline, stop_tcp_, tcp_}, begin_.streams);
   stop_listening();
   if (!sockets) return sockets.error();
   made.tcp = std::move(*sockets);
@@ -333,7 +302,7 @@ Result<StreamSetup::Connections> StreamSetup::connect() {
     notes_.push_back("RDMA was given up for TCP: " + over_rdma.error().message());
   }
   auto over_tcp = net::connect_all(net::addresses_at(begin_.hosts, begin_.port),
-                                   {terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams,
+                                   {first_terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams,
                                    std::move(knocked_.open));
   if (!over_tcp) return over_tcp.error();
   made.tcp = std::move(*over_tcp);
@@ -346,7 +315,9 @@ Result<StreamSetup::Connections> StreamSetup::accept() {
   const bool over_rdma = !begin_.rails.empty() && rdma_listener_;
   if (!over_rdma) {
     rdma_listener_.reset();
-    auto sockets = tcp_listener_->accept_first(terms(), begin_.streams, kConnectDeadline, stop_tcp_, tcp_);
+    auto sockets = tcp_listener_->accept_first(
+        {first_terms(), kConnectDeadline, stop_tcp_, tcp_}, begin_.streams,
+        [this](std::uint16_t stream) { return (lost_.load() & bit_of(stream)) != 0; });
     if (!sockets) return sockets.error();
     made.tcp = std::move(*sockets);
     return made;

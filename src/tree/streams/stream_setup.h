@@ -18,6 +18,7 @@
 #include "net/tcp/tcp_connect.h"
 #include "tree/messages/job.h"
 #include "tree/messages/knock.h"
+#include "tree/streams/stream_makers.h"
 #include "tree/streams/stream_place.h"
 #include "tree/streams/stream_placement.h"
 #include "tree/streams/stream_supervisor.h"
@@ -36,12 +37,10 @@ class StreamSetup : public FurtherStreams {
   // Finds out how this host can be reached, and listens if the job wants it. Error: there is nothing to
   // listen on.
   io::Result<Reach> open(const StreamWish& wish);
-  // Before make(): how long a message and its answer take to the other side, as far as it is known.
-  void set_round_trip(std::chrono::microseconds time) { round_trip_ = time; }
-  // Before knock(): how many streams make() will be asked for.
-  void expect_streams(std::size_t streams) { expected_streams_ = streams; }
-  // Before make(): which class the packets of the connections are to carry, unless the place has one.
-  void set_traffic_class(std::optional<std::uint8_t> traffic_class) { traffic_class_ = traffic_class; }
+  // To be set before knock() and make().
+  StreamHints& hints() { return hints_; }
+  // The other side has lost this stream, so that make() does not wait for it. Any thread may call this.
+  void hear_loss(std::size_t stream) { lost_.fetch_or(bit_of(stream)); }
   // Before make(): has offers and answers of queue pairs sent to the other side. Without it there are no
   // streams over ports without a host.
   void exchange_pairs(net::PairExchange::Ways ways) { pairs_.emplace(std::move(ways)); }
@@ -94,30 +93,31 @@ class StreamSetup : public FurtherStreams {
   void stop_listening();
   net::RdmaCall rdma_call(std::uint16_t streams, std::chrono::seconds deadline,
                           const std::atomic<bool>& stop);
-  net::StreamShape shape() const {
-    return {.target_slots = begin_.target_slots, .slot_bytes = begin_.chunk_bytes};
-  }
+  StreamForm form() const;
   std::optional<FurtherStream> connect_further(std::uint16_t stream, StreamsLeft left);
   std::optional<FurtherStream> connect_over_tcp(std::uint16_t stream);
   std::optional<FurtherStream> connect_over_rdma(std::uint16_t stream);
   std::optional<FurtherStream> accept_further();
   std::optional<FurtherStream> accept_either();
 
-  io::Result<StreamMaker> maker_of(net::ProvenSocket socket) const;
-  io::Result<StreamMaker> maker_of(net::RdmaConnectionPtr connection);
+  io::Result<StreamMaker> take(net::ProvenSocket socket) const;
+  io::Result<StreamMaker> take(net::RdmaConnectionPtr connection);
   template <class Connection>
   std::optional<FurtherStream> further_of(std::size_t stream, Connection connection);
   net::HandshakeTerms terms() const { return {wish_.key, wish_.encrypt}; }
+  net::HandshakeTerms first_terms() const;
+  static std::uint64_t bit_of(std::size_t stream) {
+    return stream < kStreamsMax ? std::uint64_t{1} << stream : 0;
+  }
   std::uint16_t last_port() const { return std::max(wish_.port, wish_.port_last); }
 
   const StreamPlace& place_;
   StreamWish wish_;
   // Set by make(), for further streams.
   Begin begin_;
-  std::chrono::microseconds round_trip_{0};
-  std::size_t expected_streams_ = 0;
-  std::optional<std::uint8_t> traffic_class_;
-  net::KnownRails rails_;  // of the side that connects
+  StreamHints hints_;
+  std::atomic<std::uint64_t> lost_{0};  // bits of those of the first streams that hear_loss() has named
+  net::KnownRails rails_;               // of the side that connects
   net::TcpOptions tcp_;
   std::optional<net::PairExchange> pairs_;
   bool source_ = false;

@@ -22,9 +22,14 @@ void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStrea
   if (further == nullptr) patience = milliseconds(0);
   table_.begin(streams.size(), patience > milliseconds(0));
   next_stream_ = streams.size();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (!streams[i]) miss(i);
+  }
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < streams.size(); ++i) start(i, streams[i]);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (streams[i]) start(i, streams[i]);
+    }
   }
   io::Thread fetching;
   if (patience > milliseconds(0)) {
@@ -89,6 +94,14 @@ void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
     --running_;
     fail_(thread.error());
   }
+}
+
+// Nobody is at work on it, so the source may have sent again what it had sent over it.
+void StreamSupervisor::miss(std::size_t stream) {
+  const io::Error cause = io::plain_error(io::ErrorKind::connection, "accept", "stream",
+                                          "the other side lost it before it was proven here");
+  if (!table_.lose(stream, "tcp", cause, false)) fail_(cause);
+  table_.leave(stream);
 }
 
 // The tries of the side that connects to make what is missing. They start anew with each need.

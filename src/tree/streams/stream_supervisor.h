@@ -89,14 +89,16 @@ class StreamSupervisor {
   // Asks the policy as long as there may be further streams. Before run().
   void follow(StreamChoice choice) { choice_ = std::move(choice); }
 
-  // Runs until every worker has ended, and a stream has ended well or no more can be had. In the latter case
-  // the run fails with the cause of the last loss. It also fails if a thread cannot be started. further is
-  // null if there are no further streams; patience is how long to wait for them.
+  // Those of the streams that never came count as lost. Runs until every worker has ended, and a stream has
+  // ended well or no more can be had. In the latter case the run fails with the cause of the last loss. It
+  // also fails if a thread cannot be started. further is null if there are no further streams; patience is
+  // how long to wait for them.
   void run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
            std::chrono::milliseconds patience);
 
  private:
   void start(std::size_t stream, const StreamMaker& maker);
+  void miss(std::size_t stream);
   void fetch(FurtherStreams& further, std::chrono::milliseconds patience);
   struct Tries;
   bool wait_for_need(Tries& tries, std::chrono::milliseconds patience);

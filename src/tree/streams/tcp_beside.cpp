@@ -7,7 +7,7 @@ namespace rdcp::tree {
 io::Result<void> TcpBeside::begin(const net::TcpCall& call, std::uint16_t stream_count,
                                   std::function<void()> complete) {
   auto thread = io::Thread::start("a thread for TCP", [=, this] {
-    auto sockets = listener_.accept_first(call.terms, stream_count, call.deadline, call.stop, call.options);
+    auto sockets = listener_.accept_first(call, stream_count);
     if (!sockets) return;
     first_ = std::move(*sockets);
     complete();

@@ -17,7 +17,8 @@
 
 namespace rdcp::tree {
 
-// Makes a worker's stream, on the worker's thread, from a connection that exists already.
+// Makes a worker's stream, on the worker's thread, from a connection that exists already. One that is empty
+// stands for a stream that never came.
 class StreamMaker {
  public:
   using Make = std::function<std::unique_ptr<net::Stream>(io::Ring&, io::Arena&)>;
@@ -29,6 +30,7 @@ class StreamMaker {
       StreamMaker(Function make, std::function<void()> prepare = {})
       : make_(std::move(make)), prepare_(std::move(prepare)) {}
 
+  explicit operator bool() const { return bool(make_); }
   // To be called first on the worker's thread, before its ring and its arena are made: the thread goes to
   // where it is near its stream's device.
   void prepare_thread() const {

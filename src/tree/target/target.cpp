@@ -131,6 +131,10 @@ Result<void> Target::open_in_place() {
   if (!place.in_place) {
     place.in_place.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
+  if (!place.in_place && errno == ENXIO) {
+    return io::plain_error(ErrorKind::file, "open", path,
+                           "No such device or address (if it is a FIFO, start its reader first)");
+  }
   if (!place.in_place) return io::errno_error("open", path);
   if (::fcntl(place.in_place.get(), F_SETFL, ::fcntl(place.in_place.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
     return io::errno_error("open", path);

@@ -11,6 +11,7 @@
 namespace rdcp::cli {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -256,7 +257,7 @@ struct ChainOfThreeTest : CoordinatorTest {
   }
   void get_ready() {
     start();
-    source.say(tree::Hello());
+    source.say(source_hello);
     for (FakeAgent* agent : targets) {
       tree::Hello hello;
       if (agent == &second) hello.protocol = protocol_of_second;
@@ -269,7 +270,9 @@ struct ChainOfThreeTest : CoordinatorTest {
     source.say(source_ready);
     for (std::size_t i = 0; i < targets.size(); ++i) {
       EXPECT_TRUE(hear<tree::JoinChain>(*targets[i]).passes_on);
-      keys.push_back(hear<tree::TargetJob>(*targets[i]).streams.key);
+      const auto job = hear<tree::TargetJob>(*targets[i]);
+      keys.push_back(job.streams.key);
+      deltas.push_back(job.settings.delta);
       tree::TargetReady ready;
       ready.kind = tree::PathKind::directory;
       ready.reach.hosts = {"192.0.2." + std::to_string(i + 1)};
@@ -311,12 +314,14 @@ struct ChainOfThreeTest : CoordinatorTest {
     EXPECT_EQ(status, wanted);
   }
 
+  tree::Hello source_hello;
   std::uint32_t protocol_of_second = tree::kProtocolVersion;
   FakeAgent second{"second"};
   FakeAgent third{"third"};
   std::vector<FakeAgent*> targets{&target, &second, &third};
   net::SessionKey source_key{};
   std::vector<net::SessionKey> keys;
+  std::vector<bool> deltas;  // whether each is asked what it has of an old file
   tree::SentFrames sent;
 };
 
@@ -339,6 +344,15 @@ TEST_F(ChainOfThreeTest, EachLinkHasAKeyOfItsOwnThatOnlyItsEndsLearn) {
   source.say(done(true));
   for (FakeAgent* agent : targets) agent->say(done(true));
   for (FakeAgent* agent : targets) EXPECT_EQ(hear<tree::Finish>(*agent).status, kExitOk);
+  finish(kExitOk);
+}
+
+TEST_F(ChainOfThreeTest, ASourceOfAnOlderVersionAsksNobodyWhatItHasOfAnOldFile) {
+  request.settings.inplace = true;
+  source_hello.protocol = tree::JoinChain::kDeltasSince - 1;
+  begin();
+  EXPECT_THAT(deltas, Each(false));
+  all_are_done({got(1), got(1), got(1)});
   finish(kExitOk);
 }
 
@@ -475,7 +489,9 @@ TEST_F(TreeOfThreeTest, ALostBranchTellsWhoIsSuspect) {
 TEST_F(TreeOfThreeTest, WhereOneKnowsChainsOnlyItIsAChain) {
   request.wish.encrypt = net::Sealing::never;
   protocol_of_second = 12;
+  request.settings.inplace = true;
   get_ready();
+  EXPECT_THAT(deltas, ElementsAre(true, false, true));
   hear<tree::PassOn>(target);
   EXPECT_EQ(hear<tree::PassOn>(second).streams.key, keys[2]);
   hear<tree::Begin>(source);

@@ -165,6 +165,63 @@ TEST(CopySides, WhoIsTooOldToMarkPacketsIsNotTold) {
   EXPECT_EQ(target.hear_type(), MessageType{});
 }
 
+class ProveEarlyTest : public testing::Test {
+ protected:
+  // A source of this version, and a target that says this.
+  void set_up(const tree::Hello& target_says) {
+    tree::Hello says;
+    says.fast_aes = true;
+    ASSERT_TRUE(source.reach_session(says) && target.reach_session(target_says));
+    sides.set_source(std::move(source.session));
+    sides.add_target(std::move(target.session));
+    EXPECT_TRUE(sides.let_prove_early());
+  }
+  static tree::Hello hello(bool fast_aes) {
+    tree::Hello hello;
+    hello.fast_aes = fast_aes;
+    return hello;
+  }
+  std::optional<net::EarlyTerms> heard(FakeAgent& agent) {
+    const auto raw = agent.hear();
+    if (!raw || raw->type != MessageType::prove_early) return std::nullopt;
+    return agent.channel->decode<tree::ProveEarly>(*raw)->terms;
+  }
+  CopySides sides;
+  FakeAgent source{"from"}, target{"to"};
+};
+
+TEST_F(ProveEarlyTest, BothAreToldTheSame) {
+  for (const bool fast : {true, false}) {
+    SCOPED_TRACE(fast);
+    CopySides fresh;
+    FakeAgent from{"from"}, to{"to"};
+    ASSERT_TRUE(from.reach_session(hello(true)) && to.reach_session(hello(fast)));
+    fresh.set_source(std::move(from.session));
+    fresh.add_target(std::move(to.session));
+    EXPECT_TRUE(fresh.let_prove_early());
+    const auto here = heard(from);
+    const auto there = heard(to);
+    ASSERT_TRUE(here && there);
+    EXPECT_EQ(here->nonce, there->nonce);
+    EXPECT_NE(here->nonce, net::Nonce());
+    EXPECT_EQ(here->cipher, fast ? net::Cipher::aes_256_gcm : net::Cipher::chacha20_poly1305);
+    EXPECT_EQ(there->cipher, here->cipher);
+  }
+}
+
+TEST_F(ProveEarlyTest, WhoIsTooOldWaitsForAChallenge) {
+  tree::Hello older = hello(false);
+  older.protocol = tree::ProveEarly::kFirstProtocol - 1;
+  set_up(older);
+  EXPECT_EQ(source.hear_type(), MessageType{});
+  EXPECT_EQ(target.hear_type(), MessageType{});
+}
+
+TEST_F(CopySidesTest, TheKeysOfSeveralTargetsAreNotProvenEarly) {
+  EXPECT_TRUE(sides.let_prove_early());
+  for (FakeAgent* agent : {&source, &target, &other_target}) EXPECT_EQ(agent->hear_type(), MessageType{});
+}
+
 // An agent of the version before moves no thread, and would end the run at a message that it does not know.
 TEST(CopySides, WhoWouldMoveNoThreadIsNotTold) {
   FakeAgent source{"from"}, target{"to"};

@@ -116,6 +116,20 @@ TEST_F(ChainWatchTest, OthersAreWaitedForBeforeItIsOver) {
   EXPECT_TRUE(watch.is_over(now + ChainWatch::kGrace));
 }
 
+TEST_F(ChainWatchTest, WhereAHostIsLostOthersAreNotWaitedForAsLong) {
+  watch.lose_way_behind(2, 0, "gone", now);
+  watch.break_at(0, now + ChainWatch::kGrace / 4);
+  EXPECT_FALSE(watch.is_over(now + ChainWatch::kGrace / 4 + ChainWatch::kGraceOfLost / 2));
+  EXPECT_TRUE(watch.is_over(now + ChainWatch::kGrace / 4 + ChainWatch::kGraceOfLost));
+}
+
+TEST_F(ChainWatchTest, AHostThatIsOnlyDoubtedEndsNothingEarlier) {
+  watch.doubt(0, "no sign of life", now);
+  EXPECT_TRUE(watch.is_broken());
+  EXPECT_FALSE(watch.is_over(now + ChainWatch::kGrace / 2));
+  EXPECT_TRUE(watch.is_over(now + ChainWatch::kGrace));
+}
+
 TEST(ChainWatchOfOne, IsNoChain) {
   EXPECT_FALSE(ChainWatch(1).several());
   EXPECT_TRUE(ChainWatch(2).several());

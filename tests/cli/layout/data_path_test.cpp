@@ -189,8 +189,47 @@ TEST_F(DataPathTest, EndsOfDifferentMtusAreWarnedOf) {
 }
 
 TEST_F(DataPathTest, BytesInOrderTakeOneStream) {
-  wish.one_stream = true;
+  wish.in_order = true;
   EXPECT_EQ(chosen().streams, 1u);
+  wish.cpus = 64;
+  EXPECT_EQ(chosen().streams, 1u);
+  wish.streams = 3;
+  EXPECT_EQ(chosen().streams, 3u) << "the user knows better";
+  wish.one_stream = true;
+  EXPECT_EQ(chosen().streams, 1u) << "more would not keep the order";
+}
+
+TEST_F(DataPathTest, BytesInOrderThatAreWrappedTakeHalfOfTheProcessors) {
+  wish.in_order = wish.wraps = true;
+  for (const auto& [cpus, streams] : {std::pair(1u, 1u), {2u, 1u}, {4u, 2u}, {64u, 8u}}) {
+    wish.cpus = cpus;
+    EXPECT_EQ(chosen().streams, streams) << cpus << " processors";
+  }
+}
+
+TEST_F(DataPathTest, BytesInOrderGoOverEachRailWhereOneIsSlowerThanAPipe) {
+  wish.in_order = true;
+  const auto streams_at = [&](std::uint32_t megabits, unsigned rails) {
+    connecting.reach.rdma.usable.clear();
+    listening.reach.rdma.usable.clear();
+    for (unsigned i = 0; i < rails; ++i) {
+      const std::string device = "rxe" + std::to_string(i), net = "10." + std::to_string(i) + ".0.";
+      connecting.reach.rdma.usable.push_back(port_at(device, net + "1"));
+      listening.reach.rdma.usable.push_back(port_at(device, net + "2"));
+      listening.reach.rdma.usable.back().megabits = megabits;
+    }
+    return chosen().streams;
+  };
+  EXPECT_EQ(streams_at(10'000, 1), 2u) << "two threads do the work of a device that is made of software";
+  EXPECT_EQ(streams_at(10'000, 4), 4u);
+  EXPECT_EQ(streams_at(10'000, 12), 8u);
+  EXPECT_EQ(streams_at(20'000, 4), 1u);
+  EXPECT_EQ(streams_at(0, 4), 1u) << "the device does not say";
+  wish.wraps = true;
+  wish.cpus = 8;
+  EXPECT_EQ(streams_at(10'000, 2), 4u);
+  wish.streams = 3;
+  EXPECT_EQ(streams_at(10'000, 4), 3u);
 }
 
 // Two streams of four slots of 1 MiB and their queues are a little more than 8 MiB.
@@ -278,11 +317,36 @@ TEST_F(DataPathTest, LongPathsHaveMoreStreamsOverTcp) {
   wish.streams = 3;
   EXPECT_EQ(chosen().streams, 3u);
   wish.streams = 0;
-  wish.one_stream = true;
-  EXPECT_EQ(chosen().streams, 1u);
-  wish.one_stream = false;
   wish.round_trip = std::chrono::microseconds(100);
   EXPECT_EQ(chosen().streams, at_once);
+}
+
+TEST_F(DataPathTest, BytesInOrderGoOverFewerStreamsOfALongPathInSmallerChunks) {
+  wish.transport = tree::Transport::tcp;
+  wish.in_order = wish.any_chunk_size = true;
+  const auto streams_and_chunk = [&](std::chrono::milliseconds round_trip) {
+    wish.round_trip = round_trip;
+    const DataPath path = chosen();
+    return std::pair(path.streams, path.chunk_bytes);
+  };
+  using std::chrono_literals::operator""ms;
+  EXPECT_EQ(streams_and_chunk(2ms), std::pair(1u, 1u << 20));
+  EXPECT_EQ(streams_and_chunk(6ms), std::pair(3u, 256u << 10));
+  EXPECT_EQ(streams_and_chunk(100ms), std::pair(4u, 256u << 10));
+  wish.any_chunk_size = false;
+  EXPECT_EQ(streams_and_chunk(100ms), std::pair(4u, 1u << 20)) << "the user has chosen a size";
+  wish.any_chunk_size = true;
+  wish.streams = 9;
+  EXPECT_EQ(streams_and_chunk(100ms), std::pair(9u, 256u << 10));
+  wish.streams = 0;
+  wish.wraps = true;
+  wish.cpus = 64;
+  EXPECT_EQ(streams_and_chunk(100ms), std::pair(8u, 256u << 10)) << "sealing is work for more";
+  wish.one_stream = true;
+  EXPECT_EQ(streams_and_chunk(100ms).first, 1u);
+  wish.one_stream = false;
+  wish.transport = tree::Transport::rdma;
+  EXPECT_EQ(streams_and_chunk(100ms), std::pair(8u, 1u << 20)) << "a queue pair fills a long path by itself";
 }
 
 TEST_F(DataPathTest, AQueuePairFillsALongPathByItself) {

@@ -1,6 +1,6 @@
 // Both sides of the handshake, from whatever bytes a peer sends: strangers prove nothing; a peer that holds
 // the key is taken only if both sides can agree on sealing, with a stream's index that exists; and both then
-// have the same keys.
+// have the same keys. The same holds without a round trip, for an early hello.
 #include <algorithm>
 
 #include "net/crypto/handshake.h"
@@ -163,15 +163,40 @@ void meddle(Choices& choices) {
   require((*here)->cipher == (*there)->cipher && (*here)->sending != (*here)->receiving);
 }
 
+// An early hello of anybody: of one who has the key or not, was told the same or not, or knows no form at
+// all.
+void attack_early(Choices& choices) {
+  EarlyTerms here;
+  here.nonce.fill(std::byte{choices.number<std::uint8_t>()});
+  here.cipher = choices.flag() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305;
+  EarlyTerms there = here;
+  if (choices.flag()) there.cipher = choices.flag() ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305;
+  mutate(there.nonce, choices);
+  const bool has_key = choices.flag();
+  const std::uint16_t index = choices.number<std::uint8_t>() % 8;
+  const EarlyHello hello = *say_early(key_of(has_key ? 1 : 2), there, index);
+  auto message = choices.flag() ? hello.message : taken<kEarlyHelloBytes>(choices);
+  mutate(message, choices);
+  const auto proof = check_early(key_of(1), here, message, kStreams);
+  const bool same_terms = there.nonce == here.nonce && there.cipher == here.cipher;
+  require(proof.ok() == (message == hello.message && has_key && same_terms && index < kStreams));
+  if (!proof) return;
+  require(proof->stream_index == index && proof->welcome == hello.welcome);
+  require(proof->seal.sending == hello.seal.receiving && proof->seal.receiving == hello.seal.sending);
+  require(proof->seal.cipher == here.cipher && proof->seal.sending != proof->seal.receiving);
+}
+
 }  // namespace
 
 void fuzz_handshake(Bytes input) {
   Choices choices(input);
-  switch (choices.below(3)) {
+  switch (choices.below(4)) {
     case 0:
       return attack_listener(choices);
     case 1:
       return attack_connector(choices);
+    case 2:
+      return attack_early(choices);
     default:
       return meddle(choices);
   }

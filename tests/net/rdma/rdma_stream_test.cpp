@@ -75,5 +75,19 @@ TEST(RdmaStream, SaysWhoTalksToWhomOverWhichDevice) {
   }
 }
 
+TEST(RdmaStream, CarriesNoMoreThanItsLinkDoes) {
+  constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
+  const auto port = find_port(WhichPort::ipv4);
+  if (!port) GTEST_SKIP() << "no RDMA device";
+  const double of_link = port->megabits * 1e6 / 8;
+  for (const bool seals : {false, true}) {
+    const auto ring = test_ring();
+    io::Arena arena = io::Arena::create(1, kShape.slot_bytes).value();
+    const auto ends = connect_rdma(WhichPort::ipv4, seals, kCompressOff, kShape);
+    const auto source = ends->source(*ring, arena);
+    EXPECT_EQ(source->rate_max(), seals ? std::min(of_link, 1e9) : of_link);
+  }
+}
+
 }  // namespace
 }  // namespace rdcp::net

@@ -1,6 +1,8 @@
 #include "net/sockets/user_socket.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,16 +11,13 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+
+#include "tests/net/sockets/raw_receive.h"
 
 namespace rdcp::net {
 namespace {
-
-// True if the other end of the connection closes it.
-bool is_closed(int socket) {
-  char byte = 0;
-  return ::recv(socket, &byte, 1, 0) == 0;
-}
 
 // Connects without a look at who listens.
 io::Fd connect_unasked(const std::string& name) {
@@ -30,6 +29,27 @@ io::Fd connect_unasked(const std::string& name) {
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) socket.reset();
   return socket;
 }
+
+// Holds a TCP port that nobody else has as long as it lives, so nobody else has a socket beside it, either.
+class OwnPort {
+ public:
+  OwnPort() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_.get(), any, length), 0);
+    EXPECT_EQ(::getsockname(socket_.get(), any, &length), 0);
+    number_ = ::ntohs(address.sin_port);
+  }
+
+  std::uint16_t number() const { return number_; }
+
+ private:
+  io::Fd socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t number_ = 0;
+};
 
 TEST(UserSocket, WhoKnowsItsNameIsAccepted) {
   const auto listening = UserSocket::open();
@@ -74,7 +94,7 @@ TEST(UserSocket, ProcessesOfOtherUsersAreSentAway) {
   if (child == 0) {
     const bool other = ::setuid(65534) == 0;
     const io::Fd outside = connect_unasked(listening->name());
-    ::_exit(other && outside && is_closed(outside.get()) ? 0 : 1);
+    ::_exit(other && outside && is_closed(outside) ? 0 : 1);
   }
   pollfd entry{listening->fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&entry, 1, 10'000), 1);
@@ -85,11 +105,13 @@ TEST(UserSocket, ProcessesOfOtherUsersAreSentAway) {
 }
 
 TEST(UserSocket, OneIsBesideAPort) {
-  const auto listening = UserSocket::open_beside(1);
+  const OwnPort port;
+  const OwnPort other;
+  const auto listening = UserSocket::open_beside(port.number());
   ASSERT_TRUE(listening) << listening.error().message();
-  EXPECT_FALSE(UserSocket::open_beside(1));
-  EXPECT_FALSE(connect_beside(2));
-  const auto outside = connect_beside(1);
+  EXPECT_FALSE(UserSocket::open_beside(port.number()));
+  EXPECT_FALSE(connect_beside(other.number()));
+  const auto outside = connect_beside(port.number());
   ASSERT_TRUE(outside) << outside.error().message();
   const io::Fd inside = listening->accept(SOCK_NONBLOCK);
   ASSERT_TRUE(inside);
@@ -101,13 +123,14 @@ TEST(UserSocket, OneIsBesideAPort) {
 // The name of a socket beside a port can be guessed, so anybody may have taken it.
 TEST(UserSocket, ASocketOfAnotherUserIsNotConnectedTo) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  const OwnPort port;
   int ready[2] = {-1, -1};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ready), 0);
   const io::Fd here(ready[0]), there(ready[1]);
   const pid_t child = ::fork();
   if (child == 0) {
     const bool other = ::setuid(65534) == 0;
-    const auto listening = UserSocket::open_beside(1);
+    const auto listening = UserSocket::open_beside(port.number());
     char byte = 0;
     ::_exit(other && listening && ::send(there.get(), "a", 1, 0) == 1 && ::recv(there.get(), &byte, 1, 0) == 1
                 ? 0
@@ -115,7 +138,7 @@ TEST(UserSocket, ASocketOfAnotherUserIsNotConnectedTo) {
   }
   char byte = 0;
   ASSERT_EQ(::recv(here.get(), &byte, 1, 0), 1);
-  const auto refused = connect_beside(1);
+  const auto refused = connect_beside(port.number());
   ASSERT_EQ(::send(here.get(), "a", 1, 0), 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, EPERM);

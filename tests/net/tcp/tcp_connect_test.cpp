@@ -10,6 +10,7 @@
 
 #include "io/ring.h"
 #include "net/sockets/sockets.h"
+#include "tests/net/sockets/raw_receive.h"
 #include "tests/net/tcp/tcp_pair.h"
 
 namespace rdcp::net {
@@ -141,8 +142,7 @@ TEST_F(TcpConnectTest, AGuessedProofIsClosedAndTheWaitGoesOn) {
   std::array<std::byte, kChallengeBytes> challenge;
   ASSERT_TRUE(receive_all(guesser, challenge));
   ASSERT_TRUE(send_whole(guesser.get(), std::span(challenge).last<kMacBytes>()));
-  std::byte more;
-  EXPECT_EQ(::recv(guesser.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(guesser));
   EXPECT_TRUE(connect({here()}, 1));
   EXPECT_TRUE(accepted_.get());
 }
@@ -153,8 +153,7 @@ TEST_F(TcpConnectTest, GarbageIsClosedWithoutAnAnswer) {
   const io::Fd garbage = raw_connection(here());
   const std::vector<std::byte> bytes(kHelloBytes, std::byte{'G'});
   ASSERT_TRUE(send_whole(garbage.get(), bytes));
-  std::byte more;
-  EXPECT_EQ(::recv(garbage.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(garbage));
   EXPECT_TRUE(connect({here()}, 1));
   EXPECT_TRUE(accepted_.get());
 }
@@ -169,8 +168,7 @@ TEST_F(TcpConnectTest, AConnectorOfAnotherVersionIsToldOurs) {
   std::array<std::byte, kRefusalBytes> answer;
   ASSERT_TRUE(receive_all(other, answer));
   EXPECT_EQ(answer, version_refusal());
-  std::byte more;
-  EXPECT_EQ(::recv(other.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(other));
   EXPECT_TRUE(connect({here()}, 1));
   EXPECT_TRUE(accepted_.get());
 }
@@ -303,9 +301,10 @@ TEST_F(TcpConnectTest, TheOldestUnprovenConnectionGivesWayToANewOne) {
   const io::Fd oldest = raw_connection(here());
   std::vector<io::Fd> silent;
   for (std::size_t i = 0; i < TcpListener::kPendingMax; ++i) silent.push_back(raw_connection(here()));
+  EXPECT_TRUE(is_closed(oldest));
   std::byte more;
-  EXPECT_EQ(::recv(oldest.get(), &more, 1, 0), 0);
   EXPECT_EQ(::recv(silent.back().get(), &more, 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(errno, EAGAIN) << "the newest must be open still";
   EXPECT_TRUE(connect({here()}, 1));
   EXPECT_TRUE(accepted_.get());
 }
@@ -318,8 +317,7 @@ TEST_F(TcpConnectTest, ASilentConnectionIsClosedAfterTheHandshakeTimeout) {
   const io::Fd silent = raw_connection(here());
   const auto hello = Connector(key_, 0).hello();
   ASSERT_TRUE(send_whole(silent.get(), std::span(hello).first<5>()));
-  std::byte more;
-  EXPECT_EQ(::recv(silent.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(silent));
   EXPECT_GE(io::Clock::now() - before, handshake_);
   EXPECT_LT(io::Clock::now() - before, kHandshakeTimeout);
   stop_ = true;
@@ -431,17 +429,13 @@ TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
     carriers.emplace_back([&, beside] {
       const io::Fd one = beside ? connect_beside(near->port()).value() : raw_connection(here(near->port()));
       const io::Fd other = beside ? connect_beside(port_).value() : raw_connection(here());
-      const auto pass = [](int from, int to, std::size_t bytes) {
-        std::array<char, 1024> piece;
-        for (std::size_t had = 0; had < bytes;) {
-          const ssize_t got = ::read(from, piece.data(), std::min(piece.size(), bytes - had));
-          if (got <= 0 || ::write(to, piece.data(), static_cast<std::size_t>(got)) != got) return;
-          had += static_cast<std::size_t>(got);
-        }
+      const auto pass = [](const io::Fd& from, const io::Fd& to, std::size_t bytes) {
+        std::vector<std::byte> message(bytes);
+        if (receive_all(from, message)) (void)send_all(to, message);
       };
-      pass(one.get(), other.get(), kHelloBytes);
-      pass(other.get(), one.get(), kChallengeBytes);
-      pass(one.get(), other.get(), kProofBytes);
+      pass(one, other, kHelloBytes);
+      pass(other, one, kChallengeBytes);
+      pass(one, other, kProofBytes);
     });
   }
   auto connected = connect_through(*near, {key_, kDeadline, stop_}, 2);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "net/tcp/tcp.h"
+#include "tests/net/sockets/raw_receive.h"
 #include "tests/net/stream/copy_harness.h"
 #include "tests/net/tcp/tcp_pair.h"
 
@@ -81,8 +82,7 @@ TEST_F(TcpTargetTest, ClosesItsSideAfterTheEnd) {
   stream_.reset();
   std::array<std::byte, 3 * kFrameBytes> credits;  // two grants and an answer
   EXPECT_TRUE(receive_all(pair_.source, credits));
-  std::byte more;
-  EXPECT_EQ(::recv(pair_.source.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(pair_.source));
 }
 
 TEST_F(TcpTargetTest, AConnectionThatClosesAtOnceIsAnError) {
@@ -302,8 +302,7 @@ TEST_F(TcpSourceTest, ClosesItsSideAfterTheEndWithoutWaitingForTheTarget) {
   FrameBytes end;
   ASSERT_TRUE(receive_all(pair_.target, end));
   EXPECT_EQ(*decode(end), Frame{});
-  std::byte more;
-  EXPECT_EQ(::recv(pair_.target.get(), &more, 1, 0), 0);
+  EXPECT_TRUE(is_closed(pair_.target));
 }
 
 }  // namespace

@@ -50,11 +50,6 @@ inline bool send_all(const io::Fd& socket, std::span<const std::byte> bytes) {
   return ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// False at the end of the connection.
-inline bool receive_all(const io::Fd& socket, std::span<std::byte> bytes) {
-  return ::recv(socket.get(), bytes.data(), bytes.size(), MSG_WAITALL) == static_cast<ssize_t>(bytes.size());
-}
-
 // Makes close() answer with a reset instead of an orderly end.
 inline void reset_on_close(const io::Fd& socket) {
   const linger abort{1, 0};

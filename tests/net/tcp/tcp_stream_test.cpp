@@ -1,6 +1,7 @@
 // TCP streams, as the suite of all streams has them (connected_stream_test.cpp), and their own words.
 #include "net/stream/memory_stream.h"
 #include "net/tcp/tcp.h"
+#include "tests/net/crypto/seal_fixture.h"
 #include "tests/net/stream/connected_stream.h"
 #include "tests/net/tcp/tcp_pair.h"
 
@@ -51,16 +52,27 @@ TEST(TcpStream, SaysWhoTalksToWhom) {
   EXPECT_EQ(within->source(*ring, arena)->description(), "unix socket to a process of this host");
 }
 
-TEST(TcpStream, KnowsHowLongARoundTripTakes) {
+TEST(TcpStream, SaysWhatItCarriesAtMost) {
   constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
   const auto ring = test_ring();
   io::Arena arena = io::Arena::create(kShape.target_slots, kShape.slot_bytes).value();
   const auto ends = connect_by<TcpPair>(kShape);
-  const auto trip = ends->source(*ring, arena)->round_trip();
-  ASSERT_TRUE(trip);  // from the connection's own setting up
-  EXPECT_GE(*trip, std::chrono::microseconds(0));
-  EXPECT_LT(*trip, std::chrono::seconds(10));
-  EXPECT_FALSE(connect_by<UnixPair>(kShape)->source(*ring, arena)->round_trip());
+  const auto of_path = ends->source(*ring, arena)->rate_max();
+  ASSERT_TRUE(of_path);  // its round trip is known from the connection's own setting up
+  EXPECT_GT(*of_path, 2.5e6 / 10) << "a round trip of more than 10 s";
+  EXPECT_FALSE(connect_by<UnixPair>(kShape)->source(*ring, arena)->rate_max()) << "it has no round trips";
+}
+
+TEST(TcpStream, CarriesLessWhereEachByteIsWorkedOn) {
+  constexpr StreamShape kShape{.target_slots = 1, .slot_bytes = 4096};
+  const auto ring = test_ring();
+  const std::optional<SealKeys> keys = test_keys(Cipher::aes_256_gcm, true);
+  for (const auto& [seal, compression] : {std::pair(keys, kCompressOff), {std::nullopt, kCompressAuto}}) {
+    UnixPair ends;
+    auto layer = RecordLayer::create(seal, compression, true).value();
+    const auto source = make_tcp_source(*ring, std::move(ends.source), kShape, std::move(layer));
+    EXPECT_EQ(source->rate_max(), 1e9) << seal.has_value();
+  }
 }
 
 }  // namespace

@@ -26,11 +26,9 @@ void expect_class(const std::string& host, TrafficClass wanted, int level, int o
   const TcpOptions options{.congestion = {}, .traffic_class = wanted};
   auto listener = TcpListener::open(host);
   if (!listener) GTEST_SKIP() << listener.error().message();
-  auto accepted = std::async(std::launch::async, [&] {
-    return listener->accept_first(terms, 1, std::chrono::seconds(20), stop, options);
-  });
-  auto connected =
-      connect_all({{host, listener->port()}}, {terms, std::chrono::seconds(20), stop, options}, 1);
+  const TcpCall call{terms, std::chrono::seconds(20), stop, options};
+  auto accepted = std::async(std::launch::async, [&] { return listener->accept_first(call, 1); });
+  auto connected = connect_all({{host, listener->port()}}, call, 1);
   auto there = accepted.get();
   ASSERT_TRUE(connected && there);
   EXPECT_EQ(option_of(connected->front().get(), level, option), expected);

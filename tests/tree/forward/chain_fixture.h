@@ -79,7 +79,7 @@ class Chain {
     job.selection = case_.selection;
     Source source(job, heard_.reporter);
     source_ = &source;
-    source.need_all_streams();
+    source.join_chain();
     if (case_.ledger) source.keep_ledger();
     facts_ = source.open();
     EXPECT_TRUE(source.start_walk());

@@ -38,6 +38,9 @@ Bounds bounds(io::RingChoice) {
 Bounds bounds(net::Sealing) {
   return to(net::Sealing::rather);
 }
+Bounds bounds(net::Cipher) {
+  return to(net::Cipher::chacha20_poly1305, 1);
+}
 Bounds bounds(net::LinkKind) {
   return to(net::LinkKind::iwarp, 1);
 }

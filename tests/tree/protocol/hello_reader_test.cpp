@@ -43,6 +43,18 @@ TEST(HelloReader, TheVersionBeforeIsSpokenWithoutWhatIsNew) {
   EXPECT_EQ(read.hello->rejoin_socket, "");
 }
 
+// As versions 10 to 13 say it.
+TEST(HelloReader, ThoseThatCanBeRejoinedAreSpokenToAsWell) {
+  for (const std::uint32_t protocol : {10u, 13u}) {
+    const std::string whole = new_hello(protocol, kOldestProtocol);
+    const HelloRead read = read_hello(std::string_view(whole).substr(0, whole.size() - sizeof(bool)));
+    ASSERT_TRUE(read.hello) << protocol;
+    EXPECT_EQ(read.hello->rejoin_socket, "name");
+    EXPECT_FALSE(read.hello->fast_aes);
+    EXPECT_FALSE(read_hello(whole).hello) << "it says more than it knows of";
+  }
+}
+
 TEST(HelloReader, OlderOnesAreNot) {
   const HelloRead read = read_hello(old_hello(8));
   EXPECT_EQ(read.protocol, 8u);

@@ -361,7 +361,19 @@ TEST_F(SandboxTest, OnlyAPlaceIsHeldForAStream) {
   EXPECT_EQ(place_of_stream(root("file")).value().name, place("root"));
   EXPECT_EQ(place_of_stream(root("new")).value().name, place("root"));
   EXPECT_EQ(place_of_stream("/dev/null").value().name, "/dev/null");
+  const std::string fifo = root("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(place_of_stream(fifo).value().name, fifo);
   EXPECT_FALSE(place_of_stream(root("none/new")));
+}
+
+// A name that led to a device or FIFO when the job was looked at may lead to more by now.
+TEST_F(SandboxTest, NoFileAndNoDirectoryIsHeldAsADevice) {
+  EXPECT_TRUE(hold_in_place("/dev/null"));
+  EXPECT_FALSE(hold_in_place(root("file")));
+  EXPECT_FALSE(hold_in_place(root("")));
+  EXPECT_FALSE(hold_in_place(root("none")));
+  EXPECT_NE(place_of_stream(root("")).value().name, root("")) << "all beneath the directory could be written";
 }
 
 TEST(Sandbox, IsNotWantedOrNotThere) {

@@ -90,18 +90,23 @@ TEST_F(OpenTasks, TheAnswerSaysWhatIsAskedAboutFirst) {
   EXPECT_TRUE(std::holds_alternative<AskTask>(take()));
 }
 
-// On a long path one stream is slower than one writer (TaskContext::needs_all_streams).
-TEST_F(OpenTasks, WhatOneWriterMustWriteComesOverAllStreamsOfALongPath) {
-  for (const bool is_long : {false, true}) {
+TEST(SlowStreams, OneThatNothingIsKnownToBoundIsNone) {
+  EXPECT_FALSE(is_slower_than_a_writer(std::nullopt));
+  EXPECT_FALSE(is_slower_than_a_writer(2.5e9));
+  EXPECT_TRUE(is_slower_than_a_writer(1e9));
+}
+
+TEST_F(OpenTasks, WhatOneWriterMustWriteComesOverAllStreamsWhereOneIsSlower) {
+  for (const bool is_slower : {false, true}) {
     begin();
-    context->needs_all_streams = is_long;
+    context->needs_all_streams = is_slower;
     const auto large = open(file("large", std::string(3 * kSlotBytes, 'x')), AckStatus::in_turn);
     take();
     Work work;
     const int another = 0;
     const auto next = session->plan().take(work, &another);
-    EXPECT_EQ(next, is_long ? Plan::Next::work : Plan::Next::wait);
-    EXPECT_EQ(large->belongs_to(this), !is_long);
+    EXPECT_EQ(next, is_slower ? Plan::Next::work : Plan::Next::wait);
+    EXPECT_EQ(large->belongs_to(this), !is_slower);
   }
 }
 

@@ -73,6 +73,11 @@ class Given : public FurtherStreams {
   bool stopped_ = false;
 };
 
+// Of as many streams, each of which has come.
+std::vector<StreamMaker> made(std::size_t streams) {
+  return {streams, StreamMaker([](io::Ring&, io::Arena&) { return std::unique_ptr<net::Stream>(); })};
+}
+
 // A worker that loses its stream if it is one of the first two, and ends it well otherwise.
 class Worker {
  public:
@@ -113,12 +118,15 @@ class StreamSupervisorTest : public ::testing::Test {
         table_, [this](std::size_t stream, const StreamMaker&) { worker_(stream); },
         [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; },
         {.look_every = milliseconds(5), .first_pause = milliseconds(20), .pause_max = milliseconds(500)});
-    crew.run(std::vector<StreamMaker>(streams), further, patience);
+    auto makers = made(streams);
+    for (const std::size_t stream : missing_) makers.at(stream) = {};
+    crew.run(makers, further, patience);
     return failed;
   }
   StreamTable table_;
   Worker worker_{table_};
   std::atomic<bool> over_{false};
+  std::vector<std::size_t> missing_;  // streams that never come
 };
 
 class Two : public StreamPolicy {
@@ -149,7 +157,7 @@ TEST_F(StreamSupervisorTest, AStreamIsAddedWhereMoreAreToBeUsed) {
   Two two;
   crew.follow(
       {&two, [] { return std::uint64_t{0}; }, [](std::size_t) { ADD_FAILURE() << "it connects itself"; }});
-  crew.run(std::vector<StreamMaker>(1), &given, seconds(9));
+  crew.run(made(1), &given, seconds(9));
   EXPECT_EQ(seen, (std::set<std::size_t>{0, 2})) << "the first try, for number 1, was in vain";
   EXPECT_TRUE(table_.lost().empty());
 }
@@ -204,6 +212,25 @@ TEST_F(StreamSupervisorTest, TheSideThatListensTakesWhatComes) {
   worker_.lost_ = [&] { further.offer(); };
   EXPECT_FALSE(run(1, &further, seconds(20)));
   EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 10}));
+}
+
+// The other side has lost them before they were proven here, and comes again.
+TEST_F(StreamSupervisorTest, ThoseThatNeverComeAreReplacedToo) {
+  missing_ = {0, 1};
+  Given further(false);
+  further.offer();
+  EXPECT_FALSE(run(2, &further, seconds(20)));
+  EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{10}));
+  EXPECT_TRUE(table_.has_left(0) && table_.has_left(1)) << "nobody works at them";
+  EXPECT_EQ(table_.lost().size(), 2u);
+}
+
+TEST_F(StreamSupervisorTest, WithoutOthersNoneIsLeftIfNoneComes) {
+  missing_ = {0, 1};
+  const auto error = run(2, nullptr, seconds(9));
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("lost it before it was proven here"), std::string::npos);
+  EXPECT_TRUE(worker_.seen_.empty());
 }
 
 TEST_F(StreamSupervisorTest, PatienceEnds) {
