@@ -108,6 +108,11 @@ class Fault:
         return self.family not in ("limit", "full")
 
     @property
+    def limits_the_command(self) -> bool:
+        """What the user starts has the limit from its first moment on, for the agent in it has no other."""
+        return self.family == "limit" and self.role in ("near", "local agent")
+
+    @property
     def hides_holes(self) -> bool:
         return self.call == "lseek"
 
@@ -152,7 +157,7 @@ class Fault:
             if number == signal.SIGSTOP:  # for good: the others have ended, perhaps before the first word with them
                 ended = {HOST, DATA} if self.family == "stop" else set()
             return {usual} | ended if number != signal.SIGKILL else {-number}
-        if self.family == "limit" and self.role == "near":
+        if self.limits_the_command:  # 127: of the loader, which found no room for a library
             return {usual, FILES, HOST, DATA, 127, -signal.SIGKILL, -signal.SIGSEGV}
         if self.action == "flip":
             return {usual, FILES, HOST, DATA, DIGEST}

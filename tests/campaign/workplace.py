@@ -167,7 +167,7 @@ class Workplace:
             limited = limit if limit and fault.role == "target" else []
             other = processes.start([*limited, *receiver[0]], self.environment("target", fault), self.folder, "far")
             self.await_listening(other)
-        if limit and fault.role in ("near", "local agent"):
+        if fault and fault.limits_the_command:
             command = [*limit, *command]
         with contextlib.ExitStack() as stack:
             stdin = subprocess.DEVNULL
