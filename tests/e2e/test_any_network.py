@@ -187,6 +187,16 @@ class Networks(NetworkTest):
                 self.assertNotIn("rdcp: encrypted\n", said)  # ssh does it
                 self.open_again()
 
+    def test_a_stranger_here_has_the_port_that_is_used_there(self):
+        """The other host's list of addresses ends with those of loopback, which are this host's, too."""
+        self.closed_both_ways(REFUSE)
+        with socket.create_server(("", 7200), family=socket.AF_INET6, dualstack_ipv6=True) as stranger:
+            said = self.there_and_back("--data-port", "7200-7203")
+            self.assertEqual(said.count(THROUGH_SSH), 2, said)
+            self.assertIn("127.0.0.1:7200: is this host's own address", said)
+            stranger.setblocking(False)
+            self.assertRaises(BlockingIOError, stranger.accept)
+
     def test_a_mirror_a_delta_a_resumed_copy_and_a_check_through_ssh(self):
         self.closed_both_ways(REFUSE)
         copy = self.target / "copy"

@@ -26,8 +26,8 @@ struct RemoteShell {
   std::string ssh_config;  // empty: ssh decides
   std::vector<std::string> ssh_options;
   std::string rdcp_path;  // empty: it is looked for, and put there if it is not found
-  bool shares =
-      true;  // further sessions may use the connection of the first one, which takes a moment to prepare
+  // Further sessions may use the connection of the first one, which takes a moment to prepare.
+  bool shares = true;
   bool deploy = true;    // false with --no-deploy: nothing is put there
   bool landlock = true;  // false with --no-landlock: agents, on this host too, may do what their user may
 };

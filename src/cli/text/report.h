@@ -18,8 +18,8 @@ struct Loss {
   std::uint64_t count = 0;
   std::string first_path;  // raw bytes
   std::string cause;
-  std::vector<std::string> hosts =
-      {};  // of a copy to several: where it could not be kept, the first one first
+  // These could not keep it, if several hosts are copied to; the first one first.
+  std::vector<std::string> hosts = {};
 };
 
 struct Summary {

@@ -34,8 +34,8 @@ inline constexpr std::uint16_t kStreamIndexMax = (1 << 12) - 1;
 struct Transcript {
   std::uint16_t version = kStreamVersion;
   std::uint16_t stream_index = 0;
-  std::uint8_t connector_sealing =
-      0;                              // its Sealing, and 4 times the cipher (seal.h) that it would rather use
+  // Its Sealing, and 4 times the cipher (seal.h) that it would rather use.
+  std::uint8_t connector_sealing = 0;
   std::uint8_t listener_sealing = 0;  // likewise
   Salt salt{};
   Nonce connector_nonce{};

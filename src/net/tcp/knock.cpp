@@ -16,13 +16,19 @@ using io::Clock;
 constexpr std::chrono::milliseconds kOthers{20};
 // How often it is looked whether this is to stop.
 constexpr Clock::duration kLook = std::chrono::milliseconds(20);
+constexpr const char* kOwnAddress = "is this host's own address";
 
 // One connection that is being made.
 class Attempt {
  public:
   Attempt(const Address& address, std::uint16_t own_port) : address_(address), own_port_(own_port) {}
 
-  void start() {
+  // elsewhere: the other side is not on this host.
+  void start(bool elsewhere) {
+    if (elsewhere && is_of_this_host(address_).value_or(false)) {
+      cause_ = kOwnAddress;
+      return;
+    }
     auto socket = begin();
     if (!socket) return fail(socket.error());
     socket_ = std::move(*socket);
@@ -66,7 +72,7 @@ class Attempt {
   }
   void judge() {
     answered_ = address_.port != own_port_ || !stays_on_this_host(socket_.get());
-    if (!answered_) cause_ = "is this host's own address";
+    if (!answered_) cause_ = kOwnAddress;
   }
   void fail(const io::Error& error) { cause_ = cause_of(error); }
 
@@ -95,7 +101,8 @@ KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits
   addresses = addresses.first(std::min(addresses.size(), kKnocksMax));
   std::vector<Attempt> attempts;
   attempts.reserve(addresses.size());
-  for (const Address& address : addresses) attempts.emplace_back(address, own_port).start();
+  const bool elsewhere = are_elsewhere(addresses);
+  for (const Address& address : addresses) attempts.emplace_back(address, own_port).start(elsewhere);
   if (!attempts.empty()) attempts.front().add(limits.to_first - 1);
   auto until = Clock::now() + limits.time;
   bool any = false;

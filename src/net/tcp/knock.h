@@ -32,8 +32,10 @@ struct KnockLimits {
 
 // Connects to all of these addresses at once, and says nothing. Returns once one has answered and the others
 // had a little more time, when all have refused, or after limits.time: who drops packets never answers. It
-// also returns soon after `stop` is true. It leaves out addresses beyond kKnocksMax. An address of this host
-// at `own_port` is our own listener, and no answer; 0: there is none.
+// also returns soon after `stop` is true. It leaves out addresses beyond kKnocksMax. If the
+// other side is elsewhere (are_elsewhere()), who listens at an address that both hosts have, such as that of
+// loopback or of a bridge for containers, is a stranger, and is not asked. Else an address of this host at
+// `own_port` is our own listener, and no answer; 0: there is none.
 KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits, std::uint16_t own_port,
                    const std::atomic<bool>& stop);
 

@@ -17,8 +17,8 @@ namespace {
 
 using io::Clock;
 
-constexpr std::chrono::milliseconds kNextAddress{
-    500};  // how long an address is waited for before the next is tried
+// How long an address is waited for before the next is tried.
+constexpr std::chrono::milliseconds kNextAddress{500};
 
 io::Error stopped() {
   return io::plain_error(io::ErrorKind::interrupted, "connect to", "peer", "stopped");

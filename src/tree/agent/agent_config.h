@@ -44,8 +44,8 @@ enum class Confinement : std::uint8_t {
 struct AgentConfig {
   std::string program_version = {};
   int signal_fd = -1;  // signalfd(2) of the signals that end the agent; -1: in the coordinator's process
-  std::uint32_t umask =
-      022;  // the user's, for commands of a pipeline and for files that have no mode of their own
+  // The user's, for commands of a pipeline and for files that have no mode of their own.
+  std::uint32_t umask = 022;
   Confinement confinement = Confinement::of_process;
   bool has_rejoin_socket = false;  // its coordinator may lose the connection and come back
   std::string note = {};           // what users of -v are told of where the agent runs; empty: nothing

@@ -27,10 +27,10 @@ struct LandlockRights {
   std::uint64_t removal = 0;  // the part of `changes` that is unlink(2) of what is no directory
   std::uint64_t execute = 0;  // execve(2)
   std::uint64_t of_content = 0;  // the part of `changes` that makes sense for what is not a directory
-  std::uint64_t refer =
-      0;                   // the part of `changes` that every ruleset refuses, even one that does not name it
-  std::uint64_t tcp = 0;   // bind(2) and connect(2) of TCP sockets; from version 4 (Linux 6.7) on
-  std::uint64_t bind = 0;  // the part of `tcp` that is bind(2)
+  // The part of `changes` that every ruleset refuses, even one that does not name it.
+  std::uint64_t refer = 0;
+  std::uint64_t tcp = 0;      // bind(2) and connect(2) of TCP sockets; from version 4 (Linux 6.7) on
+  std::uint64_t bind = 0;     // the part of `tcp` that is bind(2)
   std::uint64_t connect = 0;  // the part that is connect(2)
   std::uint64_t outward = 0;  // abstract Unix sockets of others, signals to others; from version 6 (6.12) on
   std::uint64_t signals = 0;  // the part of `outward` that is signals

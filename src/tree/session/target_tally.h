@@ -15,12 +15,11 @@ namespace rdcp::tree {
 // Thread-safe.
 class TargetTally {
  public:
-  std::atomic<std::uint64_t> bytes{0};   // bytes of content that are in their place
-  std::atomic<int> parts{0};             // parts that were begun and not dropped
-  std::atomic<bool> has_put{false};      // something has its name, or was written in place
-  std::atomic<bool> lacks_locks{false};  // the target's filesystem has no file locks
-  std::atomic<bool> read_from_cache{
-      false};  // --verify met a filesystem without O_DIRECT that keeps its pages
+  std::atomic<std::uint64_t> bytes{0};       // bytes of content that are in their place
+  std::atomic<int> parts{0};                 // parts that were begun and not dropped
+  std::atomic<bool> has_put{false};          // something has its name, or was written in place
+  std::atomic<bool> lacks_locks{false};      // the target's filesystem has no file locks
+  std::atomic<bool> read_from_cache{false};  // --verify met one that keeps its pages, without O_DIRECT
   TargetPace pace;
 
   // Notes that something was not read back as it came. The source sends it again, and gives up after some

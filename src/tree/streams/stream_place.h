@@ -33,8 +33,8 @@ class LocalStreams {
 struct StreamPlace {
   LocalStreams* local = nullptr;            // only in the coordinator's process
   std::optional<net::SessionKey> key = {};  // replaces the job's key
-  std::optional<std::uint8_t> traffic_class =
-      {};  // of packets; replaces the one that the coordinator asks for
+  // Packets have this one instead of the one that the coordinator asks for.
+  std::optional<std::uint8_t> traffic_class = {};
   // The job takes this listener over. If it is null, the job opens one of its own.
   net::TcpListener* listener = nullptr;
   bool numa = true;  // false: workers stay where they are, whatever the coordinator says (--no-numa)

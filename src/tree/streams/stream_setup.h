@@ -133,8 +133,7 @@ class StreamSetup : public FurtherStreams {
   std::optional<TcpBeside> beside_;
   std::atomic<bool> stop_tcp_{false};
   std::atomic<bool> stop_rdma_{false};
-  std::atomic<bool> look_{
-      false};  // ends a wait for a further stream over RDMA, since there is something to see
+  std::atomic<bool> look_{false};  // ends a wait for a further stream over RDMA: there is something to see
   enum class Failed : std::uint8_t { neither, tcp, rdma };
   Failed failed_ = Failed::neither;  // how the last try at a further stream ended
   std::atomic<bool> stop_knock_{false};

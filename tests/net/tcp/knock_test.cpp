@@ -91,6 +91,25 @@ TEST(Knock, OnesOwnListenerIsNoAnswer) {
   EXPECT_THAT(knock(addresses, {seconds(20)}, 1, kNever).answered, ElementsAre(0));
 }
 
+// Both have a loopback address, at which somebody else may have the other side's port.
+TEST(Knock, WhoAnswersHereIsAStrangerIfTheOtherSideIsElsewhere) {
+  const Address elsewhere{"192.0.2.1", 1};  // TEST-NET-1, of nobody
+  if (is_of_this_host(elsewhere) != false) GTEST_SKIP() << "net.ipv4.ip_nonlocal_bind lets all addresses in";
+  const auto stranger = TcpListener::open("");
+  ASSERT_TRUE(stranger);
+  for (const char* own : {"127.0.0.1", "127.1.2.3", "::1"}) {
+    const Address at{own, stranger->port()};
+    if (!is_of_this_host(at).value_or(false)) continue;  // this host has no IPv6
+    EXPECT_THAT(knock(std::vector<Address>{at}, {seconds(20)}, 0, kNever).answered, ElementsAre(0));
+    ASSERT_NE(stranger->accept().get(), -1) << own;
+    const std::vector<Address> addresses{elsewhere, at};
+    const KnockOutcome outcome = knock(addresses, {milliseconds(50)}, 0, kNever);
+    EXPECT_THAT(outcome.answered, IsEmpty()) << own;
+    EXPECT_THAT(outcome.none_because, HasSubstr("is this host's own address")) << own;
+    EXPECT_EQ(stranger->accept().get(), -1) << own;
+  }
+}
+
 TEST(Knock, WhatAnsweredFirstIsLeftOpen) {
   const auto first = TcpListener::open("127.0.0.1");
   const auto second = TcpListener::open("127.0.0.1");
