@@ -127,10 +127,6 @@ io::Result<std::vector<std::string>> own_addresses(const std::string& via) {
   return hosts;
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "::1" || host.starts_with("127.");
-}
-
 // No byte is sent by it: bind(2) says EADDRNOTAVAIL of an address that is not here.
 std::optional<bool> is_of_this_host(const Address& address) {
   const auto at = to_socket_address({address.host, 0});
@@ -139,14 +135,6 @@ std::optional<bool> is_of_this_host(const Address& address) {
   if (!socket) return std::nullopt;
   if (::bind(socket.get(), at->get(), at->length) == 0) return true;
   return errno == EADDRNOTAVAIL ? std::optional(false) : std::nullopt;
-}
-
-bool are_elsewhere(std::span<const Address> addresses) {
-  const auto first = std::ranges::find_if(addresses, [](const Address& address) {
-    const auto at = to_socket_address(address);
-    return at && !is_loopback(address.host) && !is_link_local(*at);
-  });
-  return first != addresses.end() && !is_of_this_host(*first).value_or(true);
 }
 
 io::Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port) {

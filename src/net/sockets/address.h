@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,16 +34,9 @@ struct PortRange {
 // up (usage), there is no address at all (connection).
 io::Result<std::vector<std::string>> own_addresses(const std::string& via);
 
-// True for 127.0.0.0/8 and ::1.
-bool is_loopback(const std::string& host);
-
 // True if this host has the address, false if another one may have it. Nothing if the system cannot tell: the
 // host is no numeric address, or has the scope of an interface that is not here.
 std::optional<bool> is_of_this_host(const Address& address);
-
-// True if whoever told these addresses, the best first, is not on this host, because it has not the first one
-// that says something: each host has loopback, and link-local addresses come and go with interfaces.
-bool are_elsewhere(std::span<const Address> addresses);
 
 // Returns the addresses of a host's name, in the system's order (getaddrinfo(3)). The name may be numeric,
 // also "[IPV6]". Error (unreachable): there are none.

@@ -97,7 +97,7 @@ bool stays_on_this_host(int socket) {
   if (is_unix_socket(socket)) return true;
   const std::string here = local_address(socket).host;
   const std::string there = peer_address(socket).host;
-  return here == there || is_loopback(there);
+  return here == there || there == "::1" || there.starts_with("127.");
 }
 
 io::Result<io::Fd> connect_to(const Address& address) {

@@ -101,7 +101,7 @@ KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits
   addresses = addresses.first(std::min(addresses.size(), kKnocksMax));
   std::vector<Attempt> attempts;
   attempts.reserve(addresses.size());
-  const bool elsewhere = are_elsewhere(addresses);
+  const bool elsewhere = !addresses.empty() && !is_of_this_host(addresses.front()).value_or(true);
   for (const Address& address : addresses) attempts.emplace_back(address, own_port).start(elsewhere);
   if (!attempts.empty()) attempts.front().add(limits.to_first - 1);
   auto until = Clock::now() + limits.time;

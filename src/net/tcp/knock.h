@@ -32,10 +32,12 @@ struct KnockLimits {
 
 // Connects to all of these addresses at once, and says nothing. Returns once one has answered and the others
 // had a little more time, when all have refused, or after limits.time: who drops packets never answers. It
-// also returns soon after `stop` is true. It leaves out addresses beyond kKnocksMax. If the
-// other side is elsewhere (are_elsewhere()), who listens at an address that both hosts have, such as that of
-// loopback or of a bridge for containers, is a stranger, and is not asked. Else an address of this host at
-// `own_port` is our own listener, and no answer; 0: there is none.
+// also returns soon after `stop` is true. It leaves out addresses beyond kKnocksMax.
+//
+// If the first, which is the other side's best (own_addresses()), is not of this host, that side is
+// elsewhere: then who listens at an address that both hosts have, such as that of loopback or of a bridge for
+// containers, is a stranger, and is not asked. The others prove nothing, since an interface may have gone
+// meanwhile. Else an address of this host at `own_port` is our own listener, and no answer; 0: there is none.
 KnockOutcome knock(std::span<const Address> addresses, const KnockLimits& limits, std::uint16_t own_port,
                    const std::atomic<bool>& stop);
 
