@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from bench_hosts_bed import Trial
 from bench_machine import is_listening, wait_until
+from fleet import BRIDGE
 from slurm import Slurm, why_no_slurm
 
 PORT = 7000
@@ -134,7 +135,7 @@ def udpcast(trial: Trial):
         if not all(wait_until(lambda host=host: waits(host), 10) for host in trial.fleet.hosts):
             raise RuntimeError("udp-receiver does not start")
         begin = time.monotonic()
-        trial.start(bash(f"{pack(trial)} | udp-sender --nokbd --no-progress {port} --interface {trial.fleet.bridge} "
+        trial.start(bash(f"{pack(trial)} | udp-sender --nokbd --no-progress {port} --interface {BRIDGE} "
                          f"--min-receivers {trial.fleet.count}"))
         trial.finish()
         return time.monotonic() - begin

@@ -1,4 +1,4 @@
-"""The machine under a benchmark: warm memory, one congestion control for all, a second network, clocks and CPU."""
+"""The machine under a benchmark: warm memory, one congestion control for all, clocks and CPU."""
 
 import contextlib
 import os
@@ -57,54 +57,6 @@ def congestion_control(name: str | None, networks: list[list[str]]):
     finally:
         for inside, old in zip(networks, before) if name else []:
             _sysctl(inside, "-w", f"{CONGESTION}={old}")
-
-
-@contextlib.contextmanager
-def second_network():
-    """A network namespace behind a veth pair. Yields its address and the command prefix that enters it."""
-    name, near, far = f"rdcp-bench-{os.getpid()}", f"rdcpn{os.getpid() % 10**6}", f"rdcpf{os.getpid() % 10**6}"
-    near_address, far_address = "10.231.77.1/24", "10.231.77.2/24"
-    inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
-
-    def run(*words: str):
-        subprocess.run(words, check=True)
-
-    run("ip", "netns", "add", name)
-    try:
-        run("ip", "link", "add", near, "type", "veth", "peer", "name", far, "netns", name)
-        run("ip", "address", "add", near_address, "dev", near)
-        run("ip", "link", "set", near, "up")
-        run(*inside, "ip", "address", "add", far_address, "dev", far)
-        run(*inside, "ip", "link", "set", far, "up")
-        run(*inside, "ip", "link", "set", "lo", "up")
-        yield far_address.split("/")[0], inside
-    finally:
-        # Would go with the namespace, but some time later: the next one could not have its name.
-        subprocess.run(["ip", "link", "delete", near], check=False)
-        run("ip", "netns", "delete", name)
-
-
-def set_firewall(inside: list[str], ssh_port: int, inward: tuple = (), outward: tuple = ()):
-    """These rules of nft hold, and no others, for new connections to and from what is inside. ssh's port stays open."""
-    text = "flush ruleset\ntable inet rdcp {\n"
-    for hook, rules in (("input", inward), ("output", outward)):
-        text += f" chain {hook} {{\n  type filter hook {hook} priority 0; policy accept;\n  ct state established accept\n"
-        text += f"  tcp dport {ssh_port} accept\n  oif lo accept\n  iif lo accept\n"
-        text += "".join(f"  {rule}\n" for rule in rules) + " }\n"
-    subprocess.run([*inside, "nft", "-f", "-"], input=text + "}\n", text=True, check=True)
-
-
-@contextlib.contextmanager
-def slow_link(inside: list[str], rate: str):
-    """The link of second_network(), both ways, as slow as `rate` ("1gbit"), by tc's token bucket."""
-    near = next(name for name in os.listdir("/sys/class/net") if name == f"rdcpn{os.getpid() % 10**6}")
-    far = f"rdcpf{os.getpid() % 10**6}"
-    for prefix, name in (([], near), (inside, far)):
-        # A bucket of 1 ms and a queue of 10 ms, as a switch would have.
-        subprocess.run([*prefix, "tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", rate, "burst", "1mb",
-                        "latency", "10ms"], check=True)
-    yield
-    # They go with the devices.
 
 
 def reaped_cpu_seconds(pid: int) -> float:

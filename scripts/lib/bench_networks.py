@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_machine import second_network, set_firewall, warm_memory
+from bench_machine import warm_memory
+from network import second_network, set_firewall
 from sshd import LocalSshd
 from trees import GIB, make_file
 

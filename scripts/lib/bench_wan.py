@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench_machine import warm_memory
 from long_path import Way, long_path, why_no_long_path
+from network import FAR_DEVICE, device_bytes
 from sshd import LocalSshd
 from trees import GIB, MIB, make_file
 
@@ -40,8 +41,7 @@ class Bed:
         self.shell = f"ssh -F {shlex.quote(str(ssh.config))}"
 
     def received_bytes(self) -> int:
-        shown = subprocess.run([*self.inside, "cat", "/proc/net/dev"], capture_output=True, text=True, check=True).stdout
-        return next(int(line.split(":")[1].split()[0]) for line in shown.splitlines() if line.strip().startswith("rdcplf"))
+        return device_bytes(FAR_DEVICE, self.inside)[0]
 
     def ours(self, *words) -> list[str]:
         return [str(word) for word in (self.rdcp, "-q", "-F", self.config, "--rdcp-path", self.rdcp, *words)]

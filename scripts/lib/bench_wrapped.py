@@ -11,8 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_machine import files_in, is_listening, second_network, slow_link, wait_until, warm_memory
+from bench_machine import files_in, is_listening, wait_until, warm_memory
 from bench_peers import CIPHER
+from network import second_network, slow_link
 from sshd import LocalSshd
 from trees import GIB, make_file, tree_size
 
@@ -143,8 +144,9 @@ def headers(folder: Path, size: int) -> Path:
 def slow_links(bench: Wrapped, source: Path, keys: Path):
     for rate, wanted in LINKS.items():
         (keys / rate).mkdir()
-        with second_network() as (address, inside), slow_link(inside, rate), \
+        with second_network() as (address, inside), \
                 LocalSshd(keys / rate, address, inside=inside, port=2222, quick=False) as ssh:
+            slow_link(inside, rate)
             found = bench.measure(f"compress, headers over {rate} -> tmpfs", source, "tmpfs", {
                 "rdcp": bench.rdcp(ssh), "rdcp --compress=auto": bench.rdcp(ssh, "--compress=auto"),
                 "rdcp --compress --encrypt": bench.rdcp(ssh, "--compress", "--encrypt")})

@@ -11,20 +11,19 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from network import device_bytes, held_namespaces, own_network, rate_limit, why_no_network
 from sshd import SSHD_CONFIG, account_is_locked, make_key, ssh_config
 from stage import why_no_mounts
 
-FIRST_NETWORK, LAST_NETWORK = 80, 250  # 10.231.N.0; each fleet on this machine has one
-NEAR = 254
+NETWORK = "10.231.80"
+NEAR = f"{NETWORK}.254"
+BRIDGE = "bridge"  # by which this host reaches them; in a network of the fleet's own
+FAR_DEVICE = "far"
 SSH_PORT = 2222
+
 
 def run(*words: str):
     subprocess.run(words, check=True)
-
-
-def slow_down(inside: list[str], device: str, rate: str):
-    """What leaves the device has this rate: a bucket of 1 ms and a queue of 10 ms, as a switch would have."""
-    run(*inside, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "1mb", "latency", "10ms")
 
 
 @dataclass
@@ -32,7 +31,6 @@ class Host:
     name: str
     address: str
     link: str  # the bridge's end of its link
-    far: str  # its own end
     holder: subprocess.Popen  # keeps the namespaces
     own: Path  # what it sees as the fleet's `data`
 
@@ -63,20 +61,17 @@ class Host:
 
     def received_bytes(self) -> int:
         """What its link has brought it so far; sent_bytes: what has left it."""
-        return self._bytes("tx")  # of the bridge's end
+        return device_bytes(self.link)[1]  # the bridge's end sends what this one receives
 
     def sent_bytes(self) -> int:
-        return self._bytes("rx")
-
-    def _bytes(self, way: str) -> int:
-        return int(Path(f"/sys/class/net/{self.link}/statistics/{way}_bytes").read_text())
+        return device_bytes(self.link)[0]
 
     def limit(self, rate: str):
         """Its link carries so much, both ways, as "1gbit"; empty: what the machine can."""
-        for prefix, device in (([], self.link), (self.inside, self.far)):
+        for prefix, device in (([], self.link), (self.inside, FAR_DEVICE)):
             subprocess.run([*prefix, "tc", "qdisc", "delete", "dev", device, "root"], check=False, stderr=subprocess.DEVNULL)
             if rate:
-                slow_down(prefix, device, rate)
+                run(*prefix, *rate_limit(device, rate))
 
     def cut(self):
         """Its network is gone, all of it."""
@@ -99,29 +94,16 @@ class Fleet:
         self.data = self.folder / "data"
         self.config = self.folder / "ssh_config"
         self.hosts: list[Host] = []
-        self.network = 0  # set with the bridge
-
-    @property
-    def bridge(self) -> str:
-        return f"rdcpb{self.network}"
-
-    def _add_bridge(self):
-        """Two fleets never have the same network, because two links never have the same name."""
-        for self.network in range(FIRST_NETWORK, LAST_NETWORK):
-            if subprocess.run(["ip", "link", "add", self.bridge, "type", "bridge"], capture_output=True,
-                              check=False).returncode == 0:
-                return
-        raise RuntimeError("no bridge can be made here")
 
     def __enter__(self) -> "Fleet":
         self.data.mkdir()
         with contextlib.ExitStack() as stack:
-            self._add_bridge()
-            stack.callback(subprocess.run, ["ip", "link", "delete", self.bridge], check=False)
-            run("ip", "address", "add", f"10.231.{self.network}.{NEAR}/24", "broadcast", "+", "dev", self.bridge)
-            run("ip", "link", "set", self.bridge, "up")
+            stack.enter_context(own_network())
+            run("ip", "link", "add", BRIDGE, "type", "bridge")
+            run("ip", "address", "add", f"{NEAR}/24", "broadcast", "+", "dev", BRIDGE)
+            run("ip", "link", "set", BRIDGE, "up")
             if self.rate:
-                slow_down([], self.bridge, self.rate)  # this host's own link
+                run(*rate_limit(BRIDGE, self.rate))  # this host's own link
             for number in range(1, self.count + 1):
                 self.hosts.append(self._add(number, stack))
             if self.sshds:
@@ -140,35 +122,17 @@ class Fleet:
         name = f"h{number}"
         own = self.folder / name
         own.mkdir()
-        holder = subprocess.Popen(
-            ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c",
-             'mount --bind "$1" "$2" && ip link set lo up && echo ready && exec sleep infinity', "sh", str(own),
-             str(self.data)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        stack.callback(self._end, holder)
-        if holder.stdout.readline() != b"ready\n":
-            raise RuntimeError("no namespaces here")
-        link, far = f"rdcpn{self.network}h{number}", f"rdcpf{self.network}h{number}"
-        run("ip", "link", "add", link, "type", "veth", "peer", "name", far, "netns", str(holder.pid))
-        stack.callback(subprocess.run, ["ip", "link", "delete", link], check=False, stderr=subprocess.DEVNULL)
-        run("ip", "link", "set", link, "master", self.bridge, "up")
-        host = Host(name, f"10.231.{self.network}.{number}", link, far, holder, own)
-        run(*host.inside, "ip", "address", "add", f"{host.address}/24", "broadcast", "+", "dev", far)
-        run(*host.inside, "ip", "link", "set", far, "up")
+        holder = stack.enter_context(held_namespaces(
+            "--mount", "--propagation", "private", first='mount --bind "$1" "$2"', words=(str(own), str(self.data))))
+        stack.callback(_end_all_in, holder)
+        host = Host(name, f"{NETWORK}.{number}", name, holder, own)
+        run("ip", "link", "add", host.link, "type", "veth", "peer", "name", FAR_DEVICE, "netns", str(holder.pid))
+        run("ip", "link", "set", host.link, "master", BRIDGE, "up")
+        run(*host.inside, "ip", "address", "add", f"{host.address}/24", "broadcast", "+", "dev", FAR_DEVICE)
+        run(*host.inside, "ip", "link", "set", FAR_DEVICE, "up")
         if self.rate:
             host.limit(self.rate)
         return host
-
-    @staticmethod
-    def _end(holder: subprocess.Popen):
-        network = None  # of one that has ended already
-        with contextlib.suppress(OSError):
-            network = os.readlink(f"/proc/{holder.pid}/ns/net")
-        for entry in os.listdir("/proc") if network else ():
-            with contextlib.suppress(OSError):
-                if entry.isdigit() and os.readlink(f"/proc/{entry}/ns/net") == network:
-                    os.kill(int(entry), signal.SIGKILL)
-        holder.wait()
-        holder.stdout.close()
 
     def _start_sshds(self, stack: contextlib.ExitStack):
         keys = self.folder / "keys"
@@ -195,7 +159,7 @@ class Fleet:
 
     def sent_bytes(self) -> int:
         """What has left this host for the others so far."""
-        return int(Path(f"/sys/class/net/{self.bridge}/statistics/tx_bytes").read_text())
+        return device_bytes(BRIDGE)[1]
 
     def ssh_text(self) -> str:
         """For rdcp's -e."""
@@ -221,13 +185,17 @@ def _wait_for_sshd(address: str):
     raise RuntimeError(f"sshd at {address} does not start")
 
 
+def _end_all_in(holder: subprocess.Popen):
+    """Everything that runs in its network, and it itself, is killed."""
+    network = None  # of one that has ended already
+    with contextlib.suppress(OSError):
+        network = os.readlink(f"/proc/{holder.pid}/ns/net")
+    for entry in os.listdir("/proc") if network else ():
+        with contextlib.suppress(OSError):
+            if entry.isdigit() and os.readlink(f"/proc/{entry}/ns/net") == network:
+                os.kill(int(entry), signal.SIGKILL)
+
+
 def why_no_fleet() -> str:
     """Empty if namespaces and bridges are to be had."""
-    if os.geteuid() != 0:
-        return "only root makes network namespaces"
-    if why := why_no_mounts():
-        return why
-    name = f"rdcpx{os.getpid() % 10**6}"
-    made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True, check=False).returncode == 0
-    subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
-    return "" if made else "no bridges in this kernel"
+    return why_no_network("ip", "link", "add", BRIDGE, "type", "bridge") or why_no_mounts()

@@ -1,4 +1,5 @@
-"""A long path: a network namespace behind two devices that a program joins, which holds each packet for a while, and loses some."""
+"""A long path: a network namespace behind two devices that a program joins, which holds each packet for a while, and loses
+some."""
 
 import contextlib
 import os
@@ -6,7 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-NETWORKS = range(1, 250)  # 10.232.N.0; each long path on this machine has one
+from network import FAR, FAR_DEVICE, NEAR_DEVICE, NETWORK, entering, held_namespaces, own_network, sides
+
 # The kernel keeps so many packets for the program; a burst of a window must not be lost there.
 QUEUE = 20_000
 
@@ -42,51 +44,33 @@ def why_no_long_path() -> str:
     return ""
 
 
-def device_names(network: int) -> tuple[str, str]:
-    """Of the near and the far device."""
-    return f"rdcpln{network}", f"rdcplf{network}"
-
-
-def start_program(program: Path, path: Way) -> tuple[int, subprocess.Popen]:
-    """Two paths never have the same network, because two devices never have the same name."""
-    for network in NETWORKS:
-        words = [str(program), *device_names(network), str(path.delay_ms), str(path.loss), str(path.mbit)]
-        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if process.stdout.readline() == b"ready\n":
-            return network, process
-        said = process.communicate()[1].decode(errors="replace")
-        if "busy" not in said:
-            raise RuntimeError(f"there is no long path: {said}")
-    raise RuntimeError("there is no network for another long path")
+@contextlib.contextmanager
+def started(program: Path, path: Way):
+    """Yields the program that has made and joined both devices in the network of the calling thread."""
+    words = [str(program), NEAR_DEVICE, FAR_DEVICE, str(path.delay_ms), str(path.loss), str(path.mbit)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        if process.stdout.readline() != b"ready\n":
+            raise RuntimeError(f"there is no long path: {process.communicate()[1].decode(errors='replace')}")
+        yield process  # on the way out, Popen closes its standard input, and it ends
 
 
 @contextlib.contextmanager
-def far_host(network: int, *route: str):
-    """A namespace with the far one of two devices that exist. route: what ip-route(8) is to add to the ways there and back.
-    Yields the address of the far end and the command prefix that enters the namespace."""
-    name, (near_device, far_device) = f"rdcp-long-{os.getpid()}", device_names(network)
-    near, far = (f"10.232.{network}.{end}" for end in (1, 2))
-    inside = ["nsenter", f"--net=/run/netns/{name}"]  # "ip netns exec" wants / to be a mount point
-
-    def run(*words: str):
-        subprocess.run(words, check=True)
-
-    run("ip", "netns", "add", name)
-    try:
-        run("ip", "link", "set", far_device, "netns", name)
-        for prefix, device, address in ([], near_device, near), (inside, far_device, far):
-            run(*prefix, "ip", "address", "add", f"{address}/24", "dev", device)
-            run(*prefix, "ip", "link", "set", device, "txqueuelen", str(QUEUE), "up")
-            run(*prefix, "ip", "route", "change", f"10.232.{network}.0/24", "dev", device, "src", address, *route)
-        run(*inside, "ip", "link", "set", "lo", "up")
-        yield far, inside
-    finally:
-        run("ip", "netns", "delete", name)
+def far_host(*route: str):
+    """A namespace with the far one of two devices that exist in own_network(). route: what ip-route(8) is to add to the ways
+    there and back. Yields the address of the far end and the command prefix that enters the namespace."""
+    with held_namespaces() as holder:
+        inside = entering(holder)
+        subprocess.run(["ip", "link", "set", FAR_DEVICE, "netns", str(holder.pid)], check=True)
+        for prefix, device, address in sides(inside):
+            for words in (("address", "add", f"{address}/24", "dev", device),
+                          ("link", "set", device, "txqueuelen", str(QUEUE), "up"),
+                          ("route", "change", NETWORK, "dev", device, "src", address, *route)):
+                subprocess.run([*prefix, "ip", *words], check=True)
+        yield FAR, inside
 
 
 @contextlib.contextmanager
 def long_path(program: Path, path: Way):
     """Yields the LongPath."""
-    network, process = start_program(program, path)
-    with process, far_host(network, "congctl", path.congestion) as (far, inside):
-        yield LongPath(far, inside, process)  # on the way out, Popen closes its standard input, and it ends
+    with own_network(), started(program, path) as process, far_host("congctl", path.congestion) as (far, inside):
+        yield LongPath(far, inside, process)

@@ -22,7 +22,7 @@ until [ "$(wc -l < {folder}/programs)" = $((2 * {nodes})) ]; do sleep 0.1; done
 env -0 > {folder}/environment.part && mv {folder}/environment.part {folder}/environment
 wait
 """
-CONFIG = """ClusterName=rdcp{network}
+CONFIG = """ClusterName=rdcp
 SlurmctldHost={here}({near})
 SlurmctldPort={port}
 SlurmUser=root
@@ -158,5 +158,5 @@ class Slurm:
         for i in range(GPUS):
             (self.folder / f"gpu{i + 1}").touch()
         self.config.write_text(CONFIG.format(
-            network=self.fleet.network, here=here, near=f"10.231.{self.fleet.network}.{NEAR}", port=port, folder=self.folder,
+            here=here, near=NEAR, port=port, folder=self.folder,
             slurmd_port=SLURMD_PORT, more=self.more + "\n" + nodes))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import BUILD, wait_for
 
-from bench_machine import set_firewall  # in scripts/lib, as harness has it
+from network import set_firewall  # in scripts/lib, as harness has it
 
 MIRROR = "http://deb.debian.org/debian"
 NEAR = "ca-certificates"  # what it has beside Debian's minimum

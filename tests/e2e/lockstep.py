@@ -9,7 +9,6 @@ is all.
 What does not count: acknowledgements alone, which pass at once, and so the rounds in which TCP's window grows."""
 
 import ctypes
-import errno
 import fcntl
 import os
 import select
@@ -20,7 +19,8 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from long_path import NETWORKS, device_names, far_host
+from long_path import far_host
+from network import FAR_DEVICE, NEAR_DEVICE, own_network
 
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 PR_SET_CHILD_SUBREAPER = 36
@@ -41,22 +41,6 @@ def open_device(name: str) -> int:
         os.close(device)
         raise
     return device
-
-
-def open_devices() -> tuple[int, list[int]]:
-    """The number of a network that nobody has yet, and its two devices."""
-    for network in NETWORKS:
-        devices: list[int] = []
-        try:
-            for name in device_names(network):
-                devices.append(open_device(name))
-            return network, devices
-        except OSError as error:
-            for device in devices:
-                os.close(device)
-            if error.errno != errno.EBUSY:
-                raise
-    raise RuntimeError("there is no network for another path")
 
 
 @dataclass
@@ -168,13 +152,15 @@ class LockstepPath(ExitStack):
         libc = ctypes.CDLL(None)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # so that those stay descendants whose parents have ended
         self.callback(libc.prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-        network, devices = open_devices()
-        for device in devices:
+        self.enter_context(own_network())
+        self._sides = []
+        for name in (NEAR_DEVICE, FAR_DEVICE):
+            device = open_device(name)
             self.callback(os.close, device)
-        self._sides = [Side(device) for device in devices]
+            self._sides.append(Side(device))
         self._last_packet = 0.0
         # Acknowledged at once: nobody waits for a timer that delays acknowledgements.
-        self.address, self.inside = self.enter_context(far_host(network, "congctl", "cubic", "quickack", "1"))
+        self.address, self.inside = self.enter_context(far_host("congctl", "cubic", "quickack", "1"))
         return self
 
     @contextmanager

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -15,7 +16,9 @@ from pathlib import Path
 
 from harness import BUILD, EXIT_DATA, EXIT_OK, EXIT_USAGE, MIB, RDCP, CopyTest, Running, wait_for
 
-from bench_machine import second_network, set_firewall  # in scripts/lib, as harness has it
+import network  # in scripts/lib, as harness has it
+from network import (FAR, FAR_DEVICE, NEAR, NEAR_DEVICE, entering, held_namespaces, second_network, set_firewall,
+                     why_no_network)
 from sshd import LocalSshd
 from stage import why_no_mounts
 from test_control_lost import BACK, ssh_of
@@ -23,26 +26,12 @@ from test_deploy import AGENT
 from test_sandbox import landlock_abi
 
 RDPIPE = Path(RDCP).with_name("rdpipe")
-NEAR, FAR = "10.231.77.1", "10.231.77.2"
 THIRD_ROUTER, THIRD = "10.231.78.1", "10.231.78.2"
+THIRD_DEVICE = "third"  # the router's, to that network
 SSH_PORT = 2222
 THROUGH_SSH = "rdcp: the data goes through ssh, which is slower, because neither of "
 # What a firewall does to what it does not let in.
 DROP, REFUSE = "drop", "reject with tcp reset"
-
-
-def networks_are_to_be_had() -> str:
-    """Why not; empty if they are."""
-    if os.geteuid() != 0:
-        return "only root makes network namespaces"
-    if not shutil.which("nft"):
-        return "no nft"
-    try:
-        with second_network() as (_, inside):
-            subprocess.run([*inside, "nft", "add", "table", "inet", "try"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "no network namespaces, or no nft in this kernel"
-    return ""
 
 
 def do(*words: str):
@@ -52,22 +41,37 @@ def do(*words: str):
 @contextlib.contextmanager
 def network_behind(router: list[str], mtu: int = 1500):
     """A third network, which only the router's (second_network) reaches. Yields the command prefix that enters it."""
-    name, near, far = f"rdcp-third-{os.getpid()}", f"rdcpr{os.getpid() % 10**6}", f"rdcpt{os.getpid() % 10**6}"
-    inside = ["nsenter", f"--net=/run/netns/{name}"]
-    do("ip", "netns", "add", name)
-    try:
-        do(*router, "ip", "link", "add", near, "mtu", str(mtu), "type", "veth", "peer", "name", far, "netns", name)
-        for prefix, link, address, address6 in ((router, near, THIRD_ROUTER, "fd78::1/64"), (inside, far, THIRD, "fd78::2/64")):
+    with held_namespaces() as holder:
+        inside = entering(holder)
+        do(*router, "ip", "link", "add", THIRD_DEVICE, "type", "veth", "peer", "name", FAR_DEVICE, "netns", str(holder.pid))
+        for prefix, link, address, address6 in ((router, THIRD_DEVICE, THIRD_ROUTER, "fd78::1/64"),
+                                                (inside, FAR_DEVICE, THIRD, "fd78::2/64")):
             do(*prefix, "ip", "address", "add", f"{address}/24", "dev", link)
             do(*prefix, "ip", "address", "add", address6, "dev", link, "nodad")
             do(*prefix, "ip", "link", "set", link, "mtu", str(mtu), "up")
-        do(*inside, "ip", "link", "set", "lo", "up")
         do(*inside, "ip", "route", "add", "default", "via", THIRD_ROUTER)
         do(*router, "sysctl", "-q", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         yield inside
-    finally:
-        subprocess.run([*router, "ip", "link", "delete", near], check=False)
-        do("ip", "netns", "delete", name)
+
+
+class Beds(unittest.TestCase):
+    """What these tests run in."""
+
+    def test_nothing_is_left_of_one_that_is_killed(self):
+        if why := why_no_network("true"):
+            self.skipTest(why)
+        program = ("import signal, network\nwith network.second_network() as (_, inside):\n"
+                   "  print(*inside, flush=True)\n  signal.pause()\n")
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "PYTHONPATH": os.path.dirname(network.__file__)}) as maker:
+            inside = maker.stdout.readline().split()
+            self.addCleanup(maker.kill)
+            there = subprocess.run([*inside, "ip", "address"], capture_output=True, text=True, check=True).stdout
+            self.assertIn(FAR, there)
+            maker.kill()
+        self.assertTrue(wait_for(lambda: subprocess.run([*inside, "true"], stderr=subprocess.DEVNULL, check=False).returncode, 20))
+        here = subprocess.run(["ip", "address"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn(NEAR, here)
 
 
 class NetworkTest(CopyTest):
@@ -76,7 +80,7 @@ class NetworkTest(CopyTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if why := networks_are_to_be_had():
+        if why := why_no_network("nft", "add", "table", "inet", "try"):
             raise unittest.SkipTest(why)
 
     @classmethod
@@ -432,12 +436,10 @@ class Routed(NetworkTest):
     @classmethod
     def lead_there(cls):
         do("ip", "route", "add", "10.231.78.0/24", "via", cls.router_address)
-        cls.addClassCleanup(do, "ip", "route", "delete", "10.231.78.0/24")
 
     @classmethod
     def nobody_leads_there_now(cls):
         do("ip", "route", "add", "unreachable", f"{THIRD}/32")
-        cls.addClassCleanup(do, "ip", "route", "delete", "unreachable", f"{THIRD}/32")
 
     @classmethod
     def once_it_listens(cls, config: Path):
@@ -511,12 +513,11 @@ class Ipv6Alone(Routed):
 
     @classmethod
     def lead_there(cls):
-        near = f"rdcpn{os.getpid() % 10**6}"
-        do("ip", "address", "add", "fd77::1/64", "dev", near, "nodad")
-        do(*cls.router, "ip", "address", "add", "fd77::2/64", "dev", f"rdcpf{os.getpid() % 10**6}", "nodad")
+        do("ip", "address", "add", "fd77::1/64", "dev", NEAR_DEVICE, "nodad")
+        do(*cls.router, "ip", "address", "add", "fd77::2/64", "dev", FAR_DEVICE, "nodad")
         do("ip", "route", "add", "fd78::/64", "via", "fd77::2")
         do(*cls.inside, "ip", "route", "add", "default", "via", "fd78::1")
-        do(*cls.inside, "ip", "address", "delete", f"{THIRD}/24", "dev", f"rdcpt{os.getpid() % 10**6}")
+        do(*cls.inside, "ip", "address", "delete", f"{THIRD}/24", "dev", FAR_DEVICE)
 
     def test_it_is_enough(self):
         said = self.there_and_back()

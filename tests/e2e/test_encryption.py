@@ -3,7 +3,7 @@
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DIGEST, EXIT_HOST, CopyTest, wait_for
+from harness import EXIT_DIGEST, EXIT_HOST, CopyTest, wait_for
 from meddler import Meddler
 from pipes import PipeTest
 from test_corruption import Corruption

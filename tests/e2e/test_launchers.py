@@ -15,7 +15,7 @@ from fleet_test import FleetTest
 from kubectl import Kubectl
 from slurm import Slurm, why_no_slurm
 
-from bench_machine import set_firewall  # in scripts/lib, as harness has it
+from network import set_firewall  # in scripts/lib, as harness has it
 from fleet import NEAR, SSH_PORT
 
 
@@ -38,10 +38,9 @@ class LauncherTest(FleetTest):
 
     def close_network(self):
         """Neither reaches a host this one at port 7000 nor the other way round; the hosts reach each other."""
-        here = f"10.231.{self.fleet.network}.{NEAR}"
         for host in self.fleet.hosts:
             refused = "tcp dport 7000 reject with tcp reset"
-            set_firewall(host.inside, SSH_PORT, (f"ip saddr {here} {refused}",), (f"ip daddr {here} {refused}",))
+            set_firewall(host.inside, SSH_PORT, (f"ip saddr {NEAR} {refused}",), (f"ip daddr {NEAR} {refused}",))
             self.addCleanup(set_firewall, host.inside, SSH_PORT)
 
 

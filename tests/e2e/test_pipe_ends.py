@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_OK, EXIT_USAGE, KIB, MIB, OPTIONS, Running, local_agent, wait_for
+from harness import EXIT_DATA, EXIT_FILES, EXIT_HOST, EXIT_USAGE, KIB, MIB, OPTIONS, Running, local_agent, wait_for
 from pipes import KEY, RDRECV, RDSEND, PipeTest
 
 SMALL = ("--chunk-size", "64K")  # so that "several chunks" stays small

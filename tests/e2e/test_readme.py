@@ -3,13 +3,13 @@ README's names. A block of ```sh or ```crontab runs on the first host, one line 
 block run at once, up to an empty line, each on the host whose prompt it has. A line starts where the one before has left the
 files."""
 
-import contextlib
-import ctypes
 import re
 import subprocess
 import unittest
 
 from harness import BUILD, MIB, REPO, is_root, make_file
+
+from network import own_network  # in scripts/lib, as harness has it
 from snapshot import differences, snapshot
 from stage import Stage, why_no_mounts
 from trees import make_model_cache, make_node_modules
@@ -26,7 +26,6 @@ NOT_RUN = {
     "(cd build && cpack -G DEB) && apt install": "changes this machine; test_package.py installs it in a bare Debian",
     "rdcp -r --launcher": "needs Slurm or pods; test_launchers.py has these",
 }
-CLONE_NEWNET = 0x40000000
 # A stand-in for a program that no Debian has without a kernel module: a pool is a file.
 ZFS = """#!/bin/sh
 case $1 in
@@ -51,21 +50,6 @@ def without_comment(line: str) -> str:
 
 def reason_not_to_run(command: str) -> str | None:
     return next((reason for start, reason in NOT_RUN.items() if command.startswith(start)), None)
-
-
-@contextlib.contextmanager
-def network_of_our_own():
-    """This process, and what it starts, has a loopback alone: the README's ports are free in it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    with open("/proc/self/ns/net") as before:
-        if libc.unshare(CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "unshare the network")
-        try:
-            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-            yield
-        finally:
-            if libc.setns(before.fileno(), CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), "go back to the network before")
 
 
 class Blocks(unittest.TestCase):
@@ -94,7 +78,7 @@ class Commands(unittest.TestCase):
     def setUpClass(cls):
         if why := why_no_mounts():
             raise unittest.SkipTest(why)
-        cls.enterClassContext(network_of_our_own())
+        cls.enterClassContext(own_network())  # the README's ports are free in it
         cls.stage = cls.enterClassContext(Stage("/var/tmp", BUILD, *HOSTS))
         cls.near = cls.stage.near
         home = cls.near.home

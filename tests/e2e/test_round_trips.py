@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness import MEMORY, RDCP, needs_root
 
-from bench_machine import set_firewall  # in scripts/lib, as harness has it
+from network import set_firewall  # in scripts/lib, as harness has it
 from lockstep import LockstepPath
 from long_path import why_no_long_path
 from snapshot import differences, snapshot

@@ -1,25 +1,15 @@
 """--compress over links of 1 and 10 Gbit/s (tc tbf on a veth pair): what goes over them, counted by the links themselves."""
 
-import json
 import random
 import shutil
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, MIB, RDCP, CopyTest, needs_root
+from harness import CHUNK, MIB, CopyTest, needs_root
 
-from bench_machine import second_network, slow_link  # in scripts/lib, as harness has it
+from network import FAR_DEVICE, device_bytes, rate_limit, second_network, slow_link, why_no_network  # in scripts/lib, as harness has it
 from sshd import LocalSshd
-
-
-def link_is_to_be_had() -> bool:
-    try:
-        with second_network() as (_, inside), slow_link(inside, "1gbit"):
-            return True
-    except (OSError, subprocess.CalledProcessError):
-        return False
 
 
 class Link:
@@ -27,19 +17,17 @@ class Link:
 
     @classmethod
     def setUpClass(cls):
-        if not link_is_to_be_had():
-            raise unittest.SkipTest("no network namespaces or no tbf here")
+        if why := why_no_network(*rate_limit("lo", cls.RATE)):
+            raise unittest.SkipTest(why)
         folder = Path(tempfile.mkdtemp(prefix="rdcp-slow-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         address, cls.inside = cls.enterClassContext(second_network())
-        cls.enterClassContext(slow_link(cls.inside, cls.RATE))
+        slow_link(cls.inside, cls.RATE)
         cls.sshd = cls.enterClassContext(LocalSshd(folder, address, port=2222, inside=cls.inside))
 
     def link_bytes(self) -> int:
         """Returns how many bytes have arrived on the other side."""
-        words = [*self.inside, "ip", "-json", "-statistics", "link", "show"]  # /sys shows this side's network
-        links = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
-        return next(link["stats64"]["rx"]["bytes"] for link in links if link["ifname"].startswith("rdcpf"))
+        return device_bytes(FAR_DEVICE, self.inside)[0]
 
     def text(self, size: int) -> Path:
         """Half of it repeats."""

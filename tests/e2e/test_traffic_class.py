@@ -10,7 +10,7 @@ import unittest
 from harness import BUILD, EXIT_OK, EXIT_USAGE, MIB, RDCP, Running, make_file, wait_for
 from fleet_test import FleetTest
 
-from fleet import SSH_PORT  # in scripts/lib, as harness has it
+from fleet import BRIDGE, FAR_DEVICE, SSH_PORT  # in scripts/lib, as harness has it
 
 AF31 = 26
 SIZE = 3 * MIB + 5
@@ -79,11 +79,11 @@ class TrafficClass(FleetTest):
 
     def test_over_ipv6(self):
         host = self.fleet[1]
-        subprocess.run(["ip", "address", "add", f"{NEAR6}/64", "dev", self.fleet.bridge, "nodad"], check=True)
-        self.addCleanup(subprocess.run, ["ip", "address", "delete", f"{NEAR6}/64", "dev", self.fleet.bridge], check=True)
+        subprocess.run(["ip", "address", "add", f"{NEAR6}/64", "dev", BRIDGE, "nodad"], check=True)
+        self.addCleanup(subprocess.run, ["ip", "address", "delete", f"{NEAR6}/64", "dev", BRIDGE], check=True)
         there = [*host.inside, "ip", "address"]
-        subprocess.run([*there, "add", f"{FAR6}/64", "dev", host.far, "nodad"], check=True)
-        self.addCleanup(subprocess.run, [*there, "delete", f"{FAR6}/64", "dev", host.far], check=True)
+        subprocess.run([*there, "add", f"{FAR6}/64", "dev", FAR_DEVICE, "nodad"], check=True)
+        self.addCleanup(subprocess.run, [*there, "delete", f"{FAR6}/64", "dev", FAR_DEVICE], check=True)
         self.count()
         done = self.copy("-v", "--via", FAR6, "--tos", "AF31", self.file, f"h1:{self.there}")
         self.assertIn(f"[{FAR6}]:", done.err)

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_DIGEST, MEMORY, MIB, CopyTest, needs_root, preloaded
+from harness import CHUNK, EXIT_DIGEST, MIB, CopyTest, needs_root, preloaded
 
 
 class Verify(CopyTest):

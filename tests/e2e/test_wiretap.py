@@ -1,23 +1,19 @@
 """--encrypt: nothing shows on the wire. In a network of its own, so that only these copies are heard."""
 
-import ctypes
-import os
 import socket
-import subprocess
 import threading
 import unittest
 
-from harness import CopyTest, needs_root
-from test_encryption import CONTENT, NAME, make_tree
+from harness import TRANSPORT, CopyTest, needs_root
 
-CLONE_NEWNET = 0x40000000
+from network import own_network, why_no_network  # in scripts/lib, as harness has it
+from test_encryption import CONTENT, NAME, make_tree
 
 
 def setUpModule():
-    if os.geteuid() == 0:  # what this process starts from now on is in the new network
-        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
-            raise unittest.SkipTest(f"no network namespace: {os.strerror(ctypes.get_errno())}")
-        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    if why := why_no_network("true"):
+        raise unittest.SkipTest(why)
+    unittest.enterModuleContext(own_network())
 
 
 class Listener:
@@ -59,7 +55,7 @@ class Wiretap(CopyTest):
 
     @needs_root
     def test_neither_names_nor_content_show(self):
-        if os.environ.get("RDCP_TEST_TRANSPORT"):
+        if TRANSPORT:
             self.skipTest("listens to TCP")
         self.tree_ = make_tree(self.source)
         plain = self.listen()

@@ -4,10 +4,8 @@ moment and seed gives another tree that may be left of it."""
 
 import os
 import random
-import subprocess
 import time
 import unittest
-from pathlib import Path
 
 from lying import BOUND, LyingTest, differences, snapshot
 from harness import EXIT_OK, MIB

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bed import SSH
 from copying import VmCopyTest  # puts the harness on the path
-from harness import EXIT_OK, KIB, MEMORY, MIB, Running, preloaded
+from harness import EXIT_OK, MEMORY, MIB, Running, preloaded
 
 # A stream with few slots: what is under way when the link has been judged was sent as it is.
 FEW_SLOTS = ["prlimit", f"--memlock={MIB}:{MIB}", "setpriv", "--bounding-set", "-ipc_lock"]
