@@ -58,6 +58,12 @@ bool Coordinator::was_the_only_try() const {
   return begun() && goes_once(request_, sides_);
 }
 
+std::optional<std::string> Coordinator::better_through_ssh() const {
+  const bool in_vain = met_ && connections_failed_ && sides_.source().progress.bytes_done == 0;
+  if (!in_vain || console_.interrupted() || was_the_only_try()) return std::nullopt;
+  return slower_if_in_vain(request_, sides_.source(), *sides_.targets().front());
+}
+
 // An agent on this host comes first: it is a copy of this process, which has no other threads yet.
 bool Coordinator::start_agents() {
   return request_.parties.target_is_far ? start_source() && start_targets()
@@ -217,6 +223,7 @@ bool Coordinator::begin() {
     if (!meeting) return false;
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
+    met_ = !through_ssh;
     if (auto told = prove_early(through_ssh); !told) return fail(told.error()), false;
   }
   mark_packets(through_ssh, (*begins)->path);
@@ -358,6 +365,7 @@ void Coordinator::hear_problem(AgentSession& session, const tree::Problem& probl
   if (over_) return;
   if (chain_.hear(session, problem)) return;
   console_.report(session, problem);
+  connections_failed_ = problem.kind == ErrorKind::connection;
   if (problem.ends_run) end_run();
 }
 

@@ -32,6 +32,9 @@ class Coordinator final : public SessionUser {
   bool begun() const { return begun_.has_value(); }
   // True, after run(), if the copy has begun and cannot be made again (goes_once()).
   bool was_the_only_try() const;
+  // Says, after run(), why the copy should be made again through ssh (slower_if_in_vain()): a port had
+  // answered, but nothing came through. Nothing if there is no such reason, or that cannot be.
+  std::optional<std::string> better_through_ssh() const;
   // Says, after run(), what became of each target.
   const TargetChain& chain() const { return chain_; }
   // Returns, after run(), what was copied, if both agents came to their end.
@@ -79,7 +82,9 @@ class Coordinator final : public SessionUser {
   DataPath path_;
   std::vector<std::unique_ptr<Bridge>> bridges_;  // if ssh carries the data
   std::optional<Clock::time_point> begun_;
-  bool over_ = false;  // a problem has ended the run
+  bool over_ = false;                // a problem has ended the run
+  bool met_ = false;                 // by a port that has answered a knock
+  bool connections_failed_ = false;  // by the last problem of an agent
   std::optional<Summary> outcome_;
 };
 

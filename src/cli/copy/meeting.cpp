@@ -38,6 +38,26 @@ Result<io::Fd> connect_within_host(const net::Address& at) {
   return beside ? std::move(beside) : net::connect_to(at);
 }
 
+bool ssh_can_carry(const CopyRequest& request, const SourceSide& source, const TargetSide& target) {
+  const bool both_listen = source.ready->reach.port != 0 && target.ready->reach.port != 0;
+  return both_listen && (carry_to(source, request.parties.carry_to_source) ||
+                         carry_to(target, request.parties.carry_to_target));
+}
+
+bool may_go_through_ssh(const CopyRequest& request, const SourceSide& source, const TargetSide& target) {
+  return request.ssh_data != Options::SshData::never && ssh_can_carry(request, source, target);
+}
+
+std::string names_of(const SourceSide& source, const TargetSide& target) {
+  return source.session->name() + " and " + target.session->name();
+}
+
+// because: as "neither of them can reach the other".
+std::string slower(const CopyRequest& request, const std::string& because) {
+  return "the data goes through " + request.carrier + ", which is slower, because " + because +
+         "; to make it fast, open a port in a firewall and name it with --data-port\n";
+}
+
 }  // namespace
 
 std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source, TargetSide& target) {
@@ -71,6 +91,13 @@ Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answer
   return meeting;
 }
 
+std::optional<std::string> slower_if_in_vain(const CopyRequest& request, const SourceSide& source,
+                                             const TargetSide& target) {
+  if (!may_go_through_ssh(request, source, target)) return std::nullopt;
+  return slower(request, "nothing came through between " + names_of(source, target) +
+                             ", although a port there answered: a firewall may answer in its place");
+}
+
 Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide& source,
                                     const TargetSide& target, std::vector<std::string> causes) {
   const tree::Reach& from = source.ready->reach;
@@ -80,24 +107,19 @@ Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide
   }
   if (from.port == 0) causes.push_back(source.session->name() + ": " + from.no_tcp_because);
   if (to.port == 0) causes.push_back(target.session->name() + ": " + to.no_tcp_because);
-  const bool both_listen = from.port != 0 && to.port != 0;
-  const bool carried =
-      carry_to(source, request.parties.carry_to_source) || carry_to(target, request.parties.carry_to_target);
-  const std::string between = source.session->name() + " and " + target.session->name();
-  if (request.ssh_data == Options::SshData::never || !carried || !both_listen) {
-    return io::plain_error(ErrorKind::connection, "connect", between,
-                           fmt::format("{}", fmt::join(causes, "; ")) +
-                               "; open a port in a firewall and name it with --data-port" +
-                               (carried && both_listen ? ", or leave out --no-ssh-data" : ""));
+  const std::string between = names_of(source, target);
+  if (!may_go_through_ssh(request, source, target)) {
+    return io::plain_error(
+        ErrorKind::connection, "connect", between,
+        fmt::format("{}", fmt::join(causes, "; ")) +
+            "; open a port in a firewall and name it with --data-port" +
+            (ssh_can_carry(request, source, target) ? ", or leave out --no-ssh-data" : ""));
   }
   Meeting meeting;
   meeting.source_connects = request.parties.source_connects == Connect::connect;
   meeting.through_ssh = true;
   if (request.ssh_data == Options::SshData::always) return meeting;
-  meeting.slower = "the data goes through " + request.carrier + ", which is slower, because neither of " +
-                   between +
-                   " can reach the other by TCP; to make it fast, open a port in a firewall and name it with "
-                   "--data-port\n";
+  meeting.slower = slower(request, "neither of " + between + " can reach the other by TCP");
   for (const std::string& cause : causes) meeting.notes.emplace_back("not reached: " + cause);
   return meeting;
 }

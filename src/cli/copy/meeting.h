@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source
 
 // Returns the meeting by a way that has answered.
 Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered);
+
+// Returns what Meeting::slower is where a port has answered, but nothing came through. Nothing if ssh cannot
+// carry the data, or must not.
+std::optional<std::string> slower_if_in_vain(const CopyRequest& request, const SourceSide& source,
+                                             const TargetSide& target);
 
 // Returns the meeting through ssh. causes: why the ways that were tried were given up, each as
 // "far: 10.0.0.2:7000: Connection refused". Errors: neither side listens, as with a wrong --via (usage); ssh

@@ -43,13 +43,19 @@ bool RetryPauses::wait() {
   return true;
 }
 
-int copy_with_retries(const CopyRequest& request, int signal_fd, unsigned retries) {
+int copy_with_retries(CopyRequest request, int signal_fd, unsigned retries) {
   RetryPauses pauses(request, signal_fd, retries);
   for (bool begun = false;;) {
     Coordinator coordinator(request, signal_fd);
     const int status = coordinator.run();
     begun = begun || coordinator.begun();
     const bool lost = status == kExitConnection || status == kExitUnreachable;
+    if (const auto slower = coordinator.better_through_ssh(); slower && lost) {
+      request.ssh_data = Options::SshData::always;
+      if (request.view.json != nullptr) (void)write_to_stdout(request.view.json->retry(seconds(0)));
+      write_to_stderr("rdcp: " + *slower);
+      continue;
+    }
     if (!begun || !lost || !can_go_on(request) || coordinator.was_the_only_try()) return status;
     if (!pauses.wait()) {
       write_to_stderr("rdcp: run the same command again to go on\n");

@@ -62,7 +62,8 @@ void StreamSupervisor::run(const std::vector<StreamMaker>& streams, FurtherStrea
 // To be called with the mutex held.
 bool StreamSupervisor::finished(milliseconds patience) const {
   if (running_ > 0) return false;
-  return over_() || table_.any_ended() || table_.gone_for(patience);
+  return over_() || table_.any_ended() ||
+         table_.gone_for(came_ ? patience : std::min(patience, pace_.none_came_max));
 }
 
 void StreamSupervisor::choose(const FurtherStreams& further) {
@@ -81,6 +82,7 @@ StreamsLeft StreamSupervisor::left() const {
 // To be called with the mutex held.
 void StreamSupervisor::start(std::size_t stream, const StreamMaker& maker) {
   ++running_;
+  came_ = true;
   auto thread = io::Thread::start("a thread for a stream", [this, stream, maker] {
     maker.prepare_thread();
     work_(stream, maker);

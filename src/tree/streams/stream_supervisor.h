@@ -66,12 +66,14 @@ struct StreamChoice {
   std::function<void(std::size_t)> tell;
 };
 
-// Says how often a StreamSupervisor checks if the run was stopped or a stream lost, and the pauses between
-// tries for another stream, each of which is twice as long as the one before.
+// Says how often a StreamSupervisor checks if the run was stopped or a stream lost, the pauses between tries
+// for another stream, each of which is twice as long as the one before, and how long others are waited for
+// where not one has ever come: it may be that the other side meets somebody else.
 struct SupervisorPace {
   std::chrono::milliseconds look_every{50};
   std::chrono::milliseconds first_pause{100};
   std::chrono::milliseconds pause_max{5000};
+  std::chrono::milliseconds none_came_max{15'000};
 };
 
 class StreamSupervisor {
@@ -92,7 +94,7 @@ class StreamSupervisor {
   // Those of the streams that never came count as lost. Runs until every worker has ended, and a stream has
   // ended well or no more can be had. In the latter case the run fails with the cause of the last loss. It
   // also fails if a thread cannot be started. further is null if there are no further streams; patience is
-  // how long to wait for them.
+  // how long to wait for them, if any stream has ever come.
   void run(const std::vector<StreamMaker>& streams, FurtherStreams* further,
            std::chrono::milliseconds patience);
 
@@ -118,6 +120,7 @@ class StreamSupervisor {
   std::list<io::Thread> threads_;
   std::size_t running_ = 0;
   bool closing_ = false;
+  bool came_ = false;  // any stream
   std::size_t next_stream_ = 0;
 };
 

@@ -116,8 +116,7 @@ class StreamSupervisorTest : public ::testing::Test {
     std::optional<io::Error> failed;
     StreamSupervisor crew(
         table_, [this](std::size_t stream, const StreamMaker&) { worker_(stream); },
-        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; },
-        {.look_every = milliseconds(5), .first_pause = milliseconds(20), .pause_max = milliseconds(500)});
+        [this] { return over_.load(); }, [&](const io::Error& error) { failed = error; }, pace_);
     auto makers = made(streams);
     for (const std::size_t stream : missing_) makers.at(stream) = {};
     crew.run(makers, further, patience);
@@ -127,6 +126,8 @@ class StreamSupervisorTest : public ::testing::Test {
   Worker worker_{table_};
   std::atomic<bool> over_{false};
   std::vector<std::size_t> missing_;  // streams that never come
+  SupervisorPace pace_{
+      .look_every = milliseconds(5), .first_pause = milliseconds(20), .pause_max = milliseconds(500)};
 };
 
 class Two : public StreamPolicy {
@@ -231,6 +232,27 @@ TEST_F(StreamSupervisorTest, WithoutOthersNoneIsLeftIfNoneComes) {
   ASSERT_TRUE(error);
   EXPECT_NE(error->message().find("lost it before it was proven here"), std::string::npos);
   EXPECT_TRUE(worker_.seen_.empty());
+}
+
+// The other side may have met somebody else, and would do so for as long as it was waited for.
+TEST_F(StreamSupervisorTest, WhereNoneHasEverComeOthersAreNotWaitedForLong) {
+  missing_ = {0, 1};
+  pace_.none_came_max = milliseconds(100);
+  Given further(false);
+  const auto before = std::chrono::steady_clock::now();
+  const auto error = run(2, &further, seconds(600));
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("lost it before it was proven here"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(60));
+}
+
+TEST_F(StreamSupervisorTest, WhereOneHasComeOthersAreWaitedForAsLongAsElsewhere) {
+  missing_ = {1};
+  pace_.none_came_max = milliseconds(0);
+  Given further(false);
+  worker_.lost_ = [&] { further.offer(); };
+  EXPECT_FALSE(run(2, &further, seconds(20)));
+  EXPECT_EQ(worker_.seen_, (std::set<std::size_t>{0, 10}));
 }
 
 TEST_F(StreamSupervisorTest, PatienceEnds) {
