@@ -87,7 +87,10 @@ Result<UserSocket> UserSocket::listen_at(std::string name) {
 
 Fd UserSocket::accept(int flags) const {
   Fd who(io::retry_eintr([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | flags); }));
-  if (who && !is_of_this_user(who.get())) who.reset();
+  if (who && !is_of_this_user(who.get())) {
+    who.reset();
+    ++sent_away_;
+  }
   return who;
 }
 

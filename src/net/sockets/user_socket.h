@@ -2,6 +2,7 @@
 // directory and go away with their process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class UserSocket {
   // users than this one's are sent away (SO_PEERCRED), whatever name they know. flags: as of accept4(2), to
   // which SOCK_CLOEXEC is added.
   io::Fd accept(int flags = 0) const;
+  // How many accept() has sent away so far.
+  std::size_t sent_away() const { return sent_away_; }
 
  private:
   static io::Result<UserSocket> listen_at(std::string name);
@@ -34,6 +37,7 @@ class UserSocket {
 
   std::string name_;
   io::Fd socket_;
+  mutable std::size_t sent_away_ = 0;
 };
 
 // Returns a name that nobody can guess: "rdcp-" and 32 hexadecimal digits.

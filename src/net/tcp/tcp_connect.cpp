@@ -173,10 +173,13 @@ io::Result<Sockets> connect_all(const std::vector<Address>& addresses, const Tcp
 }
 
 io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& wish,
-                                    std::uint16_t stream_count) {
+                                    std::uint16_t stream_count, std::chrono::milliseconds grace) {
   const ConnectCall call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
   Sockets sockets(stream_count);
   Attempts attempts;
+  const std::size_t sent_away_before = listener.sent_away();
+  std::size_t in_vain = 0, known_in_vain = 0;
+  auto last_one = Clock::now();
   std::string last_cause = "nobody has connected";
   const auto missing = [&]() -> std::optional<std::uint16_t> {
     for (std::uint16_t i = 0; i < stream_count; ++i) {
@@ -187,7 +190,13 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
   };
   while (!std::ranges::all_of(sockets, [](const ProvenSocket& socket) { return bool(socket); })) {
     if (call.stop.load()) return stopped();
-    if (Clock::now() >= call.until) {
+    if (const std::size_t all = in_vain + listener.sent_away() - sent_away_before; all != known_in_vain) {
+      known_in_vain = all;
+      last_one = Clock::now();
+    }
+    const bool enough = known_in_vain >= stream_count && attempts.empty();
+    const bool hopeless = enough && Clock::now() - last_one >= grace;
+    if (hopeless || Clock::now() >= call.until) {
       return io::plain_error(io::ErrorKind::connection, "connect to peer", "through ssh", last_cause);
     }
     for (auto next = missing(); next; next = missing()) {
@@ -198,8 +207,13 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
     }
     poll_and_step(all_of(attempts), call, false, missing() ? &listener : nullptr);
     for (ConnectAttempt& attempt : attempts) {
-      if (!attempt.cause().empty()) last_cause = attempt.cause();
-      if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
+      if (attempt.under_way()) continue;
+      if (attempt.proven()) {
+        sockets[attempt.stream_index()] = attempt.take_socket();
+      } else {
+        last_cause = attempt.cause();
+        ++in_vain;
+      }
     }
     std::erase_if(attempts, [](const ConnectAttempt& attempt) { return !attempt.under_way(); });
   }

@@ -278,7 +278,7 @@ Result<StreamSetup::Connections> StreamSetup::meet_through_ssh() {
   auto sockets =
       connects()
           ? net::connect_through(*tcp_listener_, {with_patience, kSshDeadline, stop_tcp_, tcp_},
-                                 begin_.streams)
+                                 begin_.streams, kConnectDeadline)
           : tcp_listener_->accept_first({with_patience, kSshDeadline, stop_tcp_, tcp_}, begin_.streams);
   stop_listening();
   if (!sockets) return sockets.error();

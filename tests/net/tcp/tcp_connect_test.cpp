@@ -438,7 +438,7 @@ TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
       pass(one, other, kProofBytes);
     });
   }
-  auto connected = connect_through(*near, {key_, kDeadline, stop_}, 2);
+  auto connected = connect_through(*near, {key_, kDeadline, stop_}, 2, kDeadline);
   for (std::thread& carrier : carriers) carrier.join();
   ASSERT_TRUE(connected) << connected.error().message();
   auto accepted = accepted_.get();
@@ -453,11 +453,26 @@ TEST_F(TcpConnectTest, ConnectionsThatSomebodyCarriesAreProvenAsAnyOther) {
 TEST_F(TcpConnectTest, NobodyWhoCarriesIsAnErrorInTime) {
   const auto near = TcpListener::open("127.0.0.1");
   ASSERT_TRUE(near);
-  const auto none = connect_through(*near, {key_, std::chrono::milliseconds(50), stop_}, 1);
+  const auto none = connect_through(*near, {key_, std::chrono::milliseconds(50), stop_}, 1, kDeadline);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, io::ErrorKind::connection);
   stop_ = true;
-  EXPECT_EQ(connect_through(*near, {key_, kDeadline, stop_}, 1).error().kind, io::ErrorKind::interrupted);
+  EXPECT_EQ(connect_through(*near, {key_, kDeadline, stop_}, 1, kDeadline).error().kind,
+            io::ErrorKind::interrupted);
+}
+
+// Whoever carries them has no more than are needed; others may be strangers.
+TEST_F(TcpConnectTest, AsManyInVainAsAreNeededAreTheEnd) {
+  const auto near = TcpListener::open("127.0.0.1");
+  ASSERT_TRUE(near);
+  const std::array ends{raw_connection(here(near->port())), raw_connection(here(near->port()))};
+  for (const io::Fd& end : ends) ASSERT_EQ(::shutdown(end.get(), SHUT_RDWR), 0);
+  const auto before = std::chrono::steady_clock::now();
+  const auto none = connect_through(*near, {key_, kDeadline, stop_}, 2, std::chrono::milliseconds(20));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, io::ErrorKind::connection);
+  EXPECT_NE(none.error().message().find("closed the connection"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, kDeadline);
 }
 
 // Sealing by itself: within one host nobody needs it, and who asks for it gets it.
