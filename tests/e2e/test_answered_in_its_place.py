@@ -92,6 +92,10 @@ class AnsweredInItsPlace(NetworkTest):
         self.assertRegex(done.err, "Connection reset|lost it before it was proven")  # some have heard from it by then
         self.assertNotIn("through ssh", done.err)
 
+    def test_where_nobody_could_tell_that_nothing_came_through(self):
+        with self.box(self.reset):
+            self.fails(EXIT_DATA, "--retry-time=0", "-r", self.tree, f"dest:{self.target}/there")
+
     def test_what_is_read_once_is_not_copied_again(self):
         with self.box(self.reset):
             done = self.start("-", f"dest:{self.target}/there", stdin=subprocess.DEVNULL).finish(100)

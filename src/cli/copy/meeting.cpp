@@ -93,7 +93,8 @@ Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answer
 
 std::optional<std::string> slower_if_in_vain(const CopyRequest& request, const SourceSide& source,
                                              const TargetSide& target) {
-  if (!may_go_through_ssh(request, source, target)) return std::nullopt;
+  const bool can_tell = request.settings.retry_seconds > 0;
+  if (!can_tell || !may_go_through_ssh(request, source, target)) return std::nullopt;
   return slower(request, "nothing came through between " + names_of(source, target) +
                              ", although a port there answered: a firewall may answer in its place");
 }

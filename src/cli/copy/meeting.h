@@ -50,7 +50,8 @@ std::vector<WayToTry> ways_to_try(const CopyRequest& request, SourceSide& source
 Meeting meeting_by(const WayToTry& way, const std::vector<std::uint16_t>& answered);
 
 // Returns what Meeting::slower is where a port has answered, but nothing came through. Nothing if ssh cannot
-// carry the data, or must not.
+// carry the data, or must not, or if lost streams are not replaced: such a copy ends before it has told of
+// what came through.
 std::optional<std::string> slower_if_in_vain(const CopyRequest& request, const SourceSide& source,
                                              const TargetSide& target);
 
