@@ -59,8 +59,8 @@ bool Coordinator::was_the_only_try() const {
 }
 
 std::optional<std::string> Coordinator::better_through_ssh() const {
-  const bool in_vain = met_ && connections_failed_ && sides_.source().progress.bytes_done == 0;
-  if (!in_vain || console_.interrupted() || was_the_only_try()) return std::nullopt;
+  const bool met = std::ranges::any_of(knocks_, &Knocking::answered);
+  if (!met || !in_vain_ || console_.interrupted() || was_the_only_try()) return std::nullopt;
   return slower_if_in_vain(request_, sides_.source(), *sides_.targets().front());
 }
 
@@ -223,7 +223,6 @@ bool Coordinator::begin() {
     if (!meeting) return false;
     apply(*meeting, **begins);
     through_ssh = meeting->through_ssh;
-    met_ = !through_ssh;
     if (auto told = prove_early(through_ssh); !told) return fail(told.error()), false;
   }
   mark_packets(through_ssh, (*begins)->path);
@@ -318,7 +317,7 @@ bool Coordinator::knock() {
 // A session of ssh that fails before anything has come through is the end; later it is a lost stream.
 bool Coordinator::bridges_hold() {
   const auto failed = [](const std::unique_ptr<Bridge>& bridge) { return bridge->wait().value_or(0) != 0; };
-  if (sides_.source().progress.bytes_done != 0) {
+  if (!sides_.source().brought_nothing()) {
     for (const auto& bridge : bridges_) bridge->settle();
     return true;
   }
@@ -365,8 +364,9 @@ void Coordinator::hear_problem(AgentSession& session, const tree::Problem& probl
   if (over_) return;
   if (chain_.hear(session, problem)) return;
   console_.report(session, problem);
-  connections_failed_ = problem.kind == ErrorKind::connection;
-  if (problem.ends_run) end_run();
+  if (!problem.ends_run) return;
+  in_vain_ = problem.kind == ErrorKind::connection && sides_.source().brought_nothing();
+  end_run();
 }
 
 void Coordinator::fall_silent(AgentSession& session, const io::Error& error) {

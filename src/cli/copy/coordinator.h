@@ -82,9 +82,8 @@ class Coordinator final : public SessionUser {
   DataPath path_;
   std::vector<std::unique_ptr<Bridge>> bridges_;  // if ssh carries the data
   std::optional<Clock::time_point> begun_;
-  bool over_ = false;                // a problem has ended the run
-  bool met_ = false;                 // by a port that has answered a knock
-  bool connections_failed_ = false;  // by the last problem of an agent
+  bool over_ = false;     // a problem has ended the run
+  bool in_vain_ = false;  // it was of the connections, before anything had come through
   std::optional<Summary> outcome_;
 };
 

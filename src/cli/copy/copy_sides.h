@@ -22,6 +22,8 @@ struct CopySide {
   std::unique_ptr<AgentSession> session;
   bool has_job = false;  // the job in its present form has been sent
   tree::Progress progress = {};
+  // True as long as nothing is known to have come through to the targets.
+  bool brought_nothing() const { return progress.bytes_done == 0 && progress.files_done == 0; }
   std::optional<tree::Done> done = {};
   std::optional<tree::Ledger> ledger = {};
 };

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <optional>
 
 #include "io/retry.h"
 
@@ -52,10 +53,12 @@ std::string name_beside(std::uint16_t port) {
   return fmt::format("rdcp-port-{}", port);
 }
 
-bool is_of_this_user(int socket) {
+// Nothing if it cannot be learned.
+std::optional<uid_t> user_of(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  return peer.uid;
 }
 
 }  // namespace
@@ -87,10 +90,10 @@ Result<UserSocket> UserSocket::listen_at(std::string name) {
 
 Fd UserSocket::accept(int flags) const {
   Fd who(io::retry_eintr([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | flags); }));
-  if (who && !is_of_this_user(who.get())) {
-    who.reset();
-    ++sent_away_;
-  }
+  if (!who) return who;
+  const auto user = user_of(who.get());
+  if (!user || *user == ::geteuid()) ++came_;
+  if (user != ::geteuid()) who.reset();
   return who;
 }
 
@@ -106,7 +109,7 @@ Result<Fd> connect_to_user_socket(const std::string& name) {
   const UnixAddress address = address_of(name);
   if (io::retry_eintr([&] { return ::connect(socket->get(), address.get(), address.length); }) != 0)
     return io::errno_error("reach", "the agent", errno, ErrorKind::connection);
-  if (!is_of_this_user(socket->get()))
+  if (user_of(socket->get()) != ::geteuid())
     return io::errno_error("reach", "the agent", EPERM, ErrorKind::connection);
   return socket;
 }

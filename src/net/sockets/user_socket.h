@@ -28,8 +28,8 @@ class UserSocket {
   // users than this one's are sent away (SO_PEERCRED), whatever name they know. flags: as of accept4(2), to
   // which SOCK_CLOEXEC is added.
   io::Fd accept(int flags = 0) const;
-  // How many accept() has sent away so far.
-  std::size_t sent_away() const { return sent_away_; }
+  // How many have come so far that are not known to be another user's.
+  std::size_t came() const { return came_; }
 
  private:
   static io::Result<UserSocket> listen_at(std::string name);
@@ -37,7 +37,7 @@ class UserSocket {
 
   std::string name_;
   io::Fd socket_;
-  mutable std::size_t sent_away_ = 0;
+  mutable std::size_t came_ = 0;
 };
 
 // Returns a name that nobody can guess: "rdcp-" and 32 hexadecimal digits.

@@ -177,9 +177,8 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
   const ConnectCall call{wish.terms, Clock::now() + wish.deadline, wish.stop, wish.options};
   Sockets sockets(stream_count);
   Attempts attempts;
-  const std::size_t sent_away_before = listener.sent_away();
-  std::size_t in_vain = 0, known_in_vain = 0;
-  auto last_one = Clock::now();
+  std::size_t came = 0;
+  auto idle_since = Clock::now();
   std::string last_cause = "nobody has connected";
   const auto missing = [&]() -> std::optional<std::uint16_t> {
     for (std::uint16_t i = 0; i < stream_count; ++i) {
@@ -190,12 +189,9 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
   };
   while (!std::ranges::all_of(sockets, [](const ProvenSocket& socket) { return bool(socket); })) {
     if (call.stop.load()) return stopped();
-    if (const std::size_t all = in_vain + listener.sent_away() - sent_away_before; all != known_in_vain) {
-      known_in_vain = all;
-      last_one = Clock::now();
-    }
-    const bool enough = known_in_vain >= stream_count && attempts.empty();
-    const bool hopeless = enough && Clock::now() - last_one >= grace;
+    if (!attempts.empty() || came != listener.came_beside()) idle_since = Clock::now();
+    came = listener.came_beside();
+    const bool hopeless = came >= stream_count && Clock::now() - idle_since >= grace;
     if (hopeless || Clock::now() >= call.until) {
       return io::plain_error(io::ErrorKind::connection, "connect to peer", "through ssh", last_cause);
     }
@@ -207,13 +203,8 @@ io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& 
     }
     poll_and_step(all_of(attempts), call, false, missing() ? &listener : nullptr);
     for (ConnectAttempt& attempt : attempts) {
-      if (attempt.under_way()) continue;
-      if (attempt.proven()) {
-        sockets[attempt.stream_index()] = attempt.take_socket();
-      } else {
-        last_cause = attempt.cause();
-        ++in_vain;
-      }
+      if (!attempt.cause().empty()) last_cause = attempt.cause();
+      if (attempt.proven()) sockets[attempt.stream_index()] = attempt.take_socket();
     }
     std::erase_if(attempts, [](const ConnectAttempt& attempt) { return !attempt.under_way(); });
   }

@@ -82,8 +82,8 @@ class TcpListener {
   std::array<int, kDoors> doors() const { return {fd_.get(), beside_ ? beside_->fd() : -1}; }
   // Returns a connection that is waiting, which does not block, or an empty descriptor, with errno.
   io::Fd accept() const;
-  // How many accept() has sent away so far: processes of other users, beside the port.
-  std::size_t sent_away() const { return beside_ ? beside_->sent_away() : 0; }
+  // How many have come beside the port so far; strangers are not among them.
+  std::size_t came_beside() const { return beside_ ? beside_->came() : 0; }
   // Waits without a deadline for one proven connection, and goes on listening. Strangers are treated as in
   // accept_all(); on_refusal is called for each, with "ADDRESS:PORT: cause".
   using OnRefusal = std::function<void(const std::string& who_and_why)>;
@@ -138,8 +138,8 @@ inline constexpr std::size_t kConnectAtOnce = TcpListener::kPendingMax / 2;
 
 // Takes stream_count connections that come to the listener, and proves the key over each as if it had made
 // it; a connection whose other end does not prove the key is dropped. For connections that somebody else
-// carries from one listener to the other. grace: how long others are waited for, at most until the deadline,
-// after as many as are needed have been in vain and none is under way. Errors: as of connect_all().
+// carries from one listener to the other. grace: how long others are waited for once as many as are
+// needed have come beside the port, because whoever carries them has no more. Errors: as of connect_all().
 io::Result<Sockets> connect_through(const TcpListener& listener, const TcpCall& call,
                                     std::uint16_t stream_count, std::chrono::milliseconds grace);
 

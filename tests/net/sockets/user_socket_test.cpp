@@ -65,7 +65,7 @@ TEST(UserSocket, WhoKnowsItsNameIsAccepted) {
   EXPECT_EQ(::recv(inside.get(), &byte, 1, 0), 1);
   EXPECT_EQ(byte, 'a');
   EXPECT_FALSE(listening->accept());
-  EXPECT_EQ(listening->sent_away(), 0u);
+  EXPECT_EQ(listening->came(), 1u);
 }
 
 TEST(UserSocket, EachHasANameOfItsOwn) {
@@ -100,7 +100,7 @@ TEST(UserSocket, ProcessesOfOtherUsersAreSentAway) {
   pollfd entry{listening->fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&entry, 1, 10'000), 1);
   EXPECT_FALSE(listening->accept());
-  EXPECT_EQ(listening->sent_away(), 1u);
+  EXPECT_EQ(listening->came(), 0u);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
