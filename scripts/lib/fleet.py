@@ -11,14 +11,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from network import device_bytes, held_namespaces, own_network, rate_limit, why_no_network
+from network import FAR_DEVICE, device_bytes, held_namespaces, own_network, rate_limit, why_no_network
 from sshd import SSHD_CONFIG, account_is_locked, make_key, ssh_config
 from stage import why_no_mounts
 
-NETWORK = "10.231.80"
-NEAR = f"{NETWORK}.254"
+PREFIX = "10.231.80"  # of all addresses
+NEAR = f"{PREFIX}.254"
 BRIDGE = "bridge"  # by which this host reaches them; in a network of the fleet's own
-FAR_DEVICE = "far"
 SSH_PORT = 2222
 
 
@@ -125,7 +124,7 @@ class Fleet:
         holder = stack.enter_context(held_namespaces(
             "--mount", "--propagation", "private", first='mount --bind "$1" "$2"', words=(str(own), str(self.data))))
         stack.callback(_end_all_in, holder)
-        host = Host(name, f"{NETWORK}.{number}", name, holder, own)
+        host = Host(name, f"{PREFIX}.{number}", name, holder, own)
         run("ip", "link", "add", host.link, "type", "veth", "peer", "name", FAR_DEVICE, "netns", str(holder.pid))
         run("ip", "link", "set", host.link, "master", BRIDGE, "up")
         run(*host.inside, "ip", "address", "add", f"{host.address}/24", "broadcast", "+", "dev", FAR_DEVICE)

@@ -10,7 +10,8 @@ import unittest
 from harness import BUILD, EXIT_OK, EXIT_USAGE, MIB, RDCP, Running, make_file, wait_for
 from fleet_test import FleetTest
 
-from fleet import BRIDGE, FAR_DEVICE, SSH_PORT  # in scripts/lib, as harness has it
+from fleet import BRIDGE, SSH_PORT  # in scripts/lib, as harness has it
+from network import FAR_DEVICE
 
 AF31 = 26
 SIZE = 3 * MIB + 5
