@@ -60,17 +60,18 @@ void ChainWatch::end_by(Clock::time_point when) {
   over_at_ = over_at_ ? std::min(*over_at_, when) : when;
 }
 
-void ChainWatch::break_at(std::size_t host, Clock::time_point now) {
+void ChainWatch::lose(std::size_t host, Clock::time_point end) {
   if (!place_of(host)) return;
   lost_one_ = true;
-  end_by(now + kGraceOfLost);
+  end_by(end);
+}
+
+void ChainWatch::break_at(std::size_t host, Clock::time_point now) {
+  lose(host, now + kGraceOfLost);
 }
 
 void ChainWatch::doubt(std::size_t host, const std::string& cause, Clock::time_point now) {
-  if (place_of(host)) {
-    lost_one_ = true;
-    end_by(now + kGrace);
-  }
+  lose(host, now + kGrace);
   if (outcomes_[host].state != State::again) return;
   outcomes_[host].state = State::suspect;
   outcomes_[host].cause = cause;

@@ -83,6 +83,7 @@ class ChainWatch {
                   Clock::time_point now);
   std::optional<std::size_t> place_of(std::size_t host) const;
   void end_by(Clock::time_point when);
+  void lose(std::size_t host, Clock::time_point end);
 
   std::vector<HostOutcome> outcomes_;
   std::vector<std::size_t> order_;

@@ -185,12 +185,8 @@ io::Task TcpSource::pump_out() {
 }
 
 io::Task TcpSource::pump_in() {
-  while (!shut_down() && awaits_welcome()) {
-    if (take_welcome() || shut_down()) continue;
-    const io::IoResult polled = co_await ready(POLLIN);
-    if (!waited(polled)) break;
-  }
-  while (!shut_down()) {
+  const bool welcome = co_await welcomed();
+  while (welcome && !shut_down()) {
     const std::span<std::byte> room = std::span(arrived_).subspan(arrived_bytes_);
     const ssize_t got = ::recv(socket(), room.data(), room.size(), 0);
     if (got > 0) {

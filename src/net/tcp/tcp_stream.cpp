@@ -38,7 +38,7 @@ std::string TcpStream::describe(Side side, int socket) {
 // TCP_USER_TIMEOUT would do this, but it also counts the time in which a living peer, whose disk is slow,
 // keeps its window shut (Linux 5.11). Keepalive is silent while data is outstanding.
 void TcpStream::check_connection(io::Clock::time_point now) {
-  if (awaits_welcome() && !over() && now - since_ > kHandshakeTimeout) {
+  if (welcome_ && !over() && now - since_ > kHandshakeTimeout) {
     return shut(peer_error(io::ErrorKind::connection, "connected, but does not speak rdcp"));
   }
   tcp_info info{};
@@ -51,6 +51,15 @@ void TcpStream::check_connection(io::Clock::time_point now) {
   const linger reset{.l_onoff = 1, .l_linger = 0};
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
   shut(peer_error(io::ErrorKind::connection, "does not answer any more"));
+}
+
+io::Step<bool> TcpStream::welcomed() {
+  while (!shut_down() && welcome_) {
+    if (take_welcome() || shut_down()) continue;
+    const io::IoResult polled = co_await ready(POLLIN);
+    if (!waited(polled)) break;
+  }
+  co_return !welcome_;
 }
 
 // Whoever does not send it may be a stranger at the address of the listener, so only this connection is lost.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/fd.h"
+#include "io/step.h"
 #include "io/task.h"
 #include "net/stream/record_layer.h"
 #include "net/stream/stream.h"
@@ -41,10 +42,9 @@ class TcpStream : public Stream {
   const RecordLayer& record_layer() const { return record_layer_; }
   int socket() const { return socket_.get(); }
   io::WaitList& out_waits() { return out_waits_; }
-  // True until the listener's welcome is there, if one is awaited; pump_in takes it first.
-  bool awaits_welcome() const { return welcome_.has_value(); }
-  // Takes what has come of it. Returns false if pump_in is to wait for more, or the stream is shut.
-  bool take_welcome();
+  // Takes the listener's welcome, if one is awaited, which pump_in does first. Returns false if the stream is
+  // shut before.
+  io::Step<bool> welcomed();
   // Waits until the socket may be ready for events, or is shut down.
   io::Operation ready(short events) { return ring().poll(socket_.get(), events); }
 
@@ -56,6 +56,8 @@ class TcpStream : public Stream {
   bool waited(const io::IoResult& result);
 
  private:
+  // Takes what has come of the welcome. Returns false if more is to come, or the stream is shut.
+  bool take_welcome();
   static std::string describe(Side side, int socket);
 
   RecordLayer record_layer_;

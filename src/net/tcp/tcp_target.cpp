@@ -142,12 +142,8 @@ io::Task TcpTarget::pump_out() {
 }
 
 io::Task TcpTarget::pump_in() {
-  while (!shut_down() && awaits_welcome()) {
-    if (take_welcome() || shut_down()) continue;
-    const io::IoResult polled = co_await ready(POLLIN);
-    if (!waited(polled)) break;
-  }
-  while (!shut_down() && !ended()) {
+  const bool welcome = co_await welcomed();
+  while (welcome && !shut_down() && !ended()) {
     if (incoming_.payload_complete()) {
       if (!take_payload()) break;
       // The chunk is in the cache now, so its receiver should look at it before the next one arrives.

@@ -19,7 +19,7 @@ class TargetTally {
   std::atomic<int> parts{0};                 // parts that were begun and not dropped
   std::atomic<bool> has_put{false};          // something has its name, or was written in place
   std::atomic<bool> lacks_locks{false};      // the target's filesystem has no file locks
-  std::atomic<bool> read_from_cache{false};  // --verify met one that keeps its pages, without O_DIRECT
+  std::atomic<bool> read_from_cache{false};  // --verify could neither bypass nor empty the page cache
   TargetPace pace;
 
   // Notes that something was not read back as it came. The source sends it again, and gives up after some
