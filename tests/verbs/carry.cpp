@@ -109,7 +109,10 @@ int Fabric::check(QueuePairObject& pair, const ibv_send_wr& request) {
   if (pair.posted - pair.freed >= pair.cap.max_send_wr) return ENOMEM;
   if (request.num_sge < 0 || static_cast<std::uint32_t>(request.num_sge) > pair.cap.max_send_sge)
     return EINVAL;
-  if (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_RDMA_WRITE) return EOPNOTSUPP;
+  if (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_RDMA_WRITE &&
+      request.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) {
+    return EOPNOTSUPP;
+  }
   std::uint64_t bytes = 0;
   for (int i = 0; i < request.num_sge; ++i) bytes += request.sg_list[i].length;
   if ((request.send_flags & IBV_SEND_INLINE) != 0 && bytes > pair.cap.max_inline_data) return EINVAL;
@@ -129,7 +132,7 @@ void Fabric::queue(QueuePairObject& pair, const ibv_send_wr& request) {
     made.inlined.resize(bytes_of(made.pieces));
     copy(made.pieces, reinterpret_cast<std::uint64_t>(made.inlined.data()));
   }
-  if (request.opcode == IBV_WR_RDMA_WRITE) {
+  if (request.opcode != IBV_WR_SEND) {
     made.remote_address = request.wr.rdma.remote_addr;
     made.rkey = request.wr.rdma.rkey;
   }
@@ -279,8 +282,24 @@ Fabric::Outcome Fabric::write(QueuePairObject& pair, SendRequest& request) {
     request.fails_with = IBV_WC_REM_ACCESS_ERR;
     return carry_out(pair, request);
   }
+  if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && peer.receives.empty())
+    return wait_for(pair, request, conduct_.not_ready_time, IBV_WC_RNR_RETRY_EXC_ERR);
   copy(pieces_of(request), request.remote_address);
+  if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) tell_of_write(peer, static_cast<std::uint32_t>(bytes));
   return Outcome::done;
+}
+
+// The write takes a receive, into which nothing is put.
+void Fabric::tell_of_write(QueuePairObject& peer, std::uint32_t bytes) {
+  CompletionEntry entry;
+  entry.pair = &peer;
+  entry.completion.wr_id = peer.receives.front().id;
+  entry.completion.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+  entry.completion.wc_flags = IBV_WC_WITH_IMM;
+  entry.completion.qp_num = peer.qp_num;
+  entry.completion.byte_len = bytes;
+  peer.receives.pop_front();
+  complete(object(*peer.recv_cq), entry);
 }
 
 Fabric::Outcome Fabric::send(QueuePairObject& pair, SendRequest& request) {

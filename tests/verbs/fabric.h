@@ -165,6 +165,7 @@ class Fabric {
   void carry_out(QueuePairObject& pair);
   Outcome carry_out(QueuePairObject& pair, SendRequest& request);
   Outcome write(QueuePairObject& pair, SendRequest& request);
+  void tell_of_write(QueuePairObject& peer, std::uint32_t bytes);
   Outcome send(QueuePairObject& pair, SendRequest& request);
   Outcome terminate(QueuePairObject& pair);
   Outcome wait_for(QueuePairObject& pair, SendRequest& request, std::chrono::milliseconds patience,

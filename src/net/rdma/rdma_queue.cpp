@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace rdcp::net {
 namespace {
@@ -84,7 +85,6 @@ io::Result<std::unique_ptr<RdmaQueue>> RdmaQueue::create(const QueuePairPlace& p
   for (std::uint32_t index = 0; index < sizes.receives; ++index) {
     if (auto posted = queue->repost(index); !posted) return posted.error();
   }
-  queue->receives_.front().room.length = kMessageBytesMax;
   return queue;
 }
 
@@ -252,11 +252,21 @@ std::span<const RdmaQueue::Completion> RdmaQueue::poll(std::span<Completion> roo
 RdmaQueue::Completion RdmaQueue::take(const ibv_wc& completion) {
   const auto kind = static_cast<Kind>(completion.wr_id >> kKindShift);
   const auto index = static_cast<std::uint32_t>(completion.wr_id);
-  const bool good = completion.status == IBV_WC_SUCCESS;
+  if (kind == Kind::received) return take_receive(index, completion);
   if (kind == Kind::sent) free_messages_.push_back(index);
-  if (kind == Kind::received) --receives_posted_;
   if (kind == Kind::probed) probing_ = false;
-  return {kind, index, completion.status, good && kind == Kind::received ? completion.byte_len : 0};
+  return {kind, index, completion.status, 0};
+}
+
+// The peer's write with immediate data takes a receive, too, and tells the length of the write
+// (ibv_poll_cq(3)). It is no message, whatever lies in the receive's room.
+RdmaQueue::Completion RdmaQueue::take_receive(std::uint32_t index, const ibv_wc& completion) {
+  --receives_posted_;
+  const std::uint32_t most = std::exchange(receives_[index].room.length, kMessageBytesMax);
+  if (completion.status != IBV_WC_SUCCESS) return {Kind::received, index, completion.status, 0};
+  if (completion.opcode != IBV_WC_RECV || completion.byte_len > most)
+    return {Kind::received, index, IBV_WC_LOC_LEN_ERR, 0};
+  return {Kind::received, index, IBV_WC_SUCCESS, completion.byte_len};
 }
 
 std::optional<RdmaQueue::Completion> RdmaQueue::next() {

@@ -114,6 +114,7 @@ class RdmaQueue {
   std::uint32_t prepare(std::span<const std::byte> message);
   io::Result<std::uint32_t> post(ibv_send_wr& first, std::uint32_t index);
   Completion take(const ibv_wc& completion);
+  Completion take_receive(std::uint32_t index, const ibv_wc& completion);
 
   // The work requests for a message with the write before it, and for a receive. All but lengths and
   // addresses is filled in once.
@@ -139,7 +140,6 @@ class RdmaQueue {
   bool armed_ = false;
   bool broken_ = false;
   std::uint32_t inline_bytes_ = 0;  // messages up to this size are copied when they are posted
-
   ProtectionDomain pd_;
   CompletionChannel channel_;
   CompletionQueue cq_;

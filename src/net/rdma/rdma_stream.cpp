@@ -256,7 +256,7 @@ void RdmaStream::take_farewell() {
 
 // The receive is posted again before the message is handled, because that may call for an answer.
 void RdmaStream::take_received(const RdmaQueue::Completion& completion) {
-  std::array<std::byte, kMessageBytesMax> copy;
+  std::array<std::byte, kPaddedBytesMax> copy;  // no receive has more room
   const std::span<const std::byte> message = queue().received(completion);
   if (!message.empty()) std::memcpy(copy.data(), message.data(), message.size());
   if (!closing_) {

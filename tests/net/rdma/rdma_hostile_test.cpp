@@ -133,6 +133,20 @@ TEST_F(RdmaTargetTest, AMessageLongerThanAFrameIsAnError) {
   expect_error(io::ErrorKind::connection, "peer ");
 }
 
+// Its completion tells the length of the write, which is much more than any message has.
+TEST_F(RdmaTargetTest, AWriteWithImmediateDataIsNotTakenForAMessage) {
+  if (iwarp_) GTEST_SKIP() << "iWARP has none (RFC 5040)";
+  ASSERT_TRUE(peer_->write_with_immediate(kShape.slot_bytes, address_of(0), region_.rkey));
+  expect_error(io::ErrorKind::connection, "peer ");
+  EXPECT_TRUE(target_->received.empty());
+}
+
+TEST_F(RdmaTargetTest, NorIsOneThatIsAsLongAsAMessage) {
+  if (iwarp_) GTEST_SKIP() << "iWARP has none (RFC 5040)";
+  ASSERT_TRUE(peer_->write_with_immediate(kFrameBytes, address_of(0), region_.rkey));
+  expect_error(io::ErrorKind::connection, "peer ");
+}
+
 TEST_F(RdmaTargetTest, ADamagedFrameIsAProtocolError) {
   FrameBytes bytes = encode(chunk(0, 0, 100));
   bytes[20] ^= std::byte{1};

@@ -49,16 +49,10 @@ class RawEnd {
     return send_long(message.size());
   }
   // Sends so many bytes, more than any message has.
-  bool send_long(std::size_t bytes) {
-    ibv_sge piece{reinterpret_cast<std::uint64_t>(memory().data()), static_cast<std::uint32_t>(bytes),
-                  region_->lkey};
-    ibv_send_wr request{};
-    request.wr_id = std::uint64_t{static_cast<std::uint8_t>(RdmaQueue::Kind::written)} << 32;
-    request.sg_list = &piece;
-    request.num_sge = 1;
-    request.opcode = IBV_WR_SEND;
-    ibv_send_wr* refused = nullptr;
-    return ibv_post_send(connection_->id().qp, &request, &refused) == 0;
+  bool send_long(std::size_t bytes) { return post(IBV_WR_SEND, bytes, 0, 0); }
+  // Writes the first bytes of memory(), with immediate data.
+  bool write_with_immediate(std::size_t bytes, std::uint64_t address, std::uint32_t rkey) {
+    return post(IBV_WR_RDMA_WRITE_WITH_IMM, bytes, address, rkey);
   }
 
   // The next message; nothing when the connection failed or nothing comes for as long as any test should
@@ -92,6 +86,19 @@ class RawEnd {
   }
 
  private:
+  bool post(ibv_wr_opcode opcode, std::size_t bytes, std::uint64_t address, std::uint32_t rkey) {
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(memory().data()), static_cast<std::uint32_t>(bytes),
+                  region_->lkey};
+    ibv_send_wr request{};
+    request.wr_id = std::uint64_t{static_cast<std::uint8_t>(RdmaQueue::Kind::written)} << 32;
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    request.opcode = opcode;
+    request.wr.rdma.remote_addr = address;
+    request.wr.rdma.rkey = rkey;
+    ibv_send_wr* refused = nullptr;
+    return ibv_post_send(connection_->id().qp, &request, &refused) == 0;
+  }
   std::optional<RdmaQueue::Completion> wait() {
     const auto until = io::Clock::now() + std::chrono::seconds(20);
     while (io::Clock::now() < until) {
