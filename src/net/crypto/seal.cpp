@@ -165,4 +165,21 @@ bool Opener::open(SealPart part, std::span<const std::byte> bytes, std::span<std
          EVP_CipherFinal_ex(context_.get(), to_write(to.last(0)), &done) == 1;
 }
 
+bool Opener::copy_and_open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+                           std::span<const std::byte, kTagBytes> tag) {
+  assert(to.size() == bytes.size());
+  if (wide_) return wide_->copy_and_open(nonce(part), bytes, to, tag);
+  Tag copy;  // OpenSSL does not take const
+  std::ranges::copy(tag, copy.begin());
+  int done = 0;
+  const auto open_piece = [&](std::span<std::byte> piece) {
+    return EVP_CipherUpdate(context_.get(), to_write(piece), &done, to_read(piece),
+                            static_cast<int>(piece.size())) == 1;
+  };
+  return begin(part, {}) &&
+         EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, copy.data()) == 1 &&
+         copy_in_pieces(bytes, to, open_piece) &&
+         EVP_CipherFinal_ex(context_.get(), to_write(to.last(0)), &done) == 1;
+}
+
 }  // namespace rdcp::net

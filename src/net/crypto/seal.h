@@ -131,6 +131,10 @@ class Opener : public SealState {
   // sealed under this number as this part; nobody may use `to` then.
   bool open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
             std::span<const std::byte, kTagBytes> tag, std::span<const std::byte> associated = {});
+  // The same for `bytes` that somebody else may change meanwhile. open() may read a byte twice, to
+  // authenticate it and to decrypt it; this reads each once. `to` does not overlap.
+  bool copy_and_open(SealPart part, std::span<const std::byte> bytes, std::span<std::byte> to,
+                     std::span<const std::byte, kTagBytes> tag);
 
  private:
   Opener() = default;

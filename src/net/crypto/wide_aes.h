@@ -22,6 +22,9 @@ class WideAes {
   // Returns false if the tag does not match; nobody may use `to` then.
   bool open(const SealNonce& nonce, std::span<const std::byte> associated, std::span<const std::byte> bytes,
             std::span<std::byte> to, std::span<const std::byte, kTagBytes> tag) const;
+  // As Opener::copy_and_open().
+  bool copy_and_open(const SealNonce& nonce, std::span<const std::byte> bytes, std::span<std::byte> to,
+                     std::span<const std::byte, kTagBytes> tag) const;
 
  private:
   struct Schedule;

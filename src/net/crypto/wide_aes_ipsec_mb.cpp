@@ -14,6 +14,9 @@ void aes_keyexp_256_enc_avx2(const void* key, void* rounds);
 void aes_gcm_precomp_256_vaes_avx512(gcm_key_data* key);
 std::remove_pointer_t<aes_gcm_enc_dec_t> aes_gcm_enc_256_vaes_avx512;
 std::remove_pointer_t<aes_gcm_enc_dec_t> aes_gcm_dec_256_vaes_avx512;
+std::remove_pointer_t<aes_gcm_init_t> aes_gcm_init_256_vaes_avx512;
+std::remove_pointer_t<aes_gcm_enc_dec_update_t> aes_gcm_dec_256_update_vaes_avx512;
+std::remove_pointer_t<aes_gcm_enc_dec_finalize_t> aes_gcm_dec_256_finalize_vaes_avx512;
 }
 
 namespace rdcp::net {
@@ -71,6 +74,20 @@ bool WideAes::open(const SealNonce& nonce, std::span<const std::byte> associated
   aes_gcm_dec_256_vaes_avx512(&schedule_->key, &context, to_write(to), to_read(bytes), bytes.size(),
                               to_read(nonce), to_read(associated), associated.size(), to_write(wanted),
                               kTagBytes);
+  return CRYPTO_memcmp(wanted.data(), tag.data(), kTagBytes) == 0;
+}
+
+bool WideAes::copy_and_open(const SealNonce& nonce, std::span<const std::byte> bytes, std::span<std::byte> to,
+                            std::span<const std::byte, kTagBytes> tag) const {
+  const gcm_key_data* key = &schedule_->key;
+  gcm_context_data context;
+  Tag wanted;
+  aes_gcm_init_256_vaes_avx512(key, &context, to_read(nonce), nullptr, 0);
+  copy_in_pieces(bytes, to, [&](std::span<std::byte> piece) {
+    aes_gcm_dec_256_update_vaes_avx512(key, &context, to_write(piece), to_read(piece), piece.size());
+    return true;
+  });
+  aes_gcm_dec_256_finalize_vaes_avx512(key, &context, to_write(wanted), kTagBytes);
   return CRYPTO_memcmp(wanted.data(), tag.data(), kTagBytes) == 0;
 }
 

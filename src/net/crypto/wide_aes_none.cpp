@@ -21,4 +21,10 @@ bool WideAes::open(const SealNonce& /*nonce*/, std::span<const std::byte> /*asso
   return false;
 }
 
+bool WideAes::copy_and_open(const SealNonce& /*nonce*/, std::span<const std::byte> /*bytes*/,
+                            std::span<std::byte> /*to*/,
+                            std::span<const std::byte, kTagBytes> /*tag*/) const {
+  return false;
+}
+
 }  // namespace rdcp::net

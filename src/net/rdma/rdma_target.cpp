@@ -72,7 +72,7 @@ void RdmaTarget::take_message(std::span<const std::byte> message) {
 }
 
 // Whoever knows the rkey, which is in every packet, can write into registered memory at any time. So payloads
-// are opened into other memory.
+// are opened into other memory, and no byte is read twice.
 io::Result<void> RdmaTarget::open_payload(const Frame& frame) {
   const std::span<std::byte> arrived = registered().slot(frame.slot).first(wire_bytes(frame));
   const std::span<std::byte> slot = arena_.slot(frame.slot).first(frame.length);

@@ -120,7 +120,10 @@ io::Result<void> RecordLayer::open_payload(const Frame& frame, std::span<std::by
   const bool packed = frame.packed != 0;
   if (seals() && frame.length > 0) {
     const std::span<std::byte> to = packed ? arrived : slot;
-    if (!opener_->open(SealPart::payload, arrived, to, frame.tag)) return altered();
+    const bool opened = to.data() == arrived.data()
+                            ? opener_->open(SealPart::payload, arrived, to, frame.tag)
+                            : opener_->copy_and_open(SealPart::payload, arrived, to, frame.tag);
+    if (!opened) return altered();
   }
   if (packed && !decompressor_->unpack(arrived, slot) && seals()) {
     return not_agreed("a compressed payload that does not unpack to its length");

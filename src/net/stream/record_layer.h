@@ -67,8 +67,9 @@ class RecordLayer {
   // Returns the message within, which is valid until the next call.
   io::Result<std::span<const std::byte>> open_message(std::span<const std::byte> message);
   // Opens the payload of the last frame from `arrived`, of wire_bytes(frame), into `slot`, of frame.length.
-  // They are the same, or do not overlap. A payload that is sealed and packed is first opened within
-  // `arrived`. Without a seal, a payload that does not unpack is not an error here; its digest will be wrong.
+  // They are the same, or do not overlap; then somebody else may write into `arrived` meanwhile if the
+  // payload is not packed. One that is sealed and packed is first opened within `arrived`. Without a seal, a
+  // payload that does not unpack is not an error here; its digest will be wrong.
   io::Result<void> open_payload(const Frame& frame, std::span<std::byte> arrived, std::span<std::byte> slot);
 
  private:

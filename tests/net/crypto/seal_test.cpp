@@ -1,8 +1,13 @@
 #include "net/crypto/seal.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -25,6 +30,37 @@ Sealer sealer(Cipher cipher = Cipher::aes_256_gcm, std::uint64_t number = 0,
 Opener opener(Cipher cipher, SealCode code) {
   return Opener::create(cipher, test_keys(cipher, false).receiving, 0, code).value();
 }
+
+// Memory that a child process has, too.
+class SharedBytes {
+ public:
+  explicit SharedBytes(std::size_t bytes)
+      : bytes_(bytes),
+        at_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  ~SharedBytes() { ::munmap(at_, bytes_); }
+  std::span<std::byte> all() const { return {static_cast<std::byte*>(at_), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* at_;
+};
+
+// A process that changes a byte there and back as long as this lives.
+class Flipper {
+ public:
+  explicit Flipper(std::byte& byte) : child_(::fork()) {
+    if (child_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile std::byte& flipped = byte;;) flipped = flipped ^ std::byte{1};
+  }
+  ~Flipper() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+
+ private:
+  pid_t child_;
+};
 
 // The vectors of this file were made with a second implementation of HKDF, AES-GCM and ChaCha20-Poly1305, in
 // Python, from the description in seal.h: session key 00 01 .. 1f, nonces of aa and bb, version 4, stream 3.
@@ -82,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Seal, SealWith,
 
 // Wide code goes by 16 and 48 blocks of 16 bytes.
 std::vector<std::size_t> lengths() {
-  std::vector<std::size_t> all{4095, 4096, 4097, 1 << 20};
+  std::vector<std::size_t> all{4095, 4096, 4097, 65535, 65537, (1 << 20) + 5};
   for (std::size_t i = 0; i < 1700; ++i) all.push_back(i);
   return all;
 }
@@ -99,6 +135,9 @@ TEST_P(SealWith, WhatWasSealedOpens) {
     Bytes elsewhere(length);
     EXPECT_TRUE(in.open(SealPart::payload, bytes, elsewhere, tag)) << length;
     EXPECT_TRUE(elsewhere == plain);
+    Bytes copied(length);
+    EXPECT_TRUE(in.copy_and_open(SealPart::payload, bytes, copied, tag)) << length;
+    EXPECT_TRUE(copied == plain);
     EXPECT_TRUE(in.open(SealPart::payload, bytes, bytes, tag)) << length;
     EXPECT_TRUE(bytes == plain);
     ASSERT_TRUE(out.next() && in.next());
@@ -132,6 +171,24 @@ TEST_P(SealWith, EveryChangedBitIsNoticed) {
     EXPECT_FALSE(opens(bytes, tag, changed)) << bit;
   }
   EXPECT_FALSE(opens(Bytes(bytes.begin(), bytes.end() - 1), tag, associated));
+}
+
+// Its memory may be written to from elsewhere, as a device does it.
+TEST_P(SealWith, WhatIsChangedWhileItIsOpenedIsNoticedOrWithoutEffect) {
+  constexpr std::size_t kBytes = 1 << 20;
+  const Bytes plain(kBytes, std::byte{7});
+  Tag tag;
+  const SharedBytes shared(kBytes);
+  std::ranges::copy(plain, shared.all().begin());
+  ASSERT_TRUE(sealer().seal(SealPart::payload, shared.all(), tag));
+  const Flipper flipper(shared.all()[kBytes / 2]);
+  Opener in = opener();
+  Bytes to(kBytes);
+  for (int i = 0; i < 300; ++i) {
+    if (in.copy_and_open(SealPart::payload, shared.all(), to, tag)) {
+      ASSERT_TRUE(to == plain);
+    }
+  }
 }
 
 TEST_P(SealWith, AnotherNumberPartDirectionOrKeyDoesNotOpen) {
