@@ -259,6 +259,19 @@ class OneFile(Resuming):
                     self.assert_same_file(self.big, self.copied)
                     self.copied.unlink()
 
+    def test_again_at_once(self):
+        """The agent of the run that was killed still has the part, and waits for its coordinator."""
+        for source, target in (("", "dest:"), ("dest:", "")):
+            with self.subTest(source=source, target=target):
+                words = (f"{source}{self.big}", f"{target}{self.copied}")
+                running = self.begin(*words)
+                self.await_progress(running, 100)
+                recorded = recorded_chunks(self.target)
+                running.process.kill()
+                self.assert_sent(self.resume(*words), recorded)
+                self.assert_same_file(self.big, self.copied)
+                self.copied.unlink()
+
     def test_several_blows(self):
         words = (self.big, f"dest:{self.copied}")
         for wanted in (60, 150, 250, 330):
@@ -582,6 +595,14 @@ class Trees(Resuming):
         self.assert_same_tree(self.tree, self.target / "new")
         self.copy(*words)  # and from now on it is a directory to copy into, as ever
         self.assertTrue((self.target / "new" / "tree").is_dir())
+
+    def test_that_tree_again_at_once(self):
+        words = ("-r", self.tree, f"dest:{self.target}/new")
+        running = self.begin(*words)
+        self.await_progress(running, 30)
+        running.process.kill()
+        self.resume(*words)
+        self.assert_same_tree(self.tree, self.target / "new")
 
 
 if __name__ == "__main__":

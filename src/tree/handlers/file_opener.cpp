@@ -99,8 +99,10 @@ io::Result<void> FileOpener::open_new(TargetFile& file, const Entry& entry, cons
       context_.report(forgotten.error());
     }
   }
-  const PartWish wish{
-      .source = {frame.extra, file.size}, .resume = settings.resume, .doubt = settings.verify};
+  const PartWish wish{.source = {frame.extra, file.size},
+                      .resume = settings.resume,
+                      .doubt = settings.verify,
+                      .lock = [this](int fd) { return lock(fd); }};
   auto opened = context_.tree->open_file(entry, keeps_part ? &wish : nullptr);
   if (!opened) return std::move(opened).error();
   file.opened = std::move(*opened);
@@ -130,10 +132,14 @@ io::Result<bool> FileOpener::open_overwritten(TargetFile& file) {
   return io::errno_error("open", file.subject);
 }
 
+bool FileOpener::lock(int fd) {
+  return lock_patience_.lock(fd, [this] { return !context_.giving_up(); });
+}
+
 // Two runs that write a file in place at the same time would mix their bytes. The lock goes with the
 // descriptor.
 io::Result<void> FileOpener::lock_overwritten(const TargetFile& file) {
-  if (lock_patience_.lock(file.overwritten.get(), [this] { return !context_.giving_up(); })) return {};
+  if (lock(file.overwritten.get())) return {};
   if (lacks_locks(errno)) {
     context_.session.tally.lacks_locks = true;
     return {};

@@ -28,6 +28,7 @@ class FileOpener {
   io::Result<void> open_new(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);
   io::Result<void> lock_overwritten(const TargetFile& file);
+  bool lock(int fd);
   std::unique_ptr<BasisFile> find_basis(const TargetFile& file, const Entry& entry);
   io::Fd find_like(const TargetFile& file, const Entry& entry);
 

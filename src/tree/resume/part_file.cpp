@@ -55,14 +55,14 @@ io::Result<void> removed(int directory, const std::string& name) {
   return {};
 }
 
-io::Fd open_journal(int directory, const std::string& name) {
+io::Fd open_journal(int directory, const std::string& name, const PartWish& wish) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     io::Fd fd = open_beneath(directory, name, kOpenOld);
     const bool is_new = !fd && errno == ENOENT;
     if (is_new) fd = open_beneath(directory, name, kOpenNew, kMode);
     if (!fd && errno == EEXIST) continue;
     if (!fd) return none(errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return unlocked(directory, name, is_new);
+    if (!wish.lock(fd.get())) return unlocked(directory, name, is_new);
     struct stat status {};
     const int cause = ::fstat(fd.get(), &status) != 0 ? errno : 0;
     if (cause == 0 && status.st_nlink == 0) continue;
@@ -111,7 +111,7 @@ Found open_part(int directory, const std::string& name, Journal& journal, const 
 
 std::optional<PartFile> PartFile::open(int directory, std::string_view name, const PartWish& wish) {
   PartNames names(name);
-  io::Fd journal_fd = open_journal(directory, names.journal);
+  io::Fd journal_fd = open_journal(directory, names.journal, wish);
   if (!journal_fd) return std::nullopt;
   const auto stamp = wish.stamp_of(journal_fd.get());
   auto journal = std::make_unique<Journal>(std::move(journal_fd), name, stamp);

@@ -1,7 +1,10 @@
 // A large file that has a name while it is written, so that another run can continue it.
 #pragma once
 
+#include <sys/file.h>
+
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +25,8 @@ struct PartWish {
   SourceState source;
   bool resume = true;  // false: drop what an earlier run has left
   bool doubt = false;  // read what it has left before trusting it
+  // Locks the journal; returns false, with errno, if it cannot.
+  std::function<bool(int fd)> lock = [](int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; };
   // Identifies a mount; tests replace it.
   std::optional<std::uint64_t> (*stamp_of)(int fd) = mount_stamp;
 };

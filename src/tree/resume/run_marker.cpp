@@ -36,11 +36,12 @@ std::string content_of(int fd) {
 
 }  // namespace
 
-RunMarker::Found RunMarker::look(int directory, const std::string& name) {
+RunMarker::Found RunMarker::look(int directory, const std::string& name,
+                                 const std::function<bool()>& may_wait) {
   if (own_name(name) != OwnName::run) return Found::none;
-  // If it is locked, its run is still going on, and it is not for us.
-  const io::Fd file = open_own(directory, name);
-  if (!file) return Found::none;
+  io::Fd file;
+  const auto open = [&] { return bool(file = open_own(directory, name)); };
+  if (!LockPatience().wait_for(open, may_wait)) return errno == EWOULDBLOCK ? Found::in_use : Found::none;
   const std::string content = content_of(file.get());
   const std::string stamp = stamp_text(file.get());
   // If a marker has lost its own content, its run's files may have lost theirs, too.

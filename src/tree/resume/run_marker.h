@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,11 +23,13 @@ class RunMarker {
  public:
   // The result of look().
   enum class Found : std::uint8_t {
-    none,      // no marker, or it is not ours, or another run is using it
+    none,      // no marker, or it is not ours
+    in_use,    // another run is using it, and has not ended while this one waited
     trusted,   // its run wrote to this mount: size and mtime tell whether a file is whole
     doubtful,  // a reboot or remount came since: files may have lost their content
   };
-  static Found look(int directory, const std::string& name);
+  // Waits for a run that has been killed and holds it still (own_lock.h), as long as may_wait() is true.
+  static Found look(int directory, const std::string& name, const std::function<bool()>& may_wait);
   // Returns the name of what the run was to make beside its marker. It is empty if DST existed, or if this is
   // not a marker.
   static std::string made_beside(int directory, const std::string& name);

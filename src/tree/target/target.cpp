@@ -55,9 +55,10 @@ TargetReady Target::open() {
 // A run that made DST has its marker beside it, since DST's parent was its root; else it is in DST.
 void Target::look_for_marker(TargetReady& ready) {
   const std::string& path = session_.job.path;
+  const auto may_wait = [this] { return !session_.giving_up(); };
   const auto is_in = [&](const std::string& directory) {
     const io::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const auto found = fd ? RunMarker::look(fd.get(), session_.job.marker) : RunMarker::Found::none;
+    const auto found = fd ? RunMarker::look(fd.get(), session_.job.marker, may_wait) : RunMarker::Found::none;
     ready.doubtful |= found == RunMarker::Found::doubtful;
     return found != RunMarker::Found::none;
   };

@@ -41,15 +41,15 @@ void check_content(std::string_view content) {
   if (stamp) std::snprintf(digits, sizeof digits, "%016llx\n", static_cast<unsigned long long>(*stamp));
   scratch.write(name, content);
   const bool same = stamp && content.starts_with(digits);
-  require(RunMarker::look(scratch.fd(), name) ==
-          (same ? RunMarker::Found::trusted : RunMarker::Found::doubtful));
+  const auto look = [] { return RunMarker::look(scratch.fd(), name, [] { return false; }); };
+  require(look() == (same ? RunMarker::Found::trusted : RunMarker::Found::doubtful));
   const std::string beside = RunMarker::made_beside(scratch.fd(), name);
   require(beside.size() <= NAME_MAX + 16 && content.find(beside) != content.npos);
   auto marker = RunMarker::make(scratch.fd(), name, "DST");
   require(marker.has_value() && !marker->is_new());
-  require(RunMarker::look(scratch.fd(), name) == RunMarker::Found::none);  // it is in use
+  require(look() == RunMarker::Found::in_use);
   require(marker->remove(scratch.fd()).ok());
-  require(RunMarker::look(scratch.fd(), name) == RunMarker::Found::none);
+  require(look() == RunMarker::Found::none);
 }
 
 }  // namespace

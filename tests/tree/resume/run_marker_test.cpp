@@ -22,7 +22,9 @@ class RunMarkerTest : public ::testing::Test {
     write_file(scratch_ / name_, content);
     ASSERT_EQ(::chmod((scratch_ / name_).c_str(), 0600), 0);
   }
-  Found look() { return RunMarker::look(scratch_.fd(), name_); }
+  Found look() {
+    return RunMarker::look(scratch_.fd(), name_, [] { return false; });
+  }
 
   ScratchDirectory scratch_;
   const std::string name_ = ".rdcp-0123456789abcdef0123456789abcdef.run";
@@ -39,7 +41,7 @@ TEST_F(RunMarkerTest, ANameOfAnotherFormIsNeverMadeOrLookedUp) {
        {"", "a", "..", ".rdcp-0123.run", "../.rdcp-0123456789abcdef0123456789abcdef.run",
         ".rdcp-0123456789abcdef0123456789abcdef.journal"}) {
     EXPECT_FALSE(RunMarker::make(scratch_.fd(), name, "")) << name;
-    EXPECT_EQ(RunMarker::look(scratch_.fd(), name), Found::none) << name;
+    EXPECT_EQ(RunMarker::look(scratch_.fd(), name, [] { return false; }), Found::none) << name;
   }
   EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
 }
@@ -74,8 +76,15 @@ TEST_F(RunMarkerTest, ARunThatGoesOnDoesNotMakeItTrusted) {
 TEST_F(RunMarkerTest, OfARunThatGoesOnIsNotForUs) {
   const auto marker = RunMarker::make(scratch_.fd(), name_, "");
   ASSERT_TRUE(marker);
-  EXPECT_EQ(look(), Found::none);
+  EXPECT_EQ(look(), Found::in_use);
   EXPECT_FALSE(RunMarker::make(scratch_.fd(), name_, ""));
+}
+
+TEST_F(RunMarkerTest, OfARunThatEndsMeanwhileIsTaken) {
+  auto marker = RunMarker::make(scratch_.fd(), name_, "");
+  ASSERT_TRUE(marker);
+  const auto end_it = [&] { return marker.reset(), true; };
+  EXPECT_EQ(RunMarker::look(scratch_.fd(), name_, end_it), Found::trusted);
 }
 
 TEST_F(RunMarkerTest, IsNewOnce) {
