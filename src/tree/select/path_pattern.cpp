@@ -19,7 +19,7 @@ std::string take_name(std::string_view& path) {
 
 bool name_stands_for(const std::string& pattern, const std::string& name) {
   if (name == pattern) return true;
-  if (name == "." || name == "..") return false;
+  if (name.empty() || name == "." || name == "..") return false;
   return ::fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0;
 }
 

@@ -46,6 +46,8 @@ TEST(PathPattern, StandsForNothingElse) {
                                                                   {"d*", "d1/"},
                                                                   {"d*/", "d1"},
                                                                   {"*", ""},
+                                                                  {"/*/", "/"},
+                                                                  {"//*//", "//"},
                                                                   {"d*/e*", "d1"},
                                                                   {"plain", "other"}}) {
     EXPECT_FALSE(stands_for(pattern, path)) << pattern << " " << path;
