@@ -183,6 +183,11 @@ class Translator {
         if (word[i] == 'P') out_.emplace_back("--progress");
         continue;
       }
+      if (name == "-i" && !alone && i > 1 && rest.empty() && takes_value_(name)) {
+        return refuse("-i",
+                      "among other letters it may be rsync's --itemize-changes or scp's key; write "
+                      "--itemize-changes or --identity FILE");
+      }
       if (takes_value_(name)) return keep_with_value(name + rest, !rest.empty()), Result<void>();
       const Habit* habit = find_habit(name);
       if (habit == nullptr) {

@@ -156,15 +156,18 @@ std::vector<Location*> hosts_of(Options& options) {
   return hosts;
 }
 
-// Returns what holds for all of the hosts together, each key once. rsh_given: --rsh says what reaches them.
+// Returns what holds for all of the hosts together, each key once. What leaves out encryption does so only
+// where each of them says so. rsh_given: --rsh says what reaches them.
 Result<std::vector<HostSetting>> common_settings(const Configs& configs, const std::vector<Location*>& hosts,
                                                  const Given& given, bool rsh_given) {
   std::vector<HostSetting> common;
   for (const std::string_view key : host_setting_keys()) {
     if (key == "rdcp-path" || (key == "launcher" && rsh_given)) continue;
     std::optional<HostSetting> first;
+    bool some_have_none = false;
     for (const Location* host : hosts) {
       const auto found = find(configs, key, host->host);
+      some_have_none |= !found;
       if (!found || given.beats(key, found->value)) continue;
       if (first && first->value != found->value) {
         return io::plain_error(ErrorKind::usage, found->where + ":", key,
@@ -174,7 +177,8 @@ Result<std::vector<HostSetting>> common_settings(const Configs& configs, const s
       }
       first = found;
     }
-    if (first) common.push_back(*first);
+    const bool weakens_others = some_have_none && key == "encrypt" && first && first->value == "never";
+    if (first && !weakens_others) common.push_back(*first);
   }
   return common;
 }

@@ -41,6 +41,15 @@ TEST(Habits, LettersAreTakenApart) {
   EXPECT_EQ(translated("-Zr"), "-Z -r") << "what is unknown is named alone";
 }
 
+// scp's key would take the first SRC for its value.
+TEST(Habits, AnIAmongOtherLettersIsRefusedWhereItMayBeAKey) {
+  for (const char* line : {"-ai s d", "-avi s d", "-ri key s d"}) {
+    EXPECT_NE(translated(line).find("--itemize-changes or --identity"), std::string::npos) << line;
+  }
+  EXPECT_EQ(translated("-i key s d"), "-i key s d");
+  EXPECT_EQ(translated("-rikey s d"), "-r -ikey s d");
+}
+
 TEST(Habits, APortHasANumber) {
   EXPECT_EQ(translated("-P 22 s d"), "-P 22 s d");
   EXPECT_EQ(translated("-P22 s d"), "-P22 s d");

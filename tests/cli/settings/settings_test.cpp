@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/settings/host_config.h"
+#include "tests/tree/scratch_directory.h"
 
 namespace rdcp::cli {
 namespace {
@@ -49,6 +50,28 @@ TEST(Settings, StreamsStayWhereTheyAreOnHostsThatSaySo) {
   const auto refused = HostConfig::parse("numa = off\n", "F");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("must be one of auto, never"));
+}
+
+// The data of the others is encrypted as ever.
+TEST(Settings, EncryptionIsLeftOutOnlyWhereAllHostsSaySo) {
+  const tree::ScratchDirectory home;
+  ASSERT_EQ(::mkdirat(home.fd(), "rdcp", 0755), 0);
+  tree::write_file(home / "rdcp/config", "[host \"fast*\"]\nencrypt = never\n");
+  ASSERT_EQ(::fchmodat(home.fd(), "rdcp/config", 0600, 0), 0);
+  ASSERT_EQ(::setenv("XDG_CONFIG_HOME", home.path().c_str(), 1), 0);
+  const auto sealing = [](const char* source, const char* target) {
+    const char* const argv[] = {"rdcp", source, target};
+    const Parsed parsed = parse_with_settings(3, argv, [](Options&) { return io::Result<void>(); });
+    EXPECT_FALSE(parsed.exit_status) << parsed.text_err;
+    return parsed.options.encrypt;
+  };
+  EXPECT_EQ(sealing("a", "fast1:"), net::Sealing::never);
+  EXPECT_EQ(sealing("fast1:a", "fast2:"), net::Sealing::never);
+  EXPECT_EQ(sealing("a", "fast1,other:"), net::Sealing::rather);
+  EXPECT_EQ(sealing("a", "other,fast1:"), net::Sealing::rather);
+  EXPECT_EQ(sealing("fast1:a", "other:"), net::Sealing::rather);
+  EXPECT_EQ(sealing("a", "other:"), net::Sealing::rather);
+  ASSERT_EQ(::unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 TEST(Settings, TheUsersOwnWordsComeLast) {
