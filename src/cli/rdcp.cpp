@@ -95,10 +95,12 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
   return worst;
 }
 
-// Copies, and writes the lists of digests, unless the copy did not come to its end.
+// Copies, and writes the lists of digests, unless the copy did not come to its end or was only tried (-n).
 int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask,
                   rdcp::cli::JsonReport* json) {
-  auto sums = rdcp::cli::CopySums::open(options.manifest_file, options.sums_file, umask);
+  auto sums = options.sync.dry_run
+                  ? rdcp::cli::CopySums()
+                  : rdcp::cli::CopySums::open(options.manifest_file, options.sums_file, umask);
   int status = sums ? copy_all(options, signal_fd, *sums, json) : rdcp::cli::kExitFiles;
   auto listed = sums ? rdcp::io::Result<void>() : sums.error();
   if (sums && status <= rdcp::cli::kExitFiles) listed = sums->finish();

@@ -349,6 +349,13 @@ class Lists(CheckTest):
         self.manifest, self.sums = self.disk / "list.manifest", self.disk / "list.sums"
         return self.copy("-r", "--manifest", self.manifest, "--sums", self.sums, *words)
 
+    def test_a_dry_run_leaves_them(self):
+        self.make_pair()
+        self.copy_with_lists(f"{self.tree}/", f"dest:{self.disk}/remote")
+        before = [path.read_bytes() for path in (self.manifest, self.sums)]
+        self.copy_with_lists("-n", f"{self.tree}/", f"dest:{self.disk}/another")
+        self.assertEqual([path.read_bytes() for path in (self.manifest, self.sums)], before)
+
     def test_xxh128sum_agrees_with_us(self):
         self.make_pair()
         os.link(self.tree / "f4096", self.tree / "hard")

@@ -195,7 +195,8 @@ class Mirrors(CopyTest):
 
         for number, options in enumerate(([], ["--delete"], ["--force"], ["--delete", "--max-delete=0"],
                                           ["--delete", "--max-delete=2"], ["--delete", "--max-delete=3"],
-                                          ["--delete", "--exclude=y"], ["--delete", "--ignore-existing"])):
+                                          ["--delete", "--exclude=y"], ["--force", "--exclude=y"],
+                                          ["--delete", "--ignore-existing"])):
             with self.subTest(options=options):
                 theirs, ours = fill(self.memory / f"r{number}"), fill(self.memory / f"o{number}")
                 judge = subprocess.run(["rsync", "-a", *options, f"{theirs[0]}/", theirs[1]],

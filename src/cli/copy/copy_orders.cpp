@@ -179,7 +179,7 @@ CopyJobs jobs_of(const CopyRequest& request, EarlierRun earlier) {
   target.standard_output = request.standard_output;
   target.tree = request.recursive || request.selection.named_only;
   target.marker = request.run_marker;
-  if (request.settings.sync.delete_extra) target.selection = request.selection;
+  if (request.settings.sync.replaces_directories()) target.selection = request.selection;
   return jobs;
 }
 
