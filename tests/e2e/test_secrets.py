@@ -3,10 +3,12 @@
 import contextlib
 import os
 import re
+import signal
+import sys
 import unittest
 from pathlib import Path
 
-from harness import MIB, RDCP, CopyTest, Running, held_by, remote_agents, session_of, wait_for
+from harness import MIB, RDCP, CopyTest, Running, held_by, is_root, remote_agents, session_of, wait_for
 
 # What a shell, sshd or ssh puts into the environment of a remote command.
 USUAL = {"USER", "LOGNAME", "HOME", "PATH", "SHELL", "MAIL", "PWD", "OLDPWD", "SHLVL", "_", "SSH_CLIENT",
@@ -39,12 +41,58 @@ class Secrets(CopyTest):
         for pid in processes:
             self.assertFalse(set(words_of(pid, "environ")) - ours, "something was added to the environment")
             for word in words_of(pid, "cmdline"):
-                if not word.startswith(b"ControlPath="):  # its socket lets in this user alone, whoever knows the name
-                    self.assertIsNone(LONG_TOKEN.search(word), word)
+                self.assertIsNone(LONG_TOKEN.search(word), word)
         for pid in self.sshd.descendants():
             for word in words_of(pid, "cmdline"):
                 self.assertIsNone(LONG_TOKEN.search(word), word)
         self.assertEqual(running.finish(60).status, 0)
+
+    def ssh_that_another_user_watches(self) -> tuple[Path, Path]:
+        """An ssh that does nothing before another user has tried to take the place of the socket that it names. Returns it,
+        and the file of which socket that was and what came of it."""
+        if not is_root:
+            self.skipTest("only root can run a program as another user")
+        tries = ("import os, socket, sys\n"
+                 "os.umask(0)\n"
+                 "for act in ('bind', 'connect'):\n"
+                 "    try: getattr(socket.socket(socket.AF_UNIX), act)(sys.argv[1]); print(act, 'succeeds')\n"
+                 "    except OSError as error: print(act, error.strerror)\n")
+        wrapper, seen = self.disk / "ssh", self.disk / "seen"
+        wrapper.write_text('#!/bin/sh\nfor word; do case $word in ControlPath=*) path=${word#*=};; esac; done\n'
+                           f'if [ "$path" ]; then (echo "at $path"; setpriv --reuid=65534 --regid=65534 --clear-groups '
+                           f'{sys.executable} -c "{tries}" "$path" 2>&1) >> {seen}; fi\nexec ssh "$@"\n')
+        wrapper.chmod(0o755)
+        return wrapper, seen
+
+    def test_no_other_user_reaches_the_socket_of_a_shared_session(self):
+        wrapper, seen = self.ssh_that_another_user_watches()
+        file = self.make_file(self.source / "file", 5 * MIB)
+        for place in ("", str(self.disk)):  # the second one is this user's, and who has made it lets nobody else in
+            with self.subTest(XDG_RUNTIME_DIR=place):
+                self.copy("-e", wrapper, "--via", "ssh", "--streams", "2", file, f"dest:{self.target}/copy",
+                          env={**os.environ, "XDG_RUNTIME_DIR": place})
+                lines = seen.read_text().splitlines()
+                sockets = {line for line in lines if line.startswith("at ")}
+                self.assertEqual(len(sockets), 1, lines)  # the first session's, which the second one shares
+                self.assertEqual({line for line in lines if line not in sockets},
+                                 {"bind Permission denied", "connect Permission denied"})
+                folder = Path(sockets.pop().removeprefix("at ")).parent
+                self.assertEqual(folder.parent, Path(place or "/tmp"))
+                self.assertFalse(folder.exists(), "left behind")
+                seen.unlink()
+
+    def test_an_interrupted_run_leaves_no_socket(self):
+        wrapper, seen = self.ssh_that_another_user_watches()
+        file = self.make_file(self.source / "file", 20 * MIB)
+        for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            running = self.start("-e", wrapper, "--bwlimit", "1MiB", file, f"dest:{self.target}/copy")
+            wait_for(remote_agents, 20)
+            folder = Path(seen.read_text().splitlines()[0].removeprefix("at ")).parent
+            self.assertTrue(folder.is_dir())
+            running.process.send_signal(end)
+            self.assertEqual(running.finish(20).status, 128 + end)
+            self.assertFalse(folder.exists(), "left behind")
+            seen.unlink()
 
     def test_data_ports_listen_only_while_streams_are_missing(self):
         file = self.make_file(self.source / "file", 20 * MIB)

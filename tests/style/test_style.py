@@ -309,8 +309,8 @@ class Style(unittest.TestCase):
             ("src/tree/mirror/make_way.cpp", "::renameat2(directory, from.c_str(), directory, to.c_str(), flags)"),
             # --remove-source-files asks for this, and the target has just taken what goes.
             ("src/tree/source/source_remover.cpp", "::unlinkat(directory, name, 0)"),
-            # This socket's name was drawn at random by the same process, beside no tree.
-            ("src/cli/launch/shared_session.cpp", "::unlink(socket_.c_str())")]
+            # The same process has made this directory, for one socket and beside no tree.
+            ("src/cli/launch/shared_session.cpp", "std::filesystem::remove_all(directory_, ignored)")]
         found = [line for line in matches([path for path in sources("src") if name_of(path) != door], calls)
                  if not any(line.startswith(file) and call in line for file, call in allowed)]
         self.assert_none(found, "removes or replaces past the one door")

@@ -1,18 +1,20 @@
 #include "cli/launch/shared_session.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <initializer_list>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cli/launch/agent_command.h"
 #include "cli/launch/program_answer.h"
 #include "io/fd.h"
-#include "net/sockets/user_socket.h"
 
 namespace rdcp::cli {
 namespace {
@@ -21,7 +23,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kConfigurationTime{1000};
 constexpr std::size_t kConfigurationBytesMax = 64 << 10;
-// ssh makes the socket under a longer name first; both must fit into sockaddr_un (unix(7)).
+constexpr const char* kForAll = "/tmp";
+constexpr const char* kName = "/rdcp-ssh-XXXXXX";
+constexpr const char* kSocket = "/socket";
+// ssh makes the socket under a name that is 17 bytes longer first; both must fit into sockaddr_un (unix(7)).
 constexpr std::size_t kPathBytesMax = 80;
 
 // Returns the configuration that ssh would have for this host, one setting a line; nothing if it says none.
@@ -33,10 +38,34 @@ std::optional<std::string> configuration(const RemoteShell& shell, const Locatio
   return std::move((*answer)->text);
 }
 
+// True if nobody else can name what is in this directory. One of another user's session comes with sudo -E.
+bool is_ours_alone(const std::string& directory) {
+  struct stat status {};
+  return ::lstat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+}
+
+// ssh would take % for the begin of a word of its own, and cut the path at a space.
+bool can_be_named(const std::string& directory) {
+  const std::size_t bytes =
+      directory.size() + std::string_view(kName).size() + std::string_view(kSocket).size();
+  return bytes <= kPathBytesMax && directory.find_first_of("% \t\"'\\$") == directory.npos;
+}
+
 // Returns a directory where this user's programs may make sockets.
 std::string sockets_directory() {
   const char* const of_session = std::getenv("XDG_RUNTIME_DIR");
-  return of_session != nullptr && *of_session == '/' ? of_session : "/tmp";
+  if (of_session == nullptr || *of_session != '/') return kForAll;
+  const std::string directory = of_session;
+  return can_be_named(directory) && is_ours_alone(directory) ? directory : kForAll;
+}
+
+// Makes a directory that lets nobody else in. Returns its path, or nothing where none can be made.
+std::optional<std::string> make_directory() {
+  std::string path = sockets_directory() + kName;
+  if (::mkdtemp(path.data()) != nullptr) return path;
+  path = std::string(kForAll) + kName;
+  return ::mkdtemp(path.data()) != nullptr ? std::optional(path) : std::nullopt;
 }
 
 RemoteShell with(RemoteShell shell, std::initializer_list<std::string> options) {
@@ -50,25 +79,38 @@ RemoteShell with(RemoteShell shell, std::initializer_list<std::string> options) 
 std::optional<SharedSession> SharedSession::prepare(const RemoteShell& shell, const Location& location) {
   const auto now = configuration(shell, location);
   if (!now || now->find("\ncontrolpath ") != now->npos) return std::nullopt;
-  const auto name = net::draw_socket_name();
-  if (!name) return std::nullopt;
-  std::string path = sockets_directory() + "/" + *name;
-  // ssh would take % for the begin of a word of its own, and cut the path at a space.
-  const bool is_plain = path.find_first_of("% \t\"'\\$") == path.npos;
-  if (path.size() > kPathBytesMax || !is_plain) path = "/tmp/" + *name;
-  return SharedSession(std::move(path));
+  auto directory = make_directory();
+  if (!directory) return std::nullopt;
+  return SharedSession(std::move(*directory));
+}
+
+SharedSession::SharedSession(SharedSession&& other) noexcept
+    : directory_(std::exchange(other.directory_, std::string())) {}
+
+SharedSession& SharedSession::operator=(SharedSession&& other) noexcept {
+  std::swap(directory_, other.directory_);
+  return *this;
+}
+
+SharedSession::~SharedSession() {
+  clean_up();
+}
+
+std::string SharedSession::control_path() const {
+  return std::string("ControlPath=") + directory_ + kSocket;
 }
 
 RemoteShell SharedSession::first(RemoteShell shell) const {
-  return with(std::move(shell), {"ControlMaster=yes", "ControlPath=" + socket_, "ControlPersist=no"});
+  return with(std::move(shell), {"ControlMaster=yes", control_path(), "ControlPersist=no"});
 }
 
 RemoteShell SharedSession::further(RemoteShell shell) const {
-  return with(std::move(shell), {"ControlMaster=no", "ControlPath=" + socket_});
+  return with(std::move(shell), {"ControlMaster=no", control_path()});
 }
 
 void SharedSession::clean_up() const {
-  (void)::unlink(socket_.c_str());  // mostly it is gone
+  std::error_code ignored;  // mostly the directory is empty, or gone already
+  if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
 }
 
 }  // namespace rdcp::cli

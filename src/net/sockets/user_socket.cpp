@@ -53,6 +53,14 @@ std::string name_beside(std::uint16_t port) {
   return fmt::format("rdcp-port-{}", port);
 }
 
+// Returns a name that nobody can guess.
+Result<std::string> draw_socket_name() {
+  std::array<unsigned char, kRandomBytes> drawn{};
+  if (io::retry_eintr([&] { return ::getrandom(drawn.data(), drawn.size(), 0); }) != kRandomBytes)
+    return io::errno_error("draw", "a random name");
+  return fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, ""));
+}
+
 // Nothing if it cannot be learned.
 std::optional<uid_t> user_of(int socket) {
   ucred peer{};
@@ -62,13 +70,6 @@ std::optional<uid_t> user_of(int socket) {
 }
 
 }  // namespace
-
-Result<std::string> draw_socket_name() {
-  std::array<unsigned char, kRandomBytes> drawn{};
-  if (io::retry_eintr([&] { return ::getrandom(drawn.data(), drawn.size(), 0); }) != kRandomBytes)
-    return io::errno_error("draw", "a random name");
-  return fmt::format("{}{:02x}", kPrefix, fmt::join(drawn, ""));
-}
 
 Result<UserSocket> UserSocket::open() {
   auto name = draw_socket_name();

@@ -40,9 +40,6 @@ class UserSocket {
   mutable std::size_t came_ = 0;
 };
 
-// Returns a name that nobody can guess: "rdcp-" and 32 hexadecimal digits.
-io::Result<std::string> draw_socket_name();
-
 // True if a socket that open() made may have this name.
 bool is_user_socket(std::string_view name);
 

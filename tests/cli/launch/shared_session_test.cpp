@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -30,6 +31,22 @@ class SharedSessionTest : public ::testing::Test {
     ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
     shell_.rsh = {path};
   }
+
+  std::string path_of(const SharedSession& shared) const {
+    return shared.further(shell_).ssh_options.back().substr(std::string("ControlPath=").size());
+  }
+  // Returns the path of the socket where the user's session has this directory.
+  std::string path_in(const std::string& directory) const {
+    ::setenv("XDG_RUNTIME_DIR", directory.c_str(), 1);
+    const auto shared = SharedSession::prepare(shell_, far_);
+    return shared ? path_of(*shared) : "none";
+  }
+  std::string made(const std::string& name) const {
+    std::string path = scratch_ / name;
+    EXPECT_EQ(::mkdir(path.c_str(), 0700), 0);
+    return path;
+  }
+  void TearDown() override { ::unsetenv("XDG_RUNTIME_DIR"); }
 
   tree::ScratchDirectory scratch_;
   RemoteShell shell_;
@@ -77,17 +94,50 @@ TEST_F(SharedSessionTest, AUsersOwnControlPathStands) {
 }
 
 TEST_F(SharedSessionTest, ADirectoryOfTheUsersSessionIsUsedIfSshCanNameIt) {
-  if (!ssh_is_here()) GTEST_SKIP() << "there is no ssh here";
-  configure("");
-  const auto path_in = [&](const std::string& directory) {
-    ::setenv("XDG_RUNTIME_DIR", directory.c_str(), 1);
-    return SharedSession::prepare(shell_, far_)->further(shell_).ssh_options.back();
-  };
-  EXPECT_TRUE(path_in("/run/user/7").starts_with("ControlPath=/run/user/7/rdcp-"));
-  for (const std::string odd : {"relative", "/with space", "/100%", ""})
-    EXPECT_TRUE(path_in(odd).starts_with("ControlPath=/tmp/rdcp-")) << odd;
-  EXPECT_TRUE(path_in("/" + std::string(60, 'x')).starts_with("ControlPath=/tmp/rdcp-"));
-  ::unsetenv("XDG_RUNTIME_DIR");
+  replace_ssh("echo host far");
+  const std::string plain = made("run");
+  EXPECT_TRUE(path_in(plain).starts_with(plain + "/rdcp-ssh-"));
+  for (const std::string& odd : {made("with space"), made("100%"), made(std::string(80, 'x')), std::string(),
+                                 std::string("relative"), plain + "/is-not-there"})
+    EXPECT_TRUE(path_in(odd).starts_with("/tmp/rdcp-ssh-")) << odd;
+}
+
+TEST_F(SharedSessionTest, ADirectoryThatOthersMayEnterOrLeadElsewhereIsNotUsed) {
+  replace_ssh("echo host far");
+  const std::string open = made("open");
+  for (const mode_t mode : {0701, 0710, 0750, 0720, 0702, 0777}) {
+    ASSERT_EQ(::chmod(open.c_str(), mode), 0);
+    EXPECT_TRUE(path_in(open).starts_with("/tmp/rdcp-ssh-")) << mode;
+  }
+  const std::string link = scratch_ / "link", file = scratch_ / "file";
+  ASSERT_EQ(::symlink(made("ours").c_str(), link.c_str()), 0);
+  EXPECT_TRUE(path_in(link).starts_with("/tmp/rdcp-ssh-"));
+  std::ofstream(file) << "no directory";
+  ASSERT_EQ(::chmod(file.c_str(), 0700), 0);
+  EXPECT_TRUE(path_in(file).starts_with("/tmp/rdcp-ssh-"));
+}
+
+TEST_F(SharedSessionTest, ADirectoryOfAnotherUserIsNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make one";
+  replace_ssh("echo host far");
+  const std::string other = made("other");
+  ASSERT_EQ(::chown(other.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(path_in(other).starts_with("/tmp/rdcp-ssh-"));
+}
+
+TEST_F(SharedSessionTest, TheSocketIsInADirectoryThatLetsNobodyElseIn) {
+  replace_ssh("echo host far");
+  for (const std::string& where : {std::string(), made("run")}) {
+    ::setenv("XDG_RUNTIME_DIR", where.c_str(), 1);
+    const auto shared = SharedSession::prepare(shell_, far_);
+    ASSERT_TRUE(shared);
+    const std::string path = path_of(*shared);
+    struct stat status {};
+    ASSERT_EQ(::lstat(path.substr(0, path.rfind('/')).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode, S_IFDIR | 0700U);
+    EXPECT_EQ(status.st_uid, ::geteuid());
+    EXPECT_LE(path.size() + 17, sizeof(sockaddr_un{}.sun_path) - 1);  // ssh's first name for it
+  }
 }
 
 TEST_F(SharedSessionTest, AnSshThatCannotTellIsLeftAlone) {
@@ -105,11 +155,26 @@ TEST_F(SharedSessionTest, CleaningUpRemovesTheSocketThatWasLeft) {
   replace_ssh("echo host far");
   const auto shared = SharedSession::prepare(shell_, far_);
   ASSERT_TRUE(shared);
-  const std::string path =
-      shared->further(shell_).ssh_options.back().substr(std::string("ControlPath=").size());
+  const std::string path = path_of(*shared);
   std::ofstream(path) << "left";
+  std::ofstream(path + ".Zh3kWb0q1x2y3z4a") << "left when it had its first name";
   shared->clean_up();
-  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_NE(::access(path.substr(0, path.rfind('/')).c_str(), F_OK), 0);
+}
+
+TEST_F(SharedSessionTest, WhoForgetsToCleanUpLeavesNothing) {
+  replace_ssh("echo host far");
+  std::string first, second;
+  {
+    auto shared = SharedSession::prepare(shell_, far_);
+    ASSERT_TRUE(shared);
+    first = path_of(*shared);
+    shared = SharedSession::prepare(shell_, far_);
+    ASSERT_TRUE(shared);
+    second = path_of(*shared);
+  }
+  EXPECT_NE(::access(first.substr(0, first.rfind('/')).c_str(), F_OK), 0);
+  EXPECT_NE(::access(second.substr(0, second.rfind('/')).c_str(), F_OK), 0);
 }
 
 }  // namespace
