@@ -301,7 +301,9 @@ void answer_raw(tree::ControlChannel& control, const tree::RawMessage& asked) {
     ready.kind = tree::PathKind::directory;
     static const auto listener = net::TcpListener::open("");  // nobody answers there
     ready.reach.listens = true;
-    ready.reach.hosts = {"127.0.0.1"};
+    const auto job = control.decode<tree::TargetJob>(asked);
+    const bool is_command = job && job->path.ends_with("command");
+    ready.reach.hosts = {is_command ? "127.0.0.1;touch /tmp/rdcp-evil;:" : "127.0.0.1"};
     ready.reach.port = listener->port();
     tell(control, ready);
   }

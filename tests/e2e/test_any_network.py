@@ -328,6 +328,9 @@ class Networks(NetworkTest):
             self.assertEqual(done.stdout, b"")
         nobody = subprocess.run([*bridge, "--bridge=127.0.0.1,1"], input=b"x", capture_output=True, timeout=20, check=False)
         self.assertEqual(nobody.returncode, EXIT_DATA, nobody)
+        elsewhere = subprocess.run([*bridge, "--bridge=192.0.2.1,80"], input=b"x", capture_output=True, timeout=20, check=False)
+        self.assertEqual(elsewhere.returncode, EXIT_DATA, elsewhere)
+        self.assertIn(b"192.0.2.1:80: is no address of this host", elsewhere.stderr)
         with socket.create_server(("127.0.0.1", 0)) as agent:
             port = agent.getsockname()[1]
             joined = subprocess.Popen([*bridge, f"--bridge=127.0.0.1,{port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -100,6 +100,12 @@ class Said(CopyTest):
                     self.assertEqual(change["path"][:4], "\x1b[2J")
                     self.assertEqual(last["errors"][0]["host"], "dest")
 
+    def test_an_address_that_is_a_command(self):
+        """The data goes through ssh, whose further sessions are told the target's address, which --via has it choose."""
+        done = self.said("--via", "127.0.0.1", self.make_file(self.source / "file", 1000), "dest:/command")
+        self.assertIn("the data goes through ssh", done.err)
+        self.assertFalse(os.path.lexists("/tmp/rdcp-evil"))
+
     def test_a_check_that_says_it_raw(self):
         for options in ((), ("--json",)):
             with self.subTest(options=options):

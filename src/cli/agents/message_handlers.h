@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "tree/guards/told_addresses.h"
 #include "tree/messages/message_type.h"
 #include "tree/protocol/control.h"
 
@@ -44,12 +45,15 @@ class Inbox {
 // One handler for each kind of message.
 class MessageHandlers {
  public:
-  // Has messages of a kind taken by take(message, raw), which may refuse them.
+  // Has messages of a kind taken by take(message, raw), which may refuse them. What one tells for an address
+  // and is none has been taken out of it.
   template <class Message, class Take>
   void set(Take take) {
     handlers_[Message::kType] = [take](auto& from, auto& raw) -> io::Result<void> {
       auto message = from.template decode<Message>(raw);
-      return message ? take(*message, raw) : message.error();
+      if (!message) return message.error();
+      if constexpr (requires { message->reach; }) tree::keep_addresses(message->reach);
+      return take(*message, raw);
     };
   }
   bool has(tree::MessageType type) const { return handlers_.contains(type); }

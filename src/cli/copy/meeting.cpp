@@ -8,6 +8,7 @@
 #include "io/descriptors.h"
 #include "net/sockets/sockets.h"
 #include "net/sockets/user_socket.h"
+#include "net/sockets/within_host.h"
 
 namespace rdcp::cli {
 
@@ -35,7 +36,7 @@ net::Address address_within(const CopyRequest& request, const tree::Reach& reach
 
 Result<io::Fd> connect_within_host(const net::Address& at) {
   auto beside = net::connect_beside(at.port);
-  return beside ? std::move(beside) : net::connect_to(at);
+  return beside ? std::move(beside) : net::connect_to_this_host(at);
 }
 
 bool ssh_can_carry(const CopyRequest& request, const SourceSide& source, const TargetSide& target) {

@@ -52,7 +52,7 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
   assert(location.kind == Location::Kind::remote && !shell.rsh.empty());
   const std::string program = shell.rdcp_path.empty() ? "rdcp" : quote_rdcp_path(shell.rdcp_path);
   std::string line = program + " --agent";
-  for (const std::string& option : way.agent_options) line += " " + option;
+  for (const std::string& option : way.agent_options) line += " " + quote_option(option);
   if (looks_around(shell)) line = way_in(way);
   if (shell.launcher != Launcher::rsh)
     return launcher_command(shell, location.host, looks_around(shell) ? line : "exec " + line);
@@ -71,7 +71,7 @@ std::vector<std::string> agent_command(const RemoteShell& shell, const Location&
     command.insert(command.end(), {"--", location.ssh_destination(), line});
   } else {
     command.insert(command.end(), {location.ssh_destination(), program, "--agent"});
-    command.insert(command.end(), way.agent_options.begin(), way.agent_options.end());
+    for (const std::string& option : way.agent_options) command.push_back(quote_option(option));
   }
   return command;
 }

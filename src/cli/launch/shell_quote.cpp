@@ -28,4 +28,10 @@ std::string shell_quote(std::string_view word) {
   return quoted + "'";
 }
 
+std::string quote_option(std::string_view option) {
+  const auto needs_none = [](char c) { return is_plain(c) || c == '=' || c == '%'; };
+  const bool plain = option.starts_with("--") && std::ranges::all_of(option, needs_none);
+  return plain ? std::string(option) : shell_quote(option);
+}
+
 }  // namespace rdcp::cli

@@ -1,7 +1,5 @@
 #include "cli/launch/way_in.h"
 
-#include <fmt/format.h>
-
 #include "cli/launch/shell_quote.h"
 #include "cli/text/version.h"
 #include "tree/messages/hello.h"
@@ -11,18 +9,19 @@ namespace {
 
 // It has no newline, single quote or exclamation mark, and no backslash at the end of a quoted part: csh and
 // fish would take them for something else. $1: the same path as here, which counts if it is the user's or
-// root's; $2: the agent's options; $3: the name of this version; $4: "put" if one may be put there; further:
-// PROCESSOR:DIGEST:BYTES. kept() reads a line of ls -ln: is this of that type (- or d), of this user (or of
-// user $2), and written by nobody else?
+// root's; $2: the agent's options, quoted; $3: the name of this version; $4: "put" if one may be put there;
+// further: PROCESSOR:DIGEST:BYTES. kept() reads a line of ls -ln: is this of that type (- or d), of this user
+// (or of user $2), and written by nobody else?
 constexpr std::string_view kScript =
     "p=$1; o=$2; v=$3; y=$4; shift 4; u=$(id -u); "
     "kept() { read -r m l w r; case $m in $1????"
     "-??"
     "-*) "
     "[ \"$w\" = \"$u\" ] || [ \"$w\" = \"$2\" ];; *) false;; esac; }; "
+    "run() { eval \"set -- $o\"; exec \"$f\" --agent \"$@\"; }; "
     "if [ \"$p\" ]; then ls -lnLd \"$p\" 2>/dev/null | kept - 0 || p=rdcp; "
     "for f in \"$p\" rdcp \"$HOME/.local/bin/rdcp\"; do "
-    "f=$(command -v \"$f\") && [ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; done; fi; "
+    "f=$(command -v \"$f\") && [ -f \"$f\" ] && [ -x \"$f\" ] && run; done; fi; "
     "a=$(uname -m); d=; for t; do case $t in \"$a\":*) d=${t#*:};; esac; done; "
     "none() { printf \"\\001none %s\\n\" \"$a\"; exit 127; }; [ \"$d\" ] || none; "
     "n=${d#*:}; d=${d%%:*}; umask 077; "
@@ -32,7 +31,7 @@ constexpr std::string_view kScript =
     "g=$c/$v-$d; f=$g/rdcp; t=$g/.rdcp-$$; "
     "[ $k = use ] || mkdir -p \"${c%/*}\" 2>/dev/null; [ $k = use ] || mkdir \"$c\" 2>/dev/null; "
     "ls -lnd \"$c\" 2>/dev/null | kept d \"$u\" || continue; "
-    "[ -f \"$f\" ] && [ -x \"$f\" ] && exec \"$f\" --agent $o; [ $k = use ] && continue; "
+    "[ -f \"$f\" ] && [ -x \"$f\" ] && run; [ $k = use ] && continue; "
     // An empty file that can be executed, and then one as long as the agent: here it will have room. It is
     // written over, because ext4 flushes what replaces the content of a file.
     "( mkdir -p \"$g\" && : >\"$t\" && chmod 700 \"$t\" && \"$t\" && head -c \"$n\" /dev/zero >\"$t\" ) "
@@ -44,7 +43,7 @@ constexpr std::string_view kScript =
     // Only what this has put there is removed, by its names.
     "( cd \"$c\" && ls -1td ./*-p*-*/rdcp | tail -n +4 | while read -r x; do x=${x%/rdcp}; "
     "[ -h \"$x\" ] || { rm -f \"$x/rdcp\" \"$x\"/.rdcp-*; rmdir \"$x\"; }; done ) 2>/dev/null </dev/null; "
-    "exec \"$f\" --agent $o; fi; "
+    "run; fi; "
     "give_up; echo \"what arrived in $t is not the agent that was sent\" >&2; exit 121; done; done; "
     "[ \"$y\" ] || none; printf \"\\001nowhere\\n\"; exit 121";
 
@@ -62,7 +61,10 @@ std::string way_in(const WayIn& way) {
   const std::string same_path = usable ? way.same_path : "rdcp";
   std::string line = "exec /bin/sh -c '" + std::string(kScript) + "' rdcp ";
   line += way.search == Search::only_ours ? "\"\"" : shell_quote(same_path);
-  line += " " + shell_quote(fmt::format("{}", fmt::join(way.agent_options, " ")));  // it splits them itself
+  std::string options;
+  for (const std::string& option : way.agent_options)
+    options += (options.empty() ? "" : " ") + quote_option(option);
+  line += " " + shell_quote(options);  // it takes the quotes off itself
   line += " " + version + (way.may_put ? " put" : " \"\"");
   for (const AgentFile& agent : way.agents)
     line += " " + agent.processor + ":" + agent.sha256 + ":" + std::to_string(agent.bytes);

@@ -18,7 +18,7 @@ struct WayIn {
   std::string same_path;                   // where rdcp is here, and so perhaps there; empty: unknown
   std::vector<AgentFile> agents;           // that may have been put there, or may be now
   bool may_put = false;                    // if not, only those that are there already are used
-  std::vector<std::string> agent_options;  // for the agent: words without blanks and patterns
+  std::vector<std::string> agent_options;  // for the agent
 };
 
 // Returns a line that sh, csh, fish and their like pass on to sh(1). It starts the first rdcp of: same_path,

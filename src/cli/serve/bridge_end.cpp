@@ -18,6 +18,7 @@
 #include "io/write_all.h"
 #include "net/sockets/sockets.h"
 #include "net/sockets/user_socket.h"
+#include "net/sockets/within_host.h"
 #include "tree/sandbox/sandbox.h"
 
 namespace rdcp::cli {
@@ -102,7 +103,7 @@ io::Result<io::Fd> connect(const std::string& at, tree::Sandbox& sandbox) {
   }
   auto held = sandbox.enter({.connects = true});
   if (held) held = sandbox.keep_connections_to({address->port});
-  return held ? net::connect_to(*address) : held.error();
+  return held ? net::connect_to_this_host(*address) : held.error();
 }
 
 }  // namespace

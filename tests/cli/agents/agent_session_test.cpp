@@ -84,6 +84,16 @@ TEST_F(AgentSessionTest, ACopyHasNoUseForWhatOtherJobsAnswer) {
   expect_refused(tree::Done(), "done");
 }
 
+TEST_F(AgentSessionTest, OfAddressesOnlyWhatIsOneIsTaken) {
+  std::vector<std::string> hosts;
+  session.on<tree::TargetReady>([&](const tree::TargetReady& ready) { hosts = ready.reach.hosts; });
+  session.tell(tree::TargetJob());
+  tree::TargetReady ready;
+  ready.reach.hosts = {"127.0.0.1;touch pwned;:", "fe80::1%eth0", "host.example", "10.0.0.1"};
+  EXPECT_TRUE(hear(ready));
+  EXPECT_EQ(hosts, (std::vector<std::string>{"fe80::1%eth0", "10.0.0.1"}));
+}
+
 TEST_F(AgentSessionTest, PagesAreAsManyAsWereAskedFor) {
   Inbox<tree::Listed> pages;
   session.collect(pages);

@@ -105,6 +105,26 @@ TEST(AgentCommand, RdcpPathIsQuotedForTheRemoteShell) {
   EXPECT_EQ(run_shell("printf '<%s>' " + remote).output, "</opt/my tools/rd'cp; id><--agent>");
 }
 
+// Some have been said by another host's agent.
+TEST(AgentCommand, NoOptionOfAnAgentsIsMoreThanOneWord) {
+  const std::string odd = "--bridge=127.0.0.1;touch pwned;$(id) '*\n--no-landlock,1";
+  const WayIn way{.same_path = {}, .agents = {}, .agent_options = {odd, "", "--bridge=fe80::1%eth0,7"}};
+  const auto read_by_a_shell = [&](const RemoteShell& shell) {
+    const Words command = agent_command(shell, kHost, way);
+    const auto first =
+        std::ranges::find_if(command, [](const std::string& word) { return word.starts_with("rdcp"); });
+    std::string line;
+    for (auto word = first; word != command.end(); ++word) line += " " + *word;
+    return run_shell("printf '<%s>'" + line).output;
+  };
+  const std::string words = "<rdcp><--agent><" + odd + "><><--bridge=fe80::1%eth0,7>";
+  EXPECT_EQ(read_by_a_shell(with_path("rdcp")), words);
+  RemoteShell other;
+  other.rsh = {"kubectl-exec"};
+  EXPECT_EQ(read_by_a_shell(other), words);
+  EXPECT_EQ(agent_command(other, kHost, way).back(), "--bridge=fe80::1%eth0,7");
+}
+
 TEST(AgentCommand, TildeInRdcpPathIsLeftToTheRemoteShell) {
   const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
   if (home.empty()) GTEST_SKIP() << "HOME is not set";

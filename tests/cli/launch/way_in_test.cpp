@@ -60,6 +60,16 @@ TEST_F(WayInTest, TheSamePathComesFirstThenTheHome) {
   EXPECT_EQ(run(way), "same --agent --no-landlock --bridge=::1,7000\n");
 }
 
+TEST_F(WayInTest, AnOptionStaysOneWordWhateverIsInIt) {
+  const std::string odd = "--bridge=1;touch " + std::string(scratch_ / "pwned") + ";$(id) '* --no-landlock";
+  WayIn way{.same_path = scratch_ / "rdcp", .agents = {}, .agent_options = {odd, "--bridge=fe80::1%eth0,7"}};
+  fs::create_directories(home());
+  std::ofstream(way.same_path) << "#!/bin/sh\nprintf '<%s>' \"$@\"\n";
+  ::chmod(way.same_path.c_str(), 0755);
+  EXPECT_EQ(run(way), "<--agent><" + odd + "><--bridge=fe80::1%eth0,7>");
+  EXPECT_FALSE(fs::exists(scratch_ / "pwned"));
+}
+
 // Whoever has a directory there may have put it at that path.
 TEST_F(WayInTest, AProgramThatOthersMayHaveMadeIsPassedOver) {
   const WayIn way{.same_path = scratch_ / "there/rdcp", .agents = {}, .agent_options = {}};
