@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, CopyTest
+from harness import EXIT_FILES, EXIT_HOST, EXIT_USAGE, MIB, CopyTest, is_root
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  ")
 EXIT_TIME = 128 + signal.SIGALRM
@@ -48,6 +48,11 @@ class Log(CopyTest):
             done = self.fails(EXIT_FILES, "--json", "--log-file", log, file, self.target, says=(str(log),))
             self.assertEqual(json.loads(done.out)["status"], EXIT_FILES)
         self.fails(EXIT_USAGE, "--doctor", "--log-file", self.disk / "log", says=("for copies and --check",))
+        if is_root:
+            theirs = self.disk / "theirs"
+            theirs.symlink_to(self.disk)
+            os.chown(theirs, 65534, 65534, follow_symlinks=False)
+            self.fails(EXIT_FILES, "--log-file", theirs / "log", file, self.target, says=("belongs to another user",))
         self.assertFalse((self.target / "file").exists())
         self.assertFalse((self.disk / "log").exists())
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <optional>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "cli/text/process.h"
 #include "io/fd.h"
+#include "io/named_place.h"
 #include "io/write_all.h"
 
 namespace rdcp::cli {
@@ -86,17 +86,10 @@ bool is_null_device(const struct stat& status) {
   return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // the kernel's admin-guide/devices.txt
 }
 
-// Returns the number N of /dev/fd/N and its like, or nothing if the path is another one.
-std::optional<int> own_descriptor(std::string_view path) {
-  if (path == "-" || path == "/dev/stdin") return STDIN_FILENO;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder)) continue;
-    const std::string_view digits = path.substr(folder.size());
-    int number = 0;
-    const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (wrong == std::errc() && end == digits.data() + digits.size() && number >= 0) return number;
-  }
-  return std::nullopt;
+// Returns the descriptor of this process that the path of a list stands for, or nothing if it is another
+// path.
+std::optional<int> own_descriptor(const std::string& path) {
+  return path == "-" ? STDIN_FILENO : io::own_descriptor(path);
 }
 
 using Fits = bool (*)(const struct stat&);

@@ -12,6 +12,9 @@
 
 #include "cli/text/human.h"
 #include "io/fd.h"
+#include "io/named_place.h"
+#include "tree/fs/own_names.h"
+#include "tree/fs/removal_permit.h"
 
 namespace rdcp::cli {
 namespace {
@@ -26,11 +29,53 @@ io::Fd& log_file() {
   return file;
 }
 
+struct Output {
+  const io::NamedPlace& place;
+  const std::string& path;  // as the user names it
+};
+
+io::Result<void> write_and_close(io::Fd file, const Output& to, std::string_view text) {
+  if (const int code = io::write_all(file.get(), text); code != 0)
+    return io::errno_error("write", to.path, code);
+  if (file.close() != 0) return io::errno_error("close", to.path);
+  return {};
+}
+
+// Writes into what has the name: a FIFO, a device, or a file that must stay the one that it is.
+io::Result<void> write_into(const Output& to, std::string_view text) {
+  constexpr int kFlags = O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+  io::Fd file(::openat(to.place.directory.get(), to.place.name.c_str(), kFlags));
+  if (!file) return io::errno_error("write", to.path);
+  return write_and_close(std::move(file), to, text);
+}
+
+// Makes a file that gets the name once the text is in it.
+io::Result<void> replace_file(const Output& to, std::string_view text, mode_t mode) {
+  const int directory = to.place.directory.get();
+  io::Fd file;
+  const std::string name = tree::take_temporary_name(to.place.name, [&](const char* free) {
+    file.reset(::openat(directory, free, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    return file.get();
+  });
+  if (name.empty()) return io::errno_error("write", to.path);
+  auto done = write_and_close(std::move(file), to, text);
+  if (done && tree::rename_own(directory, name, directory, to.place.name) != 0)
+    done = io::errno_error("name", to.path);
+  if (!done) (void)tree::remove_own(directory, name);
+  return done;
+}
+
+bool is_of_names(int code) {
+  return code == EACCES || code == EPERM || code == EROFS || code == EBUSY;
+}
+
 }  // namespace
 
 io::Result<void> open_log(const std::string& path, mode_t umask) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  io::Fd file(::open(path.c_str(), kFlags, 0666 & ~umask));
+  const auto place = io::find_named(path, false);
+  if (!place) return place.error();
+  io::Fd file(::openat(place->directory.get(), place->name.c_str(), kFlags, 0666 & ~umask));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return io::errno_error("open", path);
   if (!S_ISREG(status.st_mode))
@@ -53,12 +98,21 @@ void write_to_log(std::string_view text) {
 }
 
 io::Result<void> write_list(const std::string& path, std::string_view lines, mode_t umask) {
-  io::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666 & ~umask));
-  if (!file) return io::errno_error("write", path);
-  if (const int code = io::write_all(file.get(), io::visible_lines(lines)); code != 0)
-    return io::errno_error("write", path, code);
-  if (file.close() != 0) return io::errno_error("close", path);
-  return {};
+  const std::string text = io::visible_lines(lines);
+  if (const auto own = io::own_descriptor(path)) {
+    const int code = io::write_all(*own, text);
+    return code == 0 ? io::Result<void>() : io::errno_error("write", path, code);
+  }
+  const auto place = io::find_named(path, true);
+  if (!place) return place.error();
+  struct stat status {};
+  const bool exists =
+      ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists && !S_ISREG(status.st_mode)) return write_into({*place, path}, text);
+  auto replaced = replace_file({*place, path}, text, 0666 & ~umask);
+  // Where no name can be made or changed, as where a file is mounted, its content still can be.
+  const bool only_as_it_is = !replaced && is_of_names(replaced.error().code);
+  return exists && only_as_it_is && status.st_nlink == 1 ? write_into({*place, path}, text) : replaced;
 }
 
 io::Result<void> write_to_stdout(std::string_view text, const io::WriteWait& wait) {

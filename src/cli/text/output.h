@@ -23,12 +23,15 @@ void write_to_stderr(std::string_view text, const io::WriteWait& wait = {});
 
 // From now on, what write_to_stderr() writes is also appended to this file, each line with the time (RFC
 // 3339, UTC) before it. The file is made under this umask if it is missing. A log that cannot be written any
-// more is no reason to end. Errors (file): it cannot be opened, is a symlink, or is no regular file.
+// more is no reason to end. Errors (file): it cannot be opened, is a symlink, or is no regular file, or for
+// root somebody else's symlink leads to it.
 io::Result<void> open_log(const std::string& path, mode_t umask);
 // Appends to that file only, if there is one.
 void write_to_log(std::string_view text);
 
-// Makes a file of these lines, or replaces what is in it. Error (file): it cannot be written.
+// Makes a file of these lines, which takes the place of an older one as a whole. A FIFO, a device, or a
+// descriptor of this process (/dev/stdout) is written into. Errors (file): it cannot be written, or for root
+// somebody else's symlink leads to it.
 io::Result<void> write_list(const std::string& path, std::string_view lines, mode_t umask);
 
 // Writes to standard error without allocating memory. Nothing is escaped, so the parts must be our own words.

@@ -4,9 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
-#include <cstdlib>
-#include <deque>
 #include <utility>
 
 #include "io/write_all.h"
@@ -22,69 +19,11 @@ namespace {
 constexpr std::size_t kWriteBytes = 64 << 10;
 // Paths may be longer than PATH_MAX, because they are walked step by step.
 constexpr std::size_t kLineBytesMax = 1 << 20;
-constexpr int kLinksMax = 40;  // the kernel's limit
-
-void push_components(std::string_view path, std::deque<std::string>& pending) {
-  std::deque<std::string> components;
-  while (!path.empty()) {
-    const std::size_t end = path.find('/');
-    if (end != 0) components.emplace_back(path.substr(0, end));
-    path.remove_prefix(end == path.npos ? path.size() : end + 1);
-  }
-  pending.insert(pending.begin(), components.begin(), components.end());
-}
-
-io::Fd open_start(std::string_view path) {
-  return io::Fd(::open(path.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
-bool may_follow(const struct stat& link) {
-  const uid_t self = ::geteuid();
-  return self != 0 || link.st_uid == self;
-}
-
-Result<std::string> read_link(const io::Fd& link, const std::string& path) {
-  char target[PATH_MAX];
-  const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
-  if (length < 0) return io::errno_error("open", path);
-  return std::string(target, static_cast<std::size_t>(length));
-}
 
 }  // namespace
 
-Result<NamedPlace> find_named(const std::string& path, bool follow_last) {
-  std::deque<std::string> pending;
-  push_components(path, pending);
-  io::Fd directory = open_start(path);
-  for (int links = 0; directory && !pending.empty();) {
-    const std::string name = std::exchange(pending.front(), {});
-    pending.pop_front();
-    const bool last = pending.empty();
-    const io::Fd next(::openat(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    const bool known = next && ::fstat(next.get(), &status) == 0;
-    if (!known && !last) return io::errno_error("open", path);
-    if (known && S_ISLNK(status.st_mode) && (!last || follow_last)) {
-      if (!may_follow(status)) {
-        return io::plain_error(io::ErrorKind::file, "open", path,
-                               "leads through a symlink that belongs to another user");
-      }
-      if (++links > kLinksMax) return io::errno_error("open", path, ELOOP);
-      auto target = read_link(next, path);
-      if (!target) return target.error();
-      if (target->starts_with('/')) directory = open_start("/");
-      push_components(*target, pending);
-      continue;
-    }
-    if (last) return NamedPlace{std::move(directory), name};
-    directory.reset(::openat(directory.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  }
-  if (!directory) return io::errno_error("open", path);
-  return io::errno_error("open", path, EISDIR);
-}
-
 Result<SumReader> SumReader::open(const std::string& path, SumForm form) {
-  const auto place = find_named(path, true);
+  const auto place = io::find_named(path, true);
   if (!place) return place.error();
   io::Fd fd(::openat(place->directory.get(), place->name.c_str(),
                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -162,7 +101,7 @@ Result<bool> SumReader::next(SumLine& line) {
 }
 
 Result<SumWriter> SumWriter::open(const std::string& path, SumForm form, mode_t mode) {
-  auto place = find_named(path, false);
+  auto place = io::find_named(path, false);
   if (!place) return place.error();
   struct stat status {};
   const bool exists =

@@ -9,21 +9,11 @@
 #include <string>
 
 #include "io/fd.h"
+#include "io/named_place.h"
 #include "io/result.h"
 #include "tree/check/sums.h"
 
 namespace rdcp::tree {
-
-// The directory of what a path names, and its last component, by which it is to be opened.
-struct NamedPlace {
-  io::Fd directory;
-  std::string name;
-};
-
-// Resolves a path that the user gave, also through symlinks. As root it follows none that belongs to another
-// user, who could swap it and so choose what we read or write. With follow_last it also follows the last
-// component.
-io::Result<NamedPlace> find_named(const std::string& path, bool follow_last);
 
 // Reads such a file line by line. Errors name the file and the line, but never quote it.
 class SumReader {
@@ -67,7 +57,7 @@ class SumWriter {
 
   std::string path_;
   SumForm form_ = SumForm::manifest;
-  NamedPlace place_;
+  io::NamedPlace place_;
   std::string temporary_name_;
   io::Fd fd_;
   std::string text_;
