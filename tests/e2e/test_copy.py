@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import (CHUNK, DEFAULT_CHUNK, EXIT_DATA, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, has_rdma,
+from harness import (CHUNK, DEFAULT_CHUNK, EXIT_DATA, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, has_rdma, is_root,
                      needs_root)
 
 SIZES = {"0": 0, "1": 1, "4095": 4095, "4096": 4096, "4097": 4097, "chunk-1": CHUNK - 1, "chunk": CHUNK,
@@ -121,6 +121,17 @@ class HostSettings(CopyTest):
         env = self.settings("streams = 2\n")
         (self.disk / "rdcp/config").chmod(0o664)
         self.fails(EXIT_USAGE, file, f"dest:{self.target}/a", says=("written by others", "rdcp/config"), **env)
+        (self.disk / "rdcp/config").unlink()
+        self.settings("--no-encrypt\n", "options")
+        self.copy(file, self.target / "here", **env)
+        (self.target / "here").unlink()
+        for mode in (0o664, 0o646):
+            (self.disk / "rdcp/options").chmod(mode)
+            self.fails(EXIT_USAGE, file, self.target / "here", says=("written by others", "rdcp/options"), **env)
+        if is_root:
+            (self.disk / "rdcp/options").chmod(0o644)
+            os.chown(self.disk / "rdcp/options", 65534, 65534)
+            self.fails(EXIT_USAGE, file, self.target / "here", says=("written by others", "rdcp/options"), **env)
         self.assertEqual(list(self.target.iterdir()), [])
 
 

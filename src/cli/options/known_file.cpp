@@ -161,7 +161,11 @@ Result<io::Fd> open_known_file(const std::string& path, std::string_view instead
 Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max) {
   const auto file = open_known_file(path, "only such a file is read");
   if (!file) return file.error();
-  return read_all(file->get(), path, bytes_max);
+  return read_opened(file->get(), path, bytes_max);
+}
+
+Result<std::string> read_opened(int fd, const std::string& path, std::size_t bytes_max) {
+  return read_all(fd, path, bytes_max);
 }
 
 bool is_standard_input(const std::string& path) {

@@ -19,6 +19,9 @@ io::Result<io::Fd> open_known_file(const std::string& path, std::string_view ins
 // is longer than bytes_max.
 io::Result<std::string> read_known_file(const std::string& path, std::size_t bytes_max);
 
+// Returns the whole content of a file that open_known_file() has opened by this path.
+io::Result<std::string> read_opened(int fd, const std::string& path, std::size_t bytes_max);
+
 // True if read_list() reads standard input.
 bool is_standard_input(const std::string& path);
 

@@ -63,13 +63,21 @@ std::string users_file(const std::string& name) {
   return home != nullptr && *home == '/' ? std::string(home) + "/.config/rdcp/" + name : std::string();
 }
 
-// Returns nothing for a file that is not there.
+// Returns nothing for a file that is not there. Others must not be able to write it: they would choose what
+// is started on hosts, and whether data is encrypted.
 Result<std::string> text_of(const std::string& path) {
   if (path.empty()) return std::string();
-  auto text = read_known_file(path, kBytesMax);
-  if (!text && (text.error().code == ENOENT || text.error().code == ENOTDIR || text.error().code == EACCES))
+  const auto file = open_known_file(path, "only such a file is read");
+  if (!file && (file.error().code == ENOENT || file.error().code == ENOTDIR || file.error().code == EACCES))
     return std::string();
-  return text;
+  if (!file) return file.error();
+  struct stat status {};
+  if (::fstat(file->get(), &status) != 0) return io::errno_error("read", path);
+  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0) {
+    return io::plain_error(ErrorKind::usage, "settings", path,
+                           "may be written by others; make it yours, and 'chmod go-w' it");
+  }
+  return read_opened(file->get(), path, kBytesMax);
 }
 
 // Returns the setting that a word is about: "encrypt" for --no-encrypt and --encrypt=auto.
@@ -103,24 +111,9 @@ std::string_view value_of(std::string_view word) {
   return sign == word.npos ? std::string_view() : word.substr(sign + 1);
 }
 
-// Reads a file of settings for hosts. Others must not be able to write it: they would choose what is started
-// on hosts, and whether data is encrypted.
 Result<HostConfig> read_config(const std::string& path) {
-  if (path.empty()) return HostConfig();
-  const auto file = open_known_file(path, "only such a file is read");
-  if (!file && (file.error().code == ENOENT || file.error().code == ENOTDIR || file.error().code == EACCES))
-    return HostConfig();
-  const auto refuse = [&](std::string_view why) {
-    return io::plain_error(ErrorKind::usage, "settings", path, why);
-  };
-  if (!file) return file.error();
-  struct stat status {};
-  if (::fstat(file->get(), &status) != 0) return io::errno_error("read", path);
-  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0)
-    return refuse("may be written by others; make it yours, and 'chmod go-w' it");
-  auto text = read_known_file(path, kBytesMax);
-  if (!text) return text.error();
-  return HostConfig::parse(*text, path);
+  const auto text = text_of(path);
+  return text ? HostConfig::parse(*text, path) : text.error();
 }
 
 using Configs = std::vector<HostConfig>;  // the user's first
