@@ -175,7 +175,8 @@ class Promise1(Promises):
         (tree / "Link").symlink_to("../../outside")
         wanted = snapshot(tree)
         for lies in (("fold",), ("fold", "flock=ENOLCK")):
-            for words in (("-r",), ("--sync",), ("-r", "--no-resume"), ("-r", "--fsync")):
+            for words in (("-r",), ("--sync",), ("-r", "--no-resume"), ("-r", "--fsync"), ("-r", "--verify"),
+                          ("--sync", "--verify")):
                 with self.subTest(lies=lies, words=words):
                     self.mount(*lies)
                     done = self.run_bounded(*words, f"{tree}/", f"h:{self.target}/new")
@@ -383,7 +384,7 @@ class Promise3(Promises):
             (tree / folder).mkdir(parents=True)
             (tree / folder / "precious").write_text("not so")
             os.symlink("../../outside", tree / link)
-        for words in (("-r",), ("--sync",), ("--sync", "--delete")):
+        for words in (("-r",), ("-r", "--verify"), ("--sync",), ("--sync", "--delete")):
             done = self.run_bounded(*words, f"{tree}/", f"h:{self.target}/cases")
             self.assertEqual(done.status, EXIT_FILES, done)
             self.assertEqual(snapshot(self.outside), self.untouched)

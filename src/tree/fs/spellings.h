@@ -26,6 +26,8 @@ class Spellings {
   // Returns an Error about `subject` if another spelling of path, or of a directory above it, was claimed
   // before.
   io::Result<void> claim(EntryPathView path, std::string_view subject);
+  // False if claim() checks nothing.
+  bool watches() const { return watches_; }
   // True if there were more names than are remembered, so that not every pair was found.
   bool is_full() const;
 

@@ -56,7 +56,7 @@ AckStatus FileOpener::add(TargetFileRef file, AckStatus status) {
 }
 
 AckStatus FileOpener::open_to_write(TargetFile& file, const Entry& entry, const net::Frame& frame) {
-  const auto spelled = context_.session.guards.spellings.claim(entry.path, file.subject);
+  const auto spelled = context_.claim(entry.path);
   const auto opened = spelled ? open_place(file, entry, frame) : spelled;
   if (!opened) {
     context_.report(opened.error());

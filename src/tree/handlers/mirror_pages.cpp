@@ -81,10 +81,7 @@ void MirrorPages::note_verdict(const Question& question, Verdict verdict) {
 io::Result<Verdict> MirrorPages::judge(const Question& question, Changes& changes) {
   const Entry& entry = question.entry;
   TargetTree& tree = *context_.tree;
-  if (auto spelled = context_.session.guards.spellings.claim(entry.path, tree.subject(entry.path));
-      !spelled) {
-    return std::move(spelled).error();
-  }
+  if (auto spelled = context_.claim(entry.path); !spelled) return std::move(spelled).error();
   auto verdict = comparer_.compare(question, changes.list);
   // A run that was cut short while it sent this file again has left a part that nobody wants any more.
   const bool whole = verdict && (*verdict == Verdict::equal || *verdict == Verdict::metadata);

@@ -49,7 +49,6 @@ io::Result<void> SmallFiles::put(const Entry& entry, ArchiveReader& content) {
   TargetGuards& guards = context_.session.guards;
   if (context_.tree == nullptr) return write_in_place(content);
   TargetTree& tree = *context_.tree;
-  if (auto spelled = guards.spellings.claim(entry.path, tree.subject(entry.path)); !spelled) return spelled;
   if (entry.attributes_only) return tree.set_attributes(entry);
   switch (entry.type) {
     case EntryType::file:

@@ -16,10 +16,16 @@ TargetContext::TargetContext(TargetSession& session, std::size_t index, const ne
     : session(session), index(index), shape(shape) {
   if (!session.place.root) return;
   tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata());
+  tree->claim_by([this](EntryPathView path) { return claim(path); });
   if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
   if (session.earlier.backups) tree->keep_backups(*session.earlier.backups);
   if (settings().fsync) tree->flush_all();
   if (session.job.wishes.strict) tree->put_for_good();
+}
+
+io::Result<void> TargetContext::claim(EntryPathView path) const {
+  Spellings& spellings = session.guards.spellings;
+  return spellings.watches() ? spellings.claim(path, tree->subject(path.text())) : io::Result<void>();
 }
 
 bool TargetContext::has_put_for_good() {

@@ -59,6 +59,9 @@ class TargetContext {
     const bool counts = !session.job.wishes.strict || (all_put && has_put_for_good());
     return counts ? done_unless_refusing() : net::AckStatus::refused;
   }
+  // Error: the target takes the name for another one that this run has used. `tree` asks this for all that it
+  // puts; who writes to an old file, or finds one equal, asks here.
+  io::Result<void> claim(EntryPathView path) const;
   // Flushes the names that were given, if the source removes what was put. Returns false after an error,
   // which has been reported: then it must not.
   bool has_put_for_good();

@@ -187,6 +187,7 @@ io::Result<void> TargetTree::publish(
 io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   const std::string name = subject(entry.path);
   if (entry.path.empty()) return of_the_root("set attributes of", name);
+  if (auto claimed = claim_(entry.path); !claimed) return claimed;
   const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
@@ -199,6 +200,7 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
 }
 
 io::Result<void> TargetTree::finish_directory(const Entry& entry) {
+  if (auto claimed = claim_(entry.path); !claimed) return claimed;
   asked_parent_.reset();  // it may be given a default ACL now
   auto directory = open_directory(entry.path);
   if (!directory) return std::move(directory).error();
@@ -313,6 +315,7 @@ std::string TargetTree::subject(std::string_view path) const {
 template <class Make>
 auto TargetTree::make_in_parent(EntryPathView path, Make make) -> decltype(make(0)) {
   if (path.empty()) return of_the_root("create", root_name_);
+  if (auto claimed = claim_(path); !claimed) return std::move(claimed).error();
   for (bool again = false;; again = true) {
     auto directory = open_directory(path.parent());
     if (!directory) return std::move(directory).error();

@@ -55,7 +55,6 @@ class TargetTree {
                              const struct stat& looked_at);
   // A directory's metadata, after all that is in it: made if missing. An empty path is the root itself.
   io::Result<void> finish_directory(const Entry& entry);
-
   // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
   io::Result<void> set_attributes(const Entry& entry);
 
@@ -64,15 +63,19 @@ class TargetTree {
   void ask(RemovalGate& gate);
   // Whatever is replaced from now on is kept by this, which outlives this. What it cannot keep stays.
   void keep_backups(const Backups& backups) { backups_ = &backups; }
+  // From now on this is asked for each name that is put, before anything is made for it. An old file that
+  // open_old() gives is none.
+  using Claim = std::function<io::Result<void>(EntryPathView path)>;
+  void claim_by(Claim claim) { claim_ = std::move(claim); }
 
-  // A large file: a descriptor of the parent directory (dup, owned by the caller) and the file in it. Its
-  // metadata are set by apply_metadata() with created_mode ~0u before publish().
+  // A large file and a descriptor of its directory (dup, the caller's). Its metadata are set by
+  // apply_metadata() with created_mode ~0u before publish().
   struct OpenedFile {
     io::Fd directory;
     UnnamedFile file;
     std::optional<PartFile> part;  // the file has a name, and what is written to it is recorded
   };
-  // Opens a new large file: as a part where that is possible, or without a name if wish is null.
+  // As a part where that is possible, or without a name if wish is null.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
   // Puts a non-directory in its place: publish() gives it a name in `directory`. That is the last component
   // of path, or a temporary name where a directory is in the way and may be removed: then publish() is called
@@ -86,7 +89,7 @@ class TargetTree {
   io::Result<void> beside(EntryPathView path, io::Result<void> done) const;
   // Whether anything but directories has been given its name here.
   bool has_put() const { return has_put_; }
-  // Whether large files are written without a part since the filesystem has no locks.
+  // Whether the filesystem has no locks, so that large files have no part.
   bool met_no_locks() const { return met_no_locks_; }
 
   // From now on every file is flushed before it gets its name, and what the caller's syncfs(2) of the root
@@ -97,18 +100,15 @@ class TargetTree {
   void put_for_good() { for_good_ = true; }
   // Flushes all names that were given since the last call, and those of the directories that they are in.
   io::Result<void> flush_names();
-  // These two call fsync(2) if flush_all() was called; the second one only if that syncfs(2) does not reach
-  // fd. It takes O_PATH descriptors, too, and leaves alone what has no content (symlinks, devices):
-  // the flush of its directory is enough.
+  // These call fsync(2) if flush_all() was called; the second one only if that syncfs(2) does not reach fd.
+  // It takes O_PATH descriptors, too, and not what has no content: the flush of its directory is enough.
   io::Result<void> flush(int fd, std::string_view subject) const;
   io::Result<void> flush_elsewhere(int fd, std::string_view subject) const;
 
-  // Opens the regular file there and returns its descriptor, or none with errno set. access: O_RDONLY or
-  // O_RDWR.
+  // Opens the regular file there, O_RDONLY or O_RDWR. Returns its descriptor, or none with errno set.
   io::Fd open_old(EntryPathView path, int access);
 
-  // "ROOT_NAME/path", for messages.
-  std::string subject(std::string_view path) const;
+  std::string subject(std::string_view path) const;  // "ROOT_NAME/path", for messages
 
  private:
   struct Created {
@@ -133,6 +133,7 @@ class TargetTree {
   Naming naming_;
   RemovalGate* gate_ = nullptr;
   const Backups* backups_ = nullptr;
+  Claim claim_ = [](EntryPathView) { return io::Result<void>(); };
   std::optional<io::Error> not_kept_;  // why something gave no way to a directory
   bool flushes_ = false;
   bool syncfs_reaches_ = true;

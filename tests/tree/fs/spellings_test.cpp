@@ -34,12 +34,13 @@ class SpellingsTest : public testing::Test {
     fs::create_directory(scratch / "to");
   }
   void take_cases_for_one() { write_file(scratch / ("to/" + fold_case(marker)), ""); }
-  CopyResult copy(bool sync) {
+  CopyResult copy(bool sync, bool verify = false) {
     CopyCase copy;
     copy.sources = {scratch / "from/"};
     copy.destination = scratch / "to";
     copy.marker = marker;
     copy.sync.enabled = copy.sync.mirror = sync;
+    copy.verify = verify;
     return run_copy(copy, heard);
   }
   std::size_t count_in_target(const std::vector<std::string>& names) {
@@ -58,9 +59,9 @@ TEST_F(SpellingsTest, OfTwoSpellingsOneIsCopiedAndTheOtherToldOfWhateverTheyAre)
   for (const char* name : {"from/large", "from/Large"}) write_file(scratch / name, large);
   for (const char* name : {"from/link", "from/LINK"}) fs::create_symlink(".", scratch / name);
   take_cases_for_one();
-  for (const bool sync : {false, true}) {
+  for (const auto& [sync, verify] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
     heard.clear();
-    EXPECT_TRUE(copy(sync).complete());
+    EXPECT_TRUE(copy(sync, verify).complete());
     EXPECT_EQ(heard.problems().size(), 3u) << heard.text();
     EXPECT_EQ(count_in_target({"a", "A"}), 1u);
     EXPECT_EQ(count_in_target({"large", "Large"}), 1u);

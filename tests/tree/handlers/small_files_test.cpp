@@ -69,6 +69,18 @@ TEST_P(SmallFilesTest, ANameThatWasPutAfterAllIsLinkedTo) {
   EXPECT_EQ(content_of(scratch / "second"), "one");
 }
 
+// The file "OWN" is why the target is taken for one that does not tell upper from lower case.
+TEST_P(SmallFilesTest, OfTwoSpellingsOneIsPutAndTheOtherTold) {
+  write_file(scratch / "OWN", "");
+  session->guards.spellings.begin(session->place.root.get(), "own");
+  EXPECT_EQ(unpack(archive_of({{file_entry("file"), "one"}, {file_entry("FILE"), "two"}})), AckStatus::done);
+  EXPECT_EQ(unpack(archive_of({{link_entry("File", "file"), ""}})), AckStatus::done);
+  EXPECT_EQ(names_in(scratch.path()), (std::vector<std::string>{"OWN", "file"}));
+  EXPECT_EQ(content_of(scratch / "file"), "one");
+  EXPECT_EQ(heard.problems().size(), 2u) << heard.text();
+  EXPECT_NE(heard.text().find("DST/FILE: another name of SRC differs"), std::string::npos) << heard.text();
+}
+
 TEST_P(SmallFilesTest, WhatIsNoArchiveEndsTheRun) {
   EXPECT_EQ(unpack(std::vector<std::byte>(512, std::byte{1})), AckStatus::refused);
   EXPECT_TRUE(session->refusing());
