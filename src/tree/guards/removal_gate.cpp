@@ -34,6 +34,21 @@ bool RemovalGate::is_backup(std::string_view below, bool is_directory) const {
   return is_within(below, backup_directory_) || (is_directory && is_within(backup_directory_, below));
 }
 
+bool RemovalGate::is_closed(std::string_view directory) const {
+  if (filter_.empty()) return false;
+  const std::string below = below_destination(directory);
+  if (below == ".") return false;
+  bool is_hidden = false;
+  bool is_protected = false;
+  for (std::size_t end = 0; end < below.size() && !(is_hidden && is_protected); ++end) {
+    end = std::min(below.find('/', end), below.size());
+    const std::string_view part = std::string_view(below).substr(0, end);
+    is_hidden = is_hidden || filter_.hides(part, true);
+    is_protected = is_protected || filter_.protects(part, true);
+  }
+  return is_hidden && is_protected;
+}
+
 // Goes no further up than to the root, because no copy has its target within its source.
 bool RemovalGate::is_in_source(int directory) const {
   if (inode_ == 0) return false;

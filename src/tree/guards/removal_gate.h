@@ -41,6 +41,10 @@ class RemovalGate {
     const std::string below = below_destination(path);
     return is_backup(below, is_directory) || filter_.protects(below, is_directory);
   }
+  // True for a directory that a source does not enter, because a rule hides it or one above it, if a rule
+  // protects one of these: no source that keeps the rules says anything of what is in it. Takes an
+  // Entry::path.
+  bool is_closed(std::string_view directory) const;
   bool is_source(const struct stat& status) const {
     return inode_ != 0 && status.st_dev == device_ && status.st_ino == inode_;
   }

@@ -1,5 +1,6 @@
 #include "tree/handlers/mirror_pages.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -92,11 +93,21 @@ io::Result<Verdict> MirrorPages::judge(const Question& question, Changes& change
   return verdict;
 }
 
+bool MirrorPages::is_about_closed(const NamesPage& page) const {
+  const RemovalGate& gate = context_.session.guards.removals;
+  const auto is_closed = [&](const SummedDirectory& sum) { return gate.is_closed(sum.path); };
+  return page.sums.empty() ? gate.is_closed(page.names.path) : std::ranges::any_of(page.sums, is_closed);
+}
+
 AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte> page,
                              net::Verdicts& verdicts) {
   const auto read = read_names_page(page, context_.session.guards.admitted);
   if (!read) {
     context_.fail(read.error());
+    return AckStatus::refused;
+  }
+  if (is_about_closed(*read)) {
+    context_.protocol_error("names in a directory that a rule hides from it");
     return AckStatus::refused;
   }
   Changes changes;

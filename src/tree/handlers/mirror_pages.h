@@ -30,6 +30,7 @@ class MirrorPages {
   void note_verdict(const Question& question, Verdict verdict);
   bool link(const Question& question);
   io::Result<Verdict> judge(const Question& question, Changes& changes);
+  bool is_about_closed(const NamesPage& page) const;
 
   TargetContext& context_;
   Comparer comparer_;

@@ -149,6 +149,9 @@ Result<std::uint64_t> may_make_way(const RemovalGate& gate, const DirectoryInThe
   if (!gate.sync().mirror) return refuse(place, "is a directory");
   if (gate.sync().ignore_existing)
     return refuse(place, "is a directory, and was left because of --ignore-existing");
+  if (gate.is_closed(place.path.parent().text())) {
+    return refuse(place, "is in a directory that a rule protects, and was left");
+  }
   if (gate.is_in_source(place.directory)) {
     return refuse(place, "is a directory in SRC, and was left");
   }

@@ -36,14 +36,33 @@ class MirrorPagesTest : public HandlerTest {
     page.resize(writer.finish());
     return pages->compare(frame_for(FrameKind::compare, 0, 0), page, verdicts);
   }
-  // Tells all names of the root.
-  AckStatus prune(const std::vector<std::string>& names) {
+  // Tells all names of a directory.
+  AckStatus prune(const std::vector<std::string>& names, const std::string& directory = "") {
     std::vector<std::byte> page(kHandlerChunk);
     NamesWriter writer;
-    EXPECT_TRUE(writer.begin_names(page, "", 1, 0));
+    EXPECT_TRUE(writer.begin_names(page, directory, 1, 0));
     for (const std::string& name : names) EXPECT_TRUE(writer.add(name));
     page.resize(writer.finish());
     return pages->prune(frame_for(FrameKind::names, 0, 0), page, verdicts);
+  }
+  // Tells the sum of a directory that has no names.
+  AckStatus sum_up(const std::string& directory) {
+    std::vector<std::byte> page(kHandlerChunk);
+    NamesWriter writer;
+    writer.begin_sums(page);
+    EXPECT_TRUE(writer.add({.path = own(directory), .count = 0, .digest = NameSum().digest.value()}));
+    page.resize(writer.finish());
+    return pages->prune(frame_for(FrameKind::names, 0, 0), page, verdicts);
+  }
+  // A mirror by these rules, to which an earlier one has brought what they are about.
+  void start_with(const std::vector<FilterRule>& rules, bool delete_excluded = false) {
+    fs::create_directories(scratch / "cache/sub");
+    write_file(scratch / "cache/keep", "k");
+    write_file(scratch / "cache/sub/keep", "k");
+    start(true);
+    auto filter = Filter::create(rules, delete_excluded);
+    ASSERT_TRUE(filter);
+    session->guards.removals.begin(session->place.root.get(), std::move(*filter), "", 0, 0);
   }
   // As a copy would have left it.
   void put(const std::string& name, const std::string& content) {
@@ -96,6 +115,59 @@ TEST_F(MirrorPagesTest, NamesThatTheSourceLacksGo) {
   start(true);
   EXPECT_EQ(prune({"keep"}), AckStatus::done);
   EXPECT_EQ(names_in(scratch.path()), (std::vector<std::string>{"keep"}));
+}
+
+class ClosedDirectoryTest : public MirrorPagesTest, public testing::WithParamInterface<const char*> {};
+
+// The rules hide it from a source that keeps them, so that would never name it.
+TEST_P(ClosedDirectoryTest, NamesInItEndTheRun) {
+  start_with({{.pattern = "/cache/"}});
+  EXPECT_EQ(prune({}, GetParam()), AckStatus::refused);
+  expect_protocol_error("names in a directory that a rule hides from it");
+  EXPECT_TRUE(fs::exists(scratch / "cache/keep"));
+  EXPECT_TRUE(fs::exists(scratch / "cache/sub/keep"));
+}
+
+TEST_P(ClosedDirectoryTest, ItsSumEndsTheRun) {
+  start_with({{.pattern = "/cache/"}});
+  EXPECT_EQ(sum_up(GetParam()), AckStatus::refused);
+  expect_protocol_error("names in a directory that a rule hides from it");
+}
+
+INSTANTIATE_TEST_SUITE_P(, ClosedDirectoryTest, testing::Values("cache", "cache/sub"),
+                         [](const auto& info) { return info.index == 0 ? "Itself" : "Deeper"; });
+
+// "hide" at the source, "protect" at the target, though by two rules, one of which is for what lies deeper.
+TEST_F(MirrorPagesTest, NamesInADirectoryThatTwoRulesProtectEndTheRun) {
+  start_with({{.pattern = "/cache/", .sides = FilterSides::source},
+              {.pattern = "/cache/sub/", .sides = FilterSides::target}});
+  EXPECT_EQ(prune({}, "cache/sub"), AckStatus::refused);
+  expect_protocol_error("names in a directory that a rule hides from it");
+  EXPECT_TRUE(fs::exists(scratch / "cache/sub/keep"));
+}
+
+// A source enters what no rule hides from it, and nothing is kept of what is hidden but not protected.
+TEST_F(MirrorPagesTest, NamesInADirectoryThatIsNotHiddenOrNotProtectedCount) {
+  const FilterRule protects{.pattern = "/cache/", .sides = FilterSides::target};
+  const FilterRule excludes{.pattern = "/cache/"};
+  for (const auto& [rule, delete_excluded] : {std::pair(protects, false), std::pair(excludes, true)}) {
+    start_with({rule}, delete_excluded);
+    EXPECT_EQ(prune({"sub"}, "cache"), AckStatus::done);
+    EXPECT_FALSE(fs::exists(scratch / "cache/keep"));
+    EXPECT_TRUE(fs::exists(scratch / "cache/sub/keep"));
+    EXPECT_EQ(heard.text(), "");
+    TearDown();
+  }
+}
+
+TEST_F(MirrorPagesTest, NothingMakesWayInAProtectedDirectory) {
+  start_with({{.pattern = "/cache/"}});
+  fs::create_directories(scratch / "open/sub");
+  EXPECT_EQ(compare({file_entry("cache/sub", 3), file_entry("open/sub", 3)}), AckStatus::done);
+  EXPECT_EQ(verdict(0), Verdict::refused);
+  EXPECT_EQ(verdict(1), Verdict::different);
+  EXPECT_NE(heard.text().find("DST/cache/sub: is in a directory that a rule protects"), std::string::npos)
+      << heard.text();
 }
 
 TEST_F(MirrorPagesTest, ANameThatCannotGoIsReportedAndTheOthersGo) {

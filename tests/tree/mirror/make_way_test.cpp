@@ -72,6 +72,19 @@ TEST_P(MakeWayTest, AllStaysWhenNothingCanTakeItsPlace) {
   EXPECT_THAT(names_in(scratch_.path()), ElementsAre("a"));
 }
 
+// Where nobody has compared it before.
+TEST_P(MakeWayTest, NothingMakesWayInADirectoryThatARuleProtects) {
+  fs::create_directories(scratch_ / "precious/a");
+  const io::Fd parent(::open((scratch_ / "precious").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const EntryPath path = own("precious/a");
+  const auto done = replace_directory(
+      gate_, {parent.get(), "a", path, "ROOT/precious/a"},
+      [&](const std::string& name) { return publish("precious/" + name); }, GetParam());
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.error().message(), HasSubstr("a rule protects"));
+  EXPECT_TRUE(fs::is_directory(scratch_ / "precious/a"));
+}
+
 // Another program puts something into it after it was looked at.
 TEST_P(MakeWayTest, WhatComesIntoItMeanwhileIsAskedForToo) {
   const auto done = replace([&](const std::string& name) {
