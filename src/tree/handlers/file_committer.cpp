@@ -11,8 +11,8 @@ namespace rdcp::tree {
 using io::ErrorKind;
 using net::AckStatus;
 
-FileCommitter::FileCommitter(TargetContext& context, FileWriter& writer)
-    : context_(context), writer_(writer), reader_(context.session.guards.admitted) {}
+FileCommitter::FileCommitter(TargetContext& context, FileWriter& writer, Comparer* comparer)
+    : context_(context), writer_(writer), comparer_(comparer), reader_(context.session.guards.admitted) {}
 
 AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::byte> header) {
   Entry entry;
@@ -52,13 +52,18 @@ io::Result<void> FileCommitter::set_metadata(int fd, const Entry& entry, const s
   return apply_metadata(fd, entry, ~0u, context_.session.metadata(), subject);
 }
 
-// The file was compared, and is equal; its metadata may not be.
+// The file was compared, and is equal; its metadata may not be. They are those of the commit, which need not
+// be those that it was opened with, and it may have got other names since.
 io::Result<void> FileCommitter::keep_equal(TargetFile& file, const Entry& entry, std::uint64_t size) {
   if (size != file.size || file.old->has_changed()) {
     return io::plain_error(ErrorKind::file, "compare", file.subject, "the file was changed meanwhile");
   }
-  context_.session.tally.bytes += size;
   const int fd = file.old->fd.get();
+  auto may_set = may_set_metadata(fd, EntryType::file, file.subject);
+  const bool has_them = !may_set && comparer_ != nullptr && comparer_->has_metadata_of(entry);
+  if (!may_set && !has_them) return may_set;
+  context_.session.tally.bytes += size;
+  if (has_them) return {};
   if (auto set = set_metadata(fd, entry, file.subject); !set) return set;
   return context_.tree->flush_elsewhere(fd, file.subject);
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tree/handlers/file_writer.h"
+#include "tree/mirror/comparer.h"
 #include "tree/session/target_context.h"
 
 namespace rdcp::tree {
@@ -13,8 +14,8 @@ namespace rdcp::tree {
 // Belongs to one worker and its thread.
 class FileCommitter {
  public:
-  // context, writer: outlive this.
-  FileCommitter(TargetContext& context, FileWriter& writer);
+  // context, writer, comparer: outlive this. comparer: null unless the job is a sync.
+  FileCommitter(TargetContext& context, FileWriter& writer, Comparer* comparer);
 
   net::AckStatus commit(const net::Frame& frame, std::span<const std::byte> header);
 
@@ -28,6 +29,7 @@ class FileCommitter {
 
   TargetContext& context_;
   FileWriter& writer_;
+  Comparer* const comparer_;
   ArchiveReader reader_;
 };
 

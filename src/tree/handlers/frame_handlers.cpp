@@ -21,7 +21,7 @@ FrameHandlers::FrameHandlers(TargetContext& context)
       read_back_(context),
       writer_(context, read_back_),
       opener_(context, writer_, mirror_ ? &mirror_->comparer() : nullptr),
-      committer_(context, writer_),
+      committer_(context, writer_, mirror_ ? &mirror_->comparer() : nullptr),
       probes_(context, writer_, read_back_) {}
 
 FrameHandlers::Slot::Slot(FrameHandlers& handlers) {

@@ -258,6 +258,18 @@ bool files_are_born_plain(int directory, int file) {
          (errno == ENODATA || errno == EOPNOTSUPP);
 }
 
+io::Result<void> may_set_metadata(int fd, EntryType type, std::string_view subject) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return io::errno_error("set attributes of", subject);
+  if (type_of(status.st_mode) != type) {
+    return io::plain_error(io::ErrorKind::file, "set attributes of", subject,
+                           "another program replaced it meanwhile");
+  }
+  if (status.st_nlink <= 1) return {};
+  return io::plain_error(io::ErrorKind::file, "set attributes of", subject,
+                         "it has other names by now, whose attributes would change with it");
+}
+
 io::Result<void> apply_metadata(int fd, const Entry& entry, std::uint32_t created_mode,
                                 const MetadataContext& context, std::string_view subject) {
   return Applier(Inode(fd, false), entry, context, subject).apply(created_mode);

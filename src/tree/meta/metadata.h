@@ -101,6 +101,11 @@ inline constexpr std::uint32_t kBornPlain = 1u << 16;
 // there, so ask once for each directory.
 bool files_are_born_plain(int directory, int file);
 
+// Whether the metadata of what is there, and was not made by us, may be set for an entry of this type. Error:
+// the inode that fd is open on is of another type, or has further names, to which they would come, too.
+// subject names it in messages.
+io::Result<void> may_set_metadata(int fd, EntryType type, std::string_view subject);
+
 // Sets owner, xattrs, mode, ACLs and mtime, in an order in which no step undoes or blocks another: chown
 // clears setuid, xattrs need write permission, and the times come last. `created_mode` has the permission
 // bits that the inode surely has (it was just created with them and umask 0), or is ~0u if they are unknown

@@ -189,12 +189,8 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   if (entry.path.empty()) return of_the_root("set attributes of", name);
   if (auto claimed = claim_(entry.path); !claimed) return claimed;
   const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return io::errno_error("set attributes of", name);
-  if (type_of(status.st_mode) != entry.type || status.st_nlink > 1) {
-    return io::plain_error(io::ErrorKind::file, "set attributes of", name,
-                           "another program replaced it meanwhile");
-  }
+  if (!fd) return io::errno_error("set attributes of", name);
+  if (auto may = may_set_metadata(fd.get(), entry.type, name); !may) return may;
   auto set = apply_metadata_path_fd(fd.get(), entry, metadata_, name);
   return set ? flush_elsewhere(fd.get(), name) : set;
 }

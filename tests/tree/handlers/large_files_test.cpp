@@ -24,9 +24,31 @@ class LargeFilesTest : public HandlerTest {
     begin();
     read_back.emplace(*context);
     writer.emplace(*context, *read_back);
-    opener.emplace(*context, *writer, nullptr);
-    committer.emplace(*context, *writer);
+    if (job.settings.sync.enabled) {
+      comparer.emplace(session->place.root.get(), "DST", session->guards.removals,
+                       context->settings().policy(), session->metadata().names);
+    }
+    opener.emplace(*context, *writer, comparer ? &*comparer : nullptr);
+    committer.emplace(*context, *writer, comparer ? &*comparer : nullptr);
   }
+  // An old file as a copy would have left it, which is opened to be compared.
+  void open_equal(bool has_other_name) {
+    job.settings.sync.enabled = true;
+    job.settings.sync.checksum = true;
+    write_file(scratch / "file", std::string(kPiece, 'o'));
+    const timespec times[2] = {{1'600'000'000, 5}, {1'600'000'000, 5}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / "file").c_str(), times, 0), 0);
+    ASSERT_EQ(::chmod((scratch / "file").c_str(), 0644), 0);
+    if (has_other_name) fs::create_hard_link(scratch / "file", scratch / "other");
+    start();
+    ASSERT_EQ(open(kPiece, net::kFlagCompare), AckStatus::has_basis);
+  }
+  AckStatus commit_equal(std::uint32_t mode) {
+    Entry entry = file_entry("file");
+    entry.mode = mode;
+    return committer->commit(frame_for(FrameKind::commit, kFileId, kPiece), archive_of({{entry, ""}}));
+  }
+  mode_t mode() const { return status_of(scratch / "file").st_mode & 07777; }
   AckStatus open(std::uint64_t size, std::uint8_t flags = 0, std::uint64_t id = kFileId) {
     net::Frame frame = frame_for(FrameKind::open, id, size);
     frame.flags = flags;
@@ -45,6 +67,7 @@ class LargeFilesTest : public HandlerTest {
 
   std::optional<FileReadBack> read_back;
   std::optional<FileWriter> writer;
+  std::optional<Comparer> comparer;
   std::optional<FileOpener> opener;
   std::optional<FileCommitter> committer;
   io::FileDigest digest;
@@ -187,6 +210,36 @@ TEST_F(LargeFilesTest, InPlaceTheOldInodeIsWritten) {
   EXPECT_EQ(commit(kPiece), AckStatus::done);
   EXPECT_EQ(status_of(scratch / "file").st_ino, before);
   EXPECT_EQ(content_of(scratch / "file"), std::string(kPiece, 'n'));
+}
+
+TEST_F(LargeFilesTest, AnEqualFileGetsTheMetadataOfItsCommit) {
+  open_equal(false);
+  EXPECT_EQ(commit_equal(0600), AckStatus::done);
+  EXPECT_EQ(mode(), 0600u);
+  EXPECT_EQ(heard.text(), "");
+}
+
+// They need not be those that it was opened with.
+TEST_F(LargeFilesTest, AnEqualFileWithOtherNamesKeepsItsMetadata) {
+  open_equal(true);
+  EXPECT_EQ(commit_equal(04777), AckStatus::refused);
+  EXPECT_EQ(mode(), 0644u);
+  EXPECT_NE(heard.text().find("it has other names by now"), std::string::npos) << heard.text();
+  EXPECT_FALSE(session->refusing());
+}
+
+TEST_F(LargeFilesTest, AnEqualFileThatGotAnotherNameMeanwhileKeepsItsMetadata) {
+  open_equal(false);
+  fs::create_hard_link(scratch / "file", scratch / "other");
+  EXPECT_EQ(commit_equal(04777), AckStatus::refused);
+  EXPECT_EQ(mode(), 0644u);
+}
+
+TEST_F(LargeFilesTest, AnEqualFileWithOtherNamesAndTheSameMetadataIsEqual) {
+  open_equal(true);
+  EXPECT_EQ(commit_equal(0644), AckStatus::done);
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_EQ(session->tally.bytes, kPiece);
 }
 
 TEST_F(LargeFilesTest, AFileThatFailedIsRefusedAndTheRunGoesOn) {

@@ -30,7 +30,7 @@ class ProbesTest : public HandlerTest, public testing::WithParamInterface<bool> 
     read_back.emplace(*context);
     writer.emplace(*context, *read_back);
     opener.emplace(*context, *writer, nullptr);
-    committer.emplace(*context, *writer);
+    committer.emplace(*context, *writer, nullptr);
     probes.emplace(*context, *writer, *read_back);
   }
   AckStatus open(std::uint64_t size) {
