@@ -1,7 +1,7 @@
 /* Preloaded into rdcp: lets a system call on one path fail, as a disk, a network filesystem or a quota would.
  * RDCP_FAIL_CALL: its name (of those in wrapped_calls.h). RDCP_FAIL_PATH: how the path ends that it is made on, or that
  * its descriptor was opened by.
- * RDCP_FAIL_ERRNO: the number of the error. RDCP_FAIL_AFTER: so many calls that fit succeed first (none).
+ * RDCP_FAIL_ERRNO: the number of the error, or 0: nothing is read or written. RDCP_FAIL_AFTER: so many calls that fit succeed first (none).
  * RDCP_FAKE_FILESYSTEM: the type (statfs(2), a number) that all filesystems say they have.
  * RDCP_FAIL_DELAY_MS: the calls do not fail, but each takes this much longer.
  * RDCP_FAIL_TIMES: how many fail then (-1: all). RDCP_FAIL_LOG: a line is appended to this file for each. */

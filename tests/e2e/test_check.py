@@ -392,6 +392,18 @@ class Lists(CheckTest):
         for place in (self.other, f"dest:{self.other}"):
             self.assertEqual(self.check("--sums", sums, place), wanted)
 
+    def test_what_nothing_can_be_read_of_is_not_equal(self):
+        self.make_pair()
+        self.copy_with_lists(f"{self.tree}/", self.disk / "third")
+        for name in ("f4096", f"f{3 * MIB + 5}"):
+            unreadable = {"env": self.failing("pread", f"/{name}", 0)}
+            for words in (("--sums", self.sums), ("--manifest", self.manifest)):
+                with self.subTest(name, words=words):
+                    self.assertEqual(self.check(*words, self.other, **unreadable), [f"content   {name}"])
+            with self.subTest(name, words="trees"):
+                [line] = self.check(f"{self.tree}/", self.other, **unreadable)
+                self.assertRegex(line, f"^content   {name}(: .*)?$")
+
     def test_escaped_names(self):
         self.tree.mkdir()
         (self.tree / "new\nline\\").write_bytes(b"a")

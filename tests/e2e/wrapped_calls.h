@@ -1,8 +1,8 @@
 /* The calls of glibc that a preloaded library of the tests takes the place of. Who includes this defines
  * _Bool fails(const char* call, int fd, const char* name), which is asked before each of them: true, with
- * errno, if it is to fail; and size_t bytes_let_through(size_t), how much of a transfer the kernel gets to
- * see. getdents64, openat2 and landlock_create_ruleset are made through syscall(2), readdir is one entry of a
- * listing. */
+ * errno, if it is to fail (0: it returns 0); and size_t bytes_let_through(size_t), how much of a transfer the
+ * kernel gets to see. getdents64, openat2 and landlock_create_ruleset are made through syscall(2), readdir is
+ * one entry of a listing. */
 #pragma once
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 /* A call of glibc, what it is known as here, what it is made on, and its arguments. */
 #define FAILING(result, name, known_as, fd, path, parameters, arguments) \
   result name parameters {                                               \
-    if (fails(known_as, fd, path)) return -1;                            \
+    if (fails(known_as, fd, path)) return errno == 0 ? 0 : -1;           \
     return NEXT(name) arguments;                                         \
   }
 

@@ -78,12 +78,13 @@ void ListCheck::ask(const SumLine& line) {
     ++party_.host(host).counts.entries;
     party_.host(host).counts.bytes += bytes;
   }
-  party_.ask(item, bytes, party_.hosts(), [this, line](const Replies& replies) {
-    for (const Reply& reply : replies) judge(line, reply);
+  party_.ask(item, bytes, party_.hosts(), [this, line, has_digest](const Replies& replies) {
+    for (const Reply& reply : replies) judge(line, has_digest, reply);
   });
 }
 
-void ListCheck::judge(const SumLine& line, const Reply& reply) {
+// has_digest: one was asked for. Where none came, the file became shorter before anything of it was read.
+void ListCheck::judge(const SumLine& line, bool has_digest, const Reply& reply) {
   const SumFound& found = reply.found;
   Differences& differences = party_.host(reply.agent).differences;
   if (found.state == SumState::unreadable) return;  // it has been reported
@@ -92,7 +93,7 @@ void ListCheck::judge(const SumLine& line, const Reply& reply) {
   if (line.has_facts && line.type == EntryType::file && line.size != found.size) {
     return differences.size(line.path, line.size, found.size);
   }
-  if (!found.digests.empty() && found.digests.front() != line.digest.bytes) {
+  if (has_digest && (found.digests.empty() || found.digests.front() != line.digest.bytes)) {
     differences.content(line.path, std::nullopt);
   }
   const bool times = options_.metadata || (options_.quick && line.type == EntryType::file);

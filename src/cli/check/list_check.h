@@ -28,7 +28,7 @@ class ListCheck {
   };
   bool check_lines(tree::SumReader& reader);
   void ask(const tree::SumLine& line);
-  void judge(const tree::SumLine& line, const Reply& reply);
+  void judge(const tree::SumLine& line, bool has_digest, const Reply& reply);
   bool find_extras();
   void find_extras_of(std::size_t host, Extras& extras);
 

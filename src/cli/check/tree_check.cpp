@@ -43,8 +43,11 @@ std::string owner_text(const std::string& name, std::uint32_t id) {
 }
 
 // Returns where the digests of an item first differ: the number of the digest, or nothing if they are equal.
-std::optional<std::uint64_t> first_difference(const SumFound& wanted, const SumFound& found) {
-  if (wanted.digests == found.digests) return std::nullopt;
+// Where neither side could read what both have, nobody knows that it is equal.
+std::optional<std::uint64_t> first_difference(const SumItem& item, const SumFound& wanted,
+                                              const SumFound& found) {
+  const bool unread = wanted.digests.empty() && item.offset < wanted.size;
+  if (wanted.digests == found.digests && !unread) return std::nullopt;
   const auto at = std::ranges::mismatch(wanted.digests, found.digests).in1;
   return static_cast<std::uint64_t>(at - wanted.digests.begin());
 }
@@ -266,7 +269,7 @@ void TreeCheck::take_piece(Content& content, const SumItem& item, const Replies&
         *std::ranges::lower_bound(content.hosts, replies[i].agent, {}, &Content::AtHost::agent);
     if (!host.changed) host.changed = !still_alike(content.path, wanted, replies[i]);
     if (host.changed) continue;
-    const auto index = first_difference(wanted, replies[i].found);
+    const auto index = first_difference(item, wanted, replies[i].found);
     if (!index) continue;
     const std::uint64_t before = *index * item.unit < item.length ? *index * item.unit : 0;  // 0 if too many
     const std::uint64_t bytes = item.unit == 0 ? item.length : std::min(item.unit, item.length - before);
@@ -303,7 +306,7 @@ void TreeCheck::take_narrowed(const SumItem& item, const Replies& replies) {
   Places places;
   for (std::size_t i = 1; i < replies.size(); ++i) {
     if (!still_alike(item.path, wanted, replies[i])) continue;
-    const auto index = first_difference(wanted, replies[i].found);
+    const auto index = first_difference(item, wanted, replies[i].found);
     const std::uint64_t before = index.value_or(0) * item.unit;
     // The range differed a moment ago, so a file is changing, and no offset can be given.
     if (!index || before >= item.length) {
