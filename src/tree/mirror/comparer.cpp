@@ -147,9 +147,9 @@ bool Comparer::is_left_alone(const Question& question, const std::optional<Found
   if (!sync_.update || type_in_line(question) != EntryType::file || !S_ISREG(found->status.st_mode)) {
     return false;
   }
+  // Times within the window are the same, so the window need not be added to a peer's number.
   const timespec& here = found->status.st_mtim;
-  const auto source = std::pair(entry.mtime.seconds + std::int64_t{sync_.modify_window_s},
-                                static_cast<long>(entry.mtime.nanoseconds));
+  const auto source = std::pair(entry.mtime.seconds, static_cast<long>(entry.mtime.nanoseconds));
   return !same_time(entry.mtime, found->status) &&
          std::pair(std::int64_t{here.tv_sec}, here.tv_nsec) > source;
 }

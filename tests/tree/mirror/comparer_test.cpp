@@ -146,6 +146,27 @@ TEST_F(ComparerTest, UpdateLeavesNewerFilesAlone) {
   expect(Verdict::different, file("older", 3));
 }
 
+TEST_F(ComparerTest, WithUpdateTheWindowReachesAsFarBothWays) {
+  put("f", "abcd", kTime.seconds + 2);
+  sync.update = true;
+  sync.modify_window_s = 2u;
+  expect(Verdict::different, file("f", 3));
+  sync.modify_window_s = 1u;
+  expect(Verdict::refused, file("f", 3));
+}
+
+// To such a time nothing can be added.
+TEST_F(ComparerTest, WithUpdateNothingIsNewerThanTheLatestTime) {
+  put("f", "abcd");
+  Question asked = file("f", 3);
+  asked.entry.mtime = {std::numeric_limits<std::int64_t>::max(), 999'999'999};
+  sync.update = true;
+  for (const std::uint32_t window : {0u, 2u, kModifyWindowMax}) {
+    sync.modify_window_s = window;
+    expect(Verdict::different, asked);
+  }
+}
+
 TEST_F(ComparerTest, ExistingMakesNothingAndIgnoreExistingTouchesNothing) {
   put("f", "abcd");
   sync.existing = true;
