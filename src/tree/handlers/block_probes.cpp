@@ -92,7 +92,7 @@ io::Step<bool> BlockProbes::take_over(TargetFile& file, ProbedBlocks blocks, std
     i = end;
     if (clone_range(*file.old, file.fd(), run)) continue;
     io::RingFile place = file.place();
-    const RegisteredFiles::Use use = context_.files->find(file.id, place);
+    const RegisteredFiles::Use use = context_.files->find(file.serial, place);
     std::byte* at = bytes.data() + (run_begin.offset - begin);
     std::size_t length = run.length;
     if (place.direct) {

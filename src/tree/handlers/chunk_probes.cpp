@@ -149,7 +149,7 @@ io::Step<AckStatus> ChunkProbes::take(TargetFile& file, std::uint64_t from, io::
     if (bytes.size() < wanted) co_return AckStatus::unsupported;
     running.add(bytes);
     io::RingFile place = file.place();
-    const RegisteredFiles::Use use = context_.files->find(file.id, place);
+    const RegisteredFiles::Use use = context_.files->find(file.serial, place);
     const io::IoResult written = co_await context_.ring->write(place, bytes, to.offset + done);
     if (writer_.failed_to_write(file, written, bytes.size())) co_return AckStatus::refused;
     done += wanted;

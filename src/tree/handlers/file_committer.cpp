@@ -31,6 +31,11 @@ AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::by
   }
   if (file->has_failed() || lacks_something(*file, frame.offset)) return AckStatus::refused;
   if (!file->has_name() && !file->compares) return AckStatus::done;
+  // A slot of another stream knows the file by its descriptor's number, which would soon be another file's.
+  if (file.use_count() > 1) {
+    context_.protocol_error("a commit of a file that is still written or compared");
+    return AckStatus::refused;
+  }
   const auto put =
       file->compares ? keep_equal(*file, entry, frame.offset) : finish(*file, entry, frame.offset);
   if (!put) context_.report(put.error());

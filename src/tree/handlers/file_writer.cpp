@@ -56,7 +56,7 @@ io::Step<AckStatus> FileWriter::write(const net::Frame& frame, std::span<std::by
     if (!in_turn) co_return AckStatus::refused;
   }
   io::RingFile place = file->place();
-  const RegisteredFiles::Use use = context_.files->find(file->id, place);
+  const RegisteredFiles::Use use = context_.files->find(file->serial, place);
   std::size_t bytes = frame.length;
   if (place.direct) {  // the rest of the last page; the commit cuts it off
     bytes = io::round_up(bytes, io::kPageBytes);

@@ -1,5 +1,4 @@
-// A large file that the target receives: it is opened, filled by chunks in any order from several streams,
-// then committed or dropped.
+// A large file that the target receives: opened, filled by chunks in any order, then committed or dropped.
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,8 @@
 namespace rdcp::tree {
 
 struct TargetFile {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;      // the source's
+  std::uint64_t serial = 0;  // ours, which no two files of a run have
   EntryPath path;
   std::string subject;  // for messages
   std::uint64_t size = 0;
@@ -32,8 +32,7 @@ struct TargetFile {
   std::unique_ptr<BasisFile> old;  // the file that probes are compared with
   bool stays = false;              // `old` is the file that is overwritten: equal blocks are in place already
   bool asked = false;              // an earlier run has written some of it, and the source asks which pieces
-  // Nothing is written: the file is only compared with the old one.
-  bool compares = false;
+  bool compares = false;           // nothing is written: it is only compared with the old one
   // Parts of pages are written, so no page may be written past the page cache any more.
   std::atomic<bool> buffered{false};
   std::atomic<bool> part_dropped{false};
@@ -47,8 +46,7 @@ struct TargetFile {
   }
   int fd() const { return opened ? opened->file.fd() : overwritten.get(); }
 
-  // An in-place target without positions is written in order: chunks from all streams wait in their slots for
-  // their turn.
+  // An in-place target without positions is written in order: chunks of all streams wait for their turn.
   bool ordered = false;
   std::atomic<std::uint64_t> next_offset{0};
 
@@ -120,6 +118,7 @@ class TargetFiles {
   // Returns false if the id is taken, or too many are open.
   bool add(TargetFileRef file) {
     std::lock_guard lock(mutex_);
+    file->serial = ++serials_;
     return files_.size() < kOpenMax && files_.try_emplace(file->id, file).second;
   }
   // Returns null if there is no such file.
@@ -144,6 +143,7 @@ class TargetFiles {
 
  private:
   std::mutex mutex_;
+  std::uint64_t serials_ = 0;
   std::unordered_map<std::uint64_t, TargetFileRef> files_;
 };
 

@@ -242,6 +242,31 @@ TEST_F(LargeFilesTest, AnEqualFileWithOtherNamesAndTheSameMetadataIsEqual) {
   EXPECT_EQ(session->tally.bytes, kPiece);
 }
 
+// Its descriptor would be closed while a slot of another stream writes to that number.
+TEST_F(LargeFilesTest, ACommitOfAFileThatASlotStillUsesEndsTheRun) {
+  start();
+  open(kPiece);
+  write(0, std::string(kPiece, 'x'));
+  const TargetFileRef used = session->files.open.find(kFileId);
+  EXPECT_EQ(commit(kPiece), AckStatus::refused);
+  expect_protocol_error("a commit of a file that is still written or compared");
+  EXPECT_TRUE(names_in(scratch.path()).empty());
+}
+
+// The ring may still know the file that had the id before.
+TEST_F(LargeFilesTest, AnIdThatIsUsedAgainIsThatOfAnotherFile) {
+  start();
+  open(kPiece);
+  write(0, std::string(kPiece, 'a'));
+  EXPECT_EQ(commit(kPiece), AckStatus::done);
+  digest = {};
+  open(kPiece);
+  write(0, std::string(kPiece, 'b'));
+  EXPECT_EQ(content_of(scratch / "file"), std::string(kPiece, 'a'));
+  EXPECT_EQ(commit(kPiece), AckStatus::done);
+  EXPECT_EQ(content_of(scratch / "file"), std::string(kPiece, 'b'));
+}
+
 TEST_F(LargeFilesTest, AFileThatFailedIsRefusedAndTheRunGoesOn) {
   start();
   open(kPiece);
