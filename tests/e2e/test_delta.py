@@ -141,12 +141,12 @@ class InPlace(CopyTest):
         self.file.write_bytes(os.urandom(BIG))
         words = ("--inplace", "--whole-file")
         # Slower than others are patient, twice.
-        first = self.start(*words, "--bwlimit", "5MiB", self.file, f"dest:{self.old}")
+        first = self.start(*words, "--bwlimit", "2MiB", self.file, f"dest:{self.old}")
         before = self.old.stat().st_mtime_ns
         self.assertTrue(wait_for(lambda: self.old.stat().st_mtime_ns != before, 20))
         for host in ("", "dest:"):
             self.fails(EXIT_FILES, *words, other, f"{host}{self.old}", says=(str(self.old), "another copy"))
-        self.assertEqual(first.finish(60).status, 0)
+        self.assertEqual(first.finish(120).status, 0)
         self.assert_same_file(self.file, self.old)
         self.copy(*words, other, self.old)
         self.assert_same_file(other, self.old)
