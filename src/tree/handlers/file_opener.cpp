@@ -102,7 +102,7 @@ io::Result<void> FileOpener::open_new(TargetFile& file, const Entry& entry, cons
   const PartWish wish{.source = {frame.extra, file.size},
                       .resume = settings.resume,
                       .doubt = settings.verify,
-                      .lock = [this](int fd) { return lock(fd); }};
+                      .lock = [this](int fd) { return lock_part(fd); }};
   auto opened = context_.tree->open_file(entry, keeps_part ? &wish : nullptr);
   if (!opened) return std::move(opened).error();
   file.opened = std::move(*opened);
@@ -132,14 +132,16 @@ io::Result<bool> FileOpener::open_overwritten(TargetFile& file) {
   return io::errno_error("open", file.subject);
 }
 
-bool FileOpener::lock(int fd) {
-  return lock_patience_.lock(fd, [this] { return !context_.giving_up(); });
+// Once this run has a part, it may itself have the lock; and a run that was killed before is gone by then.
+bool FileOpener::lock_part(int journal) {
+  const auto may_wait = [this] { return !context_.giving_up() && context_.session.tally.parts == 0; };
+  return part_patience_.lock(journal, may_wait);
 }
 
 // Two runs that write a file in place at the same time would mix their bytes. The lock goes with the
 // descriptor.
 io::Result<void> FileOpener::lock_overwritten(const TargetFile& file) {
-  if (lock(file.overwritten.get())) return {};
+  if (in_place_patience_.lock(file.overwritten.get(), [this] { return !context_.giving_up(); })) return {};
   if (lacks_locks(errno)) {
     context_.session.tally.lacks_locks = true;
     return {};

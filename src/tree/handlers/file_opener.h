@@ -28,14 +28,15 @@ class FileOpener {
   io::Result<void> open_new(TargetFile& file, const Entry& entry, const net::Frame& frame);
   io::Result<bool> open_overwritten(TargetFile& file);
   io::Result<void> lock_overwritten(const TargetFile& file);
-  bool lock(int fd);
+  bool lock_part(int journal);
   std::unique_ptr<BasisFile> find_basis(const TargetFile& file, const Entry& entry);
   io::Fd find_like(const TargetFile& file, const Entry& entry);
 
   TargetContext& context_;
   FileWriter& writer_;
   Comparer* const comparer_;
-  LockPatience lock_patience_;
+  LockPatience part_patience_;
+  LockPatience in_place_patience_{std::chrono::seconds(3)};  // this run itself may have that lock
   ArchiveReader reader_;
 };
 
