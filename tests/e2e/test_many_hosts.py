@@ -244,7 +244,7 @@ class HostsThatLie(OverSsh):
         for host in self.fleet.hosts:
             lies = host is self.fleet[number]
             script = host.own / "rdcp"
-            script.write_text(f'#!/bin/sh\nRDCP_HOP={how} exec {HOSTILE_HOP if lies else RDCP} "$@"\n')
+            script.write_text(f'#!/bin/sh\nRDCP_HOP={how} RDCP_HOP_LINK={self.disk}/link exec {HOSTILE_HOP if lies else RDCP} "$@"\n')
             script.chmod(0o755)
 
     def command(self, *words) -> list[str]:
@@ -266,6 +266,26 @@ class HostsThatLie(OverSsh):
                 self.let_lie(2, "")
                 self.copy("-r", "--checksum", f"{tree}/", to)
                 self.assert_have(tree, 1, 2, 3, 4, name=f"copy-{kind}")
+
+    def test_a_host_that_passes_on_a_link_before_its_file_is_found_out(self):
+        tree = self.tree()
+        file, mtime = tree / "sub" / "small-100", 10**9
+        (tree / "linked").unlink()
+        os.link(file, tree / "linked")
+        os.utime(file, (mtime, mtime))
+        command = ("--fanout", "1", "--no-landlock", "-r", f"{tree}/", self.to)
+        for how in ("", "order"):  # from the second one it knows the chunk with the link
+            self.let_lie(2, how)
+            self.copy(*command)
+            self.assert_have(tree, 1, 2, 3, 4)
+        file.write_bytes(b"d" * 4999 + b"e")
+        os.utime(file, (mtime, mtime))
+        self.fails(EXIT_FILES, *command, says=("h3", "another name was linked to it before it came", "2 of 4 hosts have all"))
+        self.assert_have(tree, 1, 2)
+        self.assertNotEqual(differences(snapshot(tree), snapshot(self.fleet[3].own / "copy"), ()), [])
+        self.let_lie(2, "")
+        self.copy(*command)
+        self.assert_have(tree, 1, 2, 3, 4)
 
     def test_in_a_tree_only_those_behind_it_have_failed(self):
         tree = self.tree()

@@ -46,7 +46,6 @@ bool SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {
 }
 
 io::Result<void> SmallFiles::put(const Entry& entry, ArchiveReader& content) {
-  TargetGuards& guards = context_.session.guards;
   if (context_.tree == nullptr) return write_in_place(content);
   TargetTree& tree = *context_.tree;
   if (entry.attributes_only) return tree.set_attributes(entry);
@@ -56,10 +55,7 @@ io::Result<void> SmallFiles::put(const Entry& entry, ArchiveReader& content) {
     case EntryType::directory:
       return tree.finish_directory(entry);
     case EntryType::hard_link:
-      if (guards.not_put.has(entry.first_name)) {
-        return io::plain_error(ErrorKind::file, "link", tree.subject(entry.path),
-                               tree.subject(entry.first_name) + ", its other name, could not be written");
-      }
+      if (auto may = context_.may_link(entry); !may) return may;
       return tree.put_special(entry);
     default:
       return tree.put_special(entry);

@@ -1,5 +1,7 @@
 #include "tree/session/target_context.h"
 
+#include <fmt/format.h>
+
 #include <ctime>
 
 namespace rdcp::tree {
@@ -16,7 +18,8 @@ TargetContext::TargetContext(TargetSession& session, std::size_t index, const ne
     : session(session), index(index), shape(shape) {
   if (!session.place.root) return;
   tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata());
-  tree->claim_by([this](EntryPathView path) { return claim(path); });
+  tree->ask_for_names([this](EntryPathView path) { return claim(path); },
+                      [this](EntryPathView path) { return stays_unlinked(path); });
   if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
   if (session.earlier.backups) tree->keep_backups(*session.earlier.backups);
   if (settings().fsync) tree->flush_all();
@@ -26,6 +29,29 @@ TargetContext::TargetContext(TargetSession& session, std::size_t index, const ne
 io::Result<void> TargetContext::claim(EntryPathView path) const {
   Spellings& spellings = session.guards.spellings;
   return spellings.watches() ? spellings.claim(path, tree->subject(path.text())) : io::Result<void>();
+}
+
+// A source sends a link when it has heard that all else is in place. But in a chain a host between the two
+// can answer for this one, and pass on the link before its first name: then it would lead to an older file.
+io::Result<void> TargetContext::may_link(const Entry& link) const {
+  TargetGuards& guards = session.guards;
+  std::string_view why;
+  if (guards.not_put.has(link.first_name)) {
+    why = "could not be written";
+  } else if (guards.ledger && !guards.linked_to.add(link.first_name)) {
+    why = "is one more than a copy by way of other hosts can watch";
+  }
+  if (why.empty()) return {};
+  return io::plain_error(ErrorKind::file, "link", tree->subject(link.path),
+                         fmt::format("{}, its other name, {}", tree->subject(link.first_name), why));
+}
+
+// To be asked when a name was given, because a link to it may be made at the same time.
+io::Result<void> TargetContext::stays_unlinked(EntryPathView path) const {
+  if (!session.guards.linked_to.has(path)) return {};
+  return io::plain_error(ErrorKind::file, "write", tree->subject(path.text()),
+                         "another name was linked to it before it came, and so to an older file: a host "
+                         "between the source and this one has changed the order");
 }
 
 bool TargetContext::has_put_for_good() {

@@ -62,6 +62,8 @@ class TargetContext {
   // Error: the target takes the name for another one that this run has used. `tree` asks this for all that it
   // puts; who writes to an old file, or finds one equal, asks here.
   io::Result<void> claim(EntryPathView path) const;
+  // To be asked before a hard link is put. Error: its first name is not what the source means.
+  io::Result<void> may_link(const Entry& link) const;
   // Flushes the names that were given, if the source removes what was put. Returns false after an error,
   // which has been reported: then it must not.
   bool has_put_for_good();
@@ -71,6 +73,9 @@ class TargetContext {
   io::Result<bool> next_entry(ArchiveReader& reader, Entry& entry) const;
   // Reads the one entry of an open or commit frame. Returns false after a protocol error, which is reported.
   bool read_header(ArchiveReader& reader, std::span<const std::byte> header, Entry& entry);
+
+ private:
+  io::Result<void> stays_unlinked(EntryPathView path) const;
 };
 
 }  // namespace rdcp::tree

@@ -162,8 +162,9 @@ io::Result<bool> TargetTree::link_file(EntryPathView path, int directory, const 
     with_times_kept(parent, subject(path.parent().text()), metadata_.losses, [&] {
       linked = link_unchanged({parent, std::string(path.name()), shown}, directory, name, looked_at);
     });
-    has_put_ = has_put_ || linked;
-    return linked;
+    if (!linked) return false;
+    auto noted = note_put(parent, path);
+    return noted ? io::Result<bool>(true) : std::move(noted).error();
   });
 }
 
@@ -175,11 +176,11 @@ io::Result<void> TargetTree::publish(
     if (auto kept = backups_->keep(directory, name, path.text(), subject(path.text())); !kept) return kept;
   }
   auto done = publish(name);
-  if (done) note_put(directory, path);
-  if (done || done.error().code != EISDIR || gate_ == nullptr) return done;
+  if (done) return note_put(directory, path);
+  if (done.error().code != EISDIR || gate_ == nullptr) return done;
   done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish,
                            Exchange::automatic, backups_);
-  if (done) note_put(directory, path);
+  if (done) done = note_put(directory, path);
   directories_.clear();  // some of it may be among them
   return done;
 }
@@ -240,11 +241,12 @@ io::Result<void> TargetTree::flush_elsewhere(int fd, std::string_view subject) c
   return flush(readable.get(), subject);
 }
 
-void TargetTree::note_put(int directory, EntryPathView path) {
+io::Result<void> TargetTree::note_put(int directory, EntryPathView path) {
   has_put_ = true;
   struct stat here {};
-  if (!for_good_ || (::fstat(directory, &here) == 0 && is_reached(here))) return;
-  named_in_.insert(EntryPath::beneath(path.parent().parent(), path.parent().name()));
+  if (for_good_ && (::fstat(directory, &here) != 0 || !is_reached(here)))
+    named_in_.insert(EntryPath::beneath(path.parent().parent(), path.parent().name()));
+  return named_(path);
 }
 
 io::Result<void> TargetTree::flush_names() {

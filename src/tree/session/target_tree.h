@@ -58,15 +58,14 @@ class TargetTree {
   // Metadata of what is there (Entry::attributes_only). Error where it is of another type by now.
   io::Result<void> set_attributes(const Entry& entry);
 
-  // Sync: what is no directory gives way to one, and a directory to what is none, where the gate, which
-  // outlives this, lets it.
+  // Sync: what is no directory gives way to one, or the reverse, if the gate, which outlives this, says so.
   void ask(RemovalGate& gate);
   // Whatever is replaced from now on is kept by this, which outlives this. What it cannot keep stays.
   void keep_backups(const Backups& backups) { backups_ = &backups; }
-  // From now on this is asked for each name that is put, before anything is made for it. An old file that
-  // open_old() gives is none.
-  using Claim = std::function<io::Result<void>(EntryPathView path)>;
-  void claim_by(Claim claim) { claim_ = std::move(claim); }
+  // From now on `claim` is asked for each name that is put, before anything is made for it, and `named` once
+  // it stands for the new inode. An old file that open_old() gives is none.
+  using Ask = std::function<io::Result<void>(EntryPathView path)>;
+  void ask_for_names(Ask claim, Ask named) { claim_ = std::move(claim), named_ = std::move(named); }
 
   // A large file and a descriptor of its directory (dup, the caller's). Its metadata are set by
   // apply_metadata() with created_mode ~0u before publish().
@@ -121,7 +120,7 @@ class TargetTree {
   io::Result<int> open_directory(EntryPathView path);
   // True if a syncfs(2) of the root flushes this.
   bool is_reached(const struct stat& status) const { return syncfs_reaches_ && status.st_dev == device_; }
-  void note_put(int directory, EntryPathView path);
+  io::Result<void> note_put(int directory, EntryPathView path);
   io::Result<void> flush_directory(EntryPathView path);
   template <class Make>
   auto make_in_parent(EntryPathView path, Make make) -> decltype(make(0));
@@ -133,7 +132,8 @@ class TargetTree {
   Naming naming_;
   RemovalGate* gate_ = nullptr;
   const Backups* backups_ = nullptr;
-  Claim claim_ = [](EntryPathView) { return io::Result<void>(); };
+  Ask claim_ = [](EntryPathView) { return io::Result<void>(); };
+  Ask named_ = claim_;
   std::optional<io::Error> not_kept_;  // why something gave no way to a directory
   bool flushes_ = false;
   bool syncfs_reaches_ = true;

@@ -97,6 +97,18 @@ TEST_F(LargeFilesTest, IsReadBackWithVerify) {
   EXPECT_EQ(content_of(scratch / "file"), bytes);
 }
 
+// A host between the two may keep back the commit alone.
+TEST_F(LargeFilesTest, ACommitThatComesAfterALinkToItsNameIsNoSuccess) {
+  write_file(scratch / "file", "old");
+  start();
+  session->guards.keep_ledger();
+  open(kPiece);
+  write(0, std::string(kPiece, 'x'));
+  EXPECT_TRUE(context->may_link(link_entry("second", "file")));
+  EXPECT_EQ(commit(kPiece), AckStatus::refused);
+  EXPECT_NE(heard.text().find("another name was linked to it"), std::string::npos) << heard.text();
+}
+
 // What the commit says of the whole file decides, whatever each chunk said.
 TEST_F(LargeFilesTest, AWrongDigestOfTheWholeFileEndsTheRunAndLeavesTheOldFile) {
   write_file(scratch / "file", "old");

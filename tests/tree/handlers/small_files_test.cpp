@@ -69,6 +69,20 @@ TEST_P(SmallFilesTest, ANameThatWasPutAfterAllIsLinkedTo) {
   EXPECT_EQ(content_of(scratch / "second"), "one");
 }
 
+// In a chain a host between the two can pass on a link before the file that it belongs to.
+TEST_P(SmallFilesTest, AFileThatComesAfterItsLinkIsNoSuccess) {
+  session->guards.keep_ledger();
+  write_file(scratch / "first", "old");
+  EXPECT_EQ(unpack(archive_of({{link_entry("second", "first"), ""}})), AckStatus::done);
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_EQ(unpack(archive_of({{file_entry("other"), "one"}})), AckStatus::done);
+  EXPECT_EQ(heard.text(), "");
+  EXPECT_EQ(unpack(archive_of({{file_entry("first"), "one"}})), AckStatus::done);
+  EXPECT_EQ(content_of(scratch / "second"), "old");
+  EXPECT_NE(heard.text().find("first: another name was linked to it before it came"), std::string::npos)
+      << heard.text();
+}
+
 // The file "OWN" is why the target is taken for one that does not tell upper from lower case.
 TEST_P(SmallFilesTest, OfTwoSpellingsOneIsPutAndTheOtherTold) {
   write_file(scratch / "OWN", "");

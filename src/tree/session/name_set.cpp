@@ -1,4 +1,4 @@
-#include "tree/session/not_put.h"
+#include "tree/session/name_set.h"
 
 #include <cstring>
 #include <span>
@@ -12,28 +12,29 @@ io::Digest key_of(EntryPathView path) {
 
 }  // namespace
 
-std::size_t NotPut::Hash::operator()(const io::Digest& digest) const {
+std::size_t NameSet::Hash::operator()(const io::Digest& digest) const {
   std::size_t hash = 0;
   std::memcpy(&hash, digest.bytes.data(), sizeof hash);
   return hash;
 }
 
-void NotPut::add(EntryPathView path) {
+bool NameSet::add(EntryPathView path) {
   std::lock_guard lock(mutex_);
-  if (paths_.size() < kRemembered) paths_.insert(key_of(path));
+  if (paths_.size() < most_) paths_.insert(key_of(path));
   any_ = true;
+  return paths_.size() < most_;
 }
 
-void NotPut::remove(EntryPathView path) {
+void NameSet::remove(EntryPathView path) {
   if (!any_) return;
   std::lock_guard lock(mutex_);
-  if (paths_.size() < kRemembered) paths_.erase(key_of(path));
+  if (paths_.size() < most_) paths_.erase(key_of(path));
 }
 
-bool NotPut::has(EntryPathView path) {
+bool NameSet::has(EntryPathView path) const {
   if (!any_) return false;
   std::lock_guard lock(mutex_);
-  return paths_.size() >= kRemembered || paths_.contains(key_of(path));
+  return paths_.size() >= most_ || paths_.contains(key_of(path));
 }
 
 }  // namespace rdcp::tree
