@@ -206,6 +206,19 @@ class Mirrors(CopyTest):
                 if judge.returncode != 0 and "--ignore-existing" not in options:
                     self.assertTrue((ours[1] / "file" / "x").exists(), "nothing goes unless all may")
 
+    def test_more_deletions_than_a_message_holds_are_all_told(self):
+        self.sync(self.source, self.target)
+        deep = self.target / "deep"
+        deep.mkdir()
+        lines = 22_000
+        for number in range(lines):  # 5 MB of names
+            (deep / f"{'x' * 220}{number}").touch()
+        for words in (("-n",), ()):
+            with self.subTest(words):
+                told = self.sync("--delete", "-i", *words, self.source, self.target)
+                self.assertEqual(len({line for line in told if line.startswith("*deleting")}), lines + 1)
+        self.assert_same_tree(self.source, self.target)
+
     def test_max_delete_is_a_bound(self):
         self.sync(self.source, self.target)
         for i in range(10):

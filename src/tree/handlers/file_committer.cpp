@@ -22,7 +22,7 @@ AckStatus FileCommitter::commit(const net::Frame& frame, std::span<const std::by
     context_.protocol_error("a commit that does not fit its file");
     return AckStatus::refused;
   }
-  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(file->path);
+  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.remove(file->path.text());
   if (file->value() != frame.extra) {
     writer_.drop_part(*file);
     context_.fail(io::plain_error(ErrorKind::digest, "write", file->subject,

@@ -23,7 +23,7 @@ AckStatus FileOpener::open(const net::Frame& frame, std::span<const std::byte> h
   file->id = frame.file_id;
   file->path = entry.path;
   const auto& ledger = context_.session.guards.ledger;
-  if (ledger) ledger->entries.take(entry.path);
+  if (ledger) ledger->entries.remove(entry.path.text());
   file->size = frame.offset;
   if (file->size > kUnknownSize) {
     context_.protocol_error("a file of impossible size");

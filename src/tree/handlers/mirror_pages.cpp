@@ -8,6 +8,12 @@ namespace rdcp::tree {
 
 using net::AckStatus;
 
+namespace {
+
+constexpr std::size_t kChangesAtOnce = 1000;
+
+}  // namespace
+
 MirrorPages::MirrorPages(TargetContext& context)
     : context_(context),
       comparer_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
@@ -111,6 +117,9 @@ AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte>
     return AckStatus::refused;
   }
   Changes changes;
+  const auto hand_over = [&] {
+    context_.session.changes.add(frame.file_id, frame.offset, std::exchange(changes, {}));
+  };
   TargetLedger* const ledger = context_.session.guards.ledger.get();
   if (!read->sums.empty()) {
     pruner_.compare(read->sums, verdicts);
@@ -119,10 +128,13 @@ AckStatus MirrorPages::prune(const net::Frame& frame, std::span<const std::byte>
       if (wanted) context_.want(ledger->names, read->sums[i].path);
     }
   } else {
-    if (ledger != nullptr) ledger->names.take(read->names.path);
-    pruner_.remove_others(read->names, changes.list);
+    if (ledger != nullptr) ledger->names.remove(read->names.path);
+    pruner_.remove_others(read->names, [&](Change change) {
+      changes.list.push_back(std::move(change));
+      if (changes.list.size() == kChangesAtOnce) hand_over();
+    });
   }
-  context_.session.changes.add(frame.file_id, frame.offset, std::move(changes));
+  hand_over();
   return context_.done_unless_refusing();
 }
 

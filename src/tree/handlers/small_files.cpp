@@ -35,11 +35,11 @@ AckStatus SmallFiles::unpack(std::span<const std::byte> chunk) {
 }
 
 bool SmallFiles::settle(const Entry& entry, const io::Result<void>& put) {
-  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.take(entry.path);
+  if (context_.session.guards.ledger) context_.session.guards.ledger->entries.remove(entry.path.text());
   if (put) {
-    context_.session.guards.not_put.remove(entry.path);
+    context_.session.guards.not_put.remove(entry.path.text());
   } else {
-    context_.session.guards.not_put.add(entry.path);
+    context_.session.guards.not_put.add(entry.path.text());
     context_.report(put.error());
   }
   return put.ok();

@@ -97,7 +97,7 @@ bool Pruner::find_extra(DirectoryReader& listing, const ListedNames& names) {
   return listed;
 }
 
-void Pruner::remove_others(const ListedNames& names, std::vector<Change>& changes) {
+void Pruner::remove_others(const ListedNames& names, const Tell& tell) {
   if (!may_delete()) return;
   const std::string subject = join_path(root_name_, names.path);
   DirectoryReader listing = DirectoryReader::open(root_, names.path);
@@ -105,13 +105,13 @@ void Pruner::remove_others(const ListedNames& names, std::vector<Change>& change
     if (!is_missing(errno)) reporter_.problem(io::errno_error("list directory", subject));
     return;
   }
-  with_times_kept(listing.fd(), subject, losses_, [&] { remove_extra(listing, names, subject, changes); });
+  with_times_kept(listing.fd(), subject, losses_, [&] { remove_extra(listing, names, subject, tell); });
   if (sync_.dry_run || last_.empty()) return;
   if (const auto flushed = flush(listing.fd(), subject); !flushed) reporter_.problem(flushed.error());
 }
 
 void Pruner::remove_extra(DirectoryReader& listing, const ListedNames& names, const std::string& subject,
-                          std::vector<Change>& changes) {
+                          const Tell& tell) {
   const int directory = listing.fd();
   kept_ = names.names;
   std::ranges::sort(kept_);
@@ -129,15 +129,14 @@ void Pruner::remove_extra(DirectoryReader& listing, const ListedNames& names, co
     }
     struct stat before {};
     const bool granted = !sync_.dry_run && ::fstat(directory, &before) == 0 && grant_owner_access(directory);
-    for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), changes);
+    for (const std::string& name : extra_) remove(directory, name, join_path(names.path, name), tell);
     if (granted && ::fchmod(directory, before.st_mode & 07777) != 0)
       reporter_.problem(io::errno_error("set mode of", subject));
     if (extra_.size() < kAtOnce) return;
   }
 }
 
-void Pruner::remove(int directory, const std::string& name, const std::string& path,
-                    std::vector<Change>& changes) {
+void Pruner::remove(int directory, const std::string& name, const std::string& path, const Tell& tell) {
   const auto entry_path = [&](const std::string& below) { return path + below.substr(name.size()); };
   MayRemove may_remove;
   may_remove.look = [&](const std::string& below, const struct stat& status) {
@@ -152,7 +151,7 @@ void Pruner::remove(int directory, const std::string& name, const std::string& p
     const auto permit = going() ? gate_.take(entry_path(below), status) : std::nullopt;
     if (permit && sync_.tells()) {
       const std::string told = gate_.below_destination(entry_path(below));
-      changes.push_back({"*deleting  ", told + (S_ISDIR(status.st_mode) ? "/" : ""), ""});
+      tell({"*deleting  ", told + (S_ISDIR(status.st_mode) ? "/" : ""), ""});
     }
     return permit;
   };

@@ -27,8 +27,10 @@ class Pruner {
 
   // Verdict 1: the directory has other names here.
   void compare(const std::vector<SummedDirectory>& sums, net::Verdicts& verdicts);
-  // Removes what is not among the names, of their part. What goes, or would go, is told in changes.
-  void remove_others(const ListedNames& names, std::vector<Change>& changes);
+  // Removes what is not among the names, of their part. What goes, or would go, is told at once: it may be
+  // more than memory holds.
+  using Tell = std::function<void(Change)>;
+  void remove_others(const ListedNames& names, const Tell& tell);
 
   std::function<bool()> going = [] { return true; };
   // If set, what goes is kept by this, which outlives this.
@@ -43,8 +45,8 @@ class Pruner {
   bool counts(EntryPathView path, const DirectoryReader& listing, const dirent& entry) const;
   bool find_extra(DirectoryReader& listing, const ListedNames& names);
   void remove_extra(DirectoryReader& listing, const ListedNames& names, const std::string& subject,
-                    std::vector<Change>& changes);
-  void remove(int directory, const std::string& name, const std::string& path, std::vector<Change>& changes);
+                    const Tell& tell);
+  void remove(int directory, const std::string& name, const std::string& path, const Tell& tell);
 
   const int root_;
   const std::string root_name_;

@@ -86,13 +86,11 @@ void RefusedFiles::forget(std::uint64_t file_id) {
 }
 
 void RefusedFiles::note_equal(std::string_view path) {
-  const std::lock_guard lock(mutex_);
-  if (equal_.size() < kRemembered) equal_.emplace(path);
+  (void)equal_.add(path);
 }
 
 bool RefusedFiles::is_equal(std::string_view path) {
-  const std::lock_guard lock(mutex_);
-  return equal_.contains(std::string(path));
+  return equal_.has(path);
 }
 
 }  // namespace rdcp::tree

@@ -8,11 +8,10 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
+#include "io/digest_set.h"
 #include "net/stream/frame.h"
 
 namespace rdcp::tree {
@@ -61,7 +60,7 @@ class RefusedFiles {
  private:
   std::mutex mutex_;
   std::set<std::uint64_t> ids_;
-  std::unordered_set<std::string> equal_;
+  io::DigestSet equal_{kRemembered};
 };
 
 }  // namespace rdcp::tree

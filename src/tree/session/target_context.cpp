@@ -36,9 +36,9 @@ io::Result<void> TargetContext::claim(EntryPathView path) const {
 io::Result<void> TargetContext::may_link(const Entry& link) const {
   TargetGuards& guards = session.guards;
   std::string_view why;
-  if (guards.not_put.has(link.first_name)) {
+  if (guards.not_put.has(link.first_name.text()) || guards.not_put.has_overflowed()) {
     why = "could not be written";
-  } else if (guards.ledger && !guards.linked_to.add(link.first_name)) {
+  } else if (guards.ledger && !guards.linked_to.add(link.first_name.text())) {
     why = "is one more than a copy by way of other hosts can watch";
   }
   if (why.empty()) return {};
@@ -48,7 +48,7 @@ io::Result<void> TargetContext::may_link(const Entry& link) const {
 
 // To be asked when a name was given, because a link to it may be made at the same time.
 io::Result<void> TargetContext::stays_unlinked(EntryPathView path) const {
-  if (!session.guards.linked_to.has(path)) return {};
+  if (!session.guards.linked_to.has(path.text())) return {};
   return io::plain_error(ErrorKind::file, "write", tree->subject(path.text()),
                          "another name was linked to it before it came, and so to an older file: a host "
                          "between the source and this one has changed the order");
@@ -79,8 +79,8 @@ void TargetContext::want(TargetFile& file, const io::Extent& extent) {
   if (!file.want(extent)) protocol_error(kAsksTooMuch);
 }
 
-void TargetContext::want(WantedPaths& wanted, std::string_view path) {
-  if (!wanted.want(path)) protocol_error(kAsksTooMuch);
+void TargetContext::want(io::DigestSet& wanted, std::string_view path) {
+  if (!wanted.add(path)) protocol_error(kAsksTooMuch);
 }
 
 void TargetContext::wake_waiting() {

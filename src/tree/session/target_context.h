@@ -44,7 +44,7 @@ class TargetContext {
   // These note that the source is told that something is missing here. They end the run if it has asked about
   // far more than it sends.
   void want(TargetFile& file, const io::Extent& extent);
-  void want(WantedPaths& wanted, std::string_view path);
+  void want(io::DigestSet& wanted, std::string_view path);
   // Wakes the slots of all workers that wait for a turn.
   void wake_waiting();
   // Returns the answer to a frame that was handled without an error: refused if the run has failed meanwhile,

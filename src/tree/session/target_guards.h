@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "io/digest_set.h"
 #include "tree/fs/spellings.h"
 #include "tree/guards/admitted_names.h"
 #include "tree/guards/agreed.h"
 #include "tree/guards/removal_gate.h"
 #include "tree/messages/job.h"
-#include "tree/session/name_set.h"
 #include "tree/streams/target_ledger.h"
 
 namespace rdcp::tree {
@@ -36,8 +36,8 @@ struct TargetGuards {
   AdmittedNames admitted;                // the names that the source may use
   RemovalGate removals;                  // the names that may be removed
   Spellings spellings;                   // the names that were used, where upper and lower case are one
-  NameSet not_put{1 << 20};              // the names that must not be linked to
-  NameSet linked_to{1 << 24};            // the names that must not be put any more, where a ledger is kept
+  io::DigestSet not_put{1 << 20};        // the names that must not be linked to
+  io::DigestSet linked_to{1 << 24};      // the names that must not be put any more, where a ledger is kept
   std::unique_ptr<TargetLedger> ledger;  // proves what came; null if none is kept
   std::optional<Entry> only;  // takes the place of each entry that the source sends, except for its mtime
 };

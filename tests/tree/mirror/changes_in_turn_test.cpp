@@ -11,6 +11,9 @@ namespace {
 struct ChangesInTurnTest : testing::Test {
   ChangesInTurnTest() {
     changes.set_tell([this](const Changes& some) {
+      std::size_t bytes = 0;
+      for (const Change& change : some.list) bytes += change.path.size();
+      most = std::max(most, bytes);
       for (const Change& change : some.list) told += change.path;
     });
   }
@@ -20,6 +23,7 @@ struct ChangesInTurnTest : testing::Test {
     changes.add(turn, first, std::move(page));
   }
   std::string told;
+  std::size_t most = 0;  // bytes of paths in one call
   ChangesInTurn changes;
 };
 
@@ -54,6 +58,20 @@ TEST_F(ChangesInTurnTest, MemoryIsBounded) {
   const std::string page(ChangesInTurn::kWaitingMax / 4, 'x');
   for (std::uint64_t turn = 2; turn < 20; ++turn) add(turn, 1, page);
   EXPECT_GE(told.size(), page.size() * 14);
+}
+
+// Paths may be long, and a control message has a limit.
+TEST_F(ChangesInTurnTest, LongPathsAreBoundedInBytesAndToldInParts) {
+  const std::string path(60 << 10, 'p');
+  for (std::uint64_t turn = 2; turn < 12; ++turn) {
+    Changes page;
+    page.list.assign(100, {"", path, ""});
+    changes.add(turn, 1, std::move(page));
+  }
+  EXPECT_GE(told.size(), 10 * 100 * path.size() - ChangesInTurn::kWaitingBytesMax);
+  EXPECT_LE(most, ChangesInTurn::kToldBytes + path.size());
+  changes.finish();
+  EXPECT_EQ(told.size(), 10 * 100 * path.size());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class PrunerTest : public testing::Test {
     pruner.emplace(root.fd(), "DST", *gate, heard.reporter, losses);
   }
   void remove_others(const std::vector<std::string_view>& kept, const std::string& path = "") {
-    pruner->remove_others({.path = own(path), .parts = 1, .part = 0, .names = kept}, changes);
+    pruner->remove_others({.path = own(path), .parts = 1, .part = 0, .names = kept}, tell);
   }
   // Whether the target says that the directory has other names than these.
   bool differs(const std::string& path, const std::vector<std::string_view>& names) {
@@ -48,6 +48,7 @@ class PrunerTest : public testing::Test {
   Losses losses;
   std::optional<Pruner> pruner;
   std::vector<Change> changes;
+  const Pruner::Tell tell = [this](Change change) { changes.push_back(std::move(change)); };
 };
 
 TEST_F(PrunerTest, RemovesWhatTheSourceLacksWithAllThatIsInIt) {
@@ -147,7 +148,7 @@ TEST_F(PrunerTest, NothingIsRemovedThroughASymlink) {
 TEST_F(PrunerTest, OnlyNamesOfThePartGo) {
   for (int i = 0; i < 20; ++i) write_file(root / std::to_string(i), "");
   start();
-  pruner->remove_others({.path = own(""), .parts = 2, .part = 1, .names = {}}, changes);
+  pruner->remove_others({.path = own(""), .parts = 2, .part = 1, .names = {}}, tell);
   const std::vector<std::string> left = names_in(root.path());
   EXPECT_FALSE(left.empty());
   EXPECT_LT(left.size(), 20u);

@@ -84,21 +84,14 @@ TEST_F(FrameLedgerTest, WhatCameDamagedToTheFirstTargetIsWithNobody) {
   EXPECT_FALSE(agree(sent.tell(), received.tell()));
 }
 
-TEST(WantedPaths, WhatComesIsWantedNoMore) {
-  WantedPaths wanted;
-  EXPECT_TRUE(wanted.want("a"));
-  EXPECT_TRUE(wanted.want("a"));
-  EXPECT_TRUE(wanted.want("b"));
-  wanted.take("a");
-  wanted.take("c");
-  EXPECT_EQ(wanted.count(), 1u);
-}
-
-TEST(WantedPaths, ASourceThatOnlyAsksDoesNotFillTheMemory) {
-  WantedPaths wanted;
-  for (std::size_t i = 0; i < WantedPaths::kMax; ++i) ASSERT_TRUE(wanted.want(std::to_string(i)));
-  EXPECT_FALSE(wanted.want("one more"));
-  EXPECT_EQ(wanted.count(), WantedPaths::kMax);
+TEST(TargetLedger, ASourceThatOnlyAsksDoesNotFillTheMemory) {
+  TargetLedger ledger;
+  for (std::size_t i = 0; i < TargetLedger::kMissingMax; ++i)
+    ASSERT_TRUE(ledger.entries.add(std::to_string(i)));
+  EXPECT_FALSE(ledger.entries.add("one more"));
+  EXPECT_EQ(ledger.tell().missing, TargetLedger::kMissingMax);
+  ledger.entries.remove("0");
+  EXPECT_EQ(ledger.tell().missing, TargetLedger::kMissingMax - 1);
 }
 
 }  // namespace
