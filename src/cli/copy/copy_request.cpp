@@ -18,7 +18,7 @@ using tree::Connect;
 namespace {
 
 // Returns the name of the run's marker, by which the same command finds it again, whatever directory it is
-// given in.
+// given in. The marker lies at each target, so it is the same for all of them, and for a list of some.
 std::string run_marker_of(const Options& options) {
   std::string job;
   const auto add = [&job](const Location& location) {
@@ -30,9 +30,9 @@ std::string run_marker_of(const Options& options) {
     job += '\0';
   };
   for (const Location& source : options.sources) add(source);
-  // Several targets are one job, whichever of them it is for; the marker lies at each of them.
   Location target = options.destination;
-  if (!options.further_destinations.empty()) target.host = target.user = "";
+  target.host = target.user = "";
+  target.port = 0;
   add(target);
   return tree::run_name(job);
 }

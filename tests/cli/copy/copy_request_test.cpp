@@ -28,6 +28,21 @@ TEST(CopyRequest, PathsAreThoseOfTheUser) {
   EXPECT_FALSE(request.standard_output);
 }
 
+// Those that are left of a list of hosts may be one.
+TEST(CopyRequest, EveryListOfHostsHasTheSameMarker) {
+  Options options = options_of({"tree", "gpu1:/data"});
+  options.recursive = true;
+  const std::string marker = request_of(options).run_marker;
+  options.further_destinations = {*parse_location("gpu2:/data")};
+  EXPECT_EQ(request_of(options).run_marker, marker);
+  options = options_of({"tree", "user@gpu2:/data"});
+  options.recursive = true;
+  EXPECT_EQ(request_of(options).run_marker, marker);
+  options = options_of({"tree", "gpu2:/other"});
+  options.recursive = true;
+  EXPECT_NE(request_of(options).run_marker, marker);
+}
+
 TEST(CopyRequest, ADashIsAStandardStream) {
   EXPECT_TRUE(request_of(options_of({"-", "gpu1:x"})).standard_input);
   EXPECT_FALSE(request_of(options_of({"-", "gpu1:x"})).standard_output);
