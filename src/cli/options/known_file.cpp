@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/text/process.h"
 #include "io/fd.h"
@@ -23,64 +21,6 @@ using io::ErrorKind;
 using io::Result;
 
 namespace {
-
-constexpr int kLinksMax = 40;  // as many as the kernel follows (path_resolution(7))
-
-// Walks a path name by name, so that each symlink is seen before it is followed.
-class Way {
- public:
-  explicit Way(const std::string& path) : given_(path), rest_(path) {}
-
-  // Returns an O_PATH descriptor of the inode at the end of the path.
-  Result<io::Fd> go() {
-    if (auto begun = begin(); !begun) return begun.error();
-    while (!rest_.empty()) {
-      const std::size_t end = rest_.find('/');
-      const std::string name = rest_.substr(0, end);
-      rest_.erase(0, end == rest_.npos ? end : end + 1);
-      if (name.empty()) continue;
-      if (auto gone = step(name); !gone) return gone.error();
-    }
-    return std::move(at_);
-  }
-
- private:
-  io::Error failed() const { return io::errno_error("open", given_); }
-
-  Result<void> begin() {
-    at_.reset(::open(rest_.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!at_) return failed();
-    return {};
-  }
-
-  Result<void> step(const std::string& name) {
-    io::Fd next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!next || ::fstat(next.get(), &status) != 0) return failed();
-    if (S_ISLNK(status.st_mode)) return follow(next.get(), status);
-    at_ = std::move(next);
-    return {};
-  }
-
-  Result<void> follow(int link, const struct stat& status) {
-    if (status.st_uid != 0) {
-      return io::plain_error(ErrorKind::file, "open", given_,
-                             "a symbolic link on the way belongs to another user");
-    }
-    char target[PATH_MAX];
-    const ssize_t length = ::readlinkat(link, "", target, sizeof target);
-    if (length < 0) return failed();
-    if (++links_ > kLinksMax) return io::errno_error("open", given_, ELOOP);
-    rest_ = std::string(target, static_cast<std::size_t>(length)) + '/' + rest_;
-    if (rest_.starts_with('/')) return begin();
-    return {};
-  }
-
-  const std::string& given_;
-  std::string rest_;
-  io::Fd at_;
-  int links_ = 0;
-};
 
 bool is_null_device(const struct stat& status) {
   return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // the kernel's admin-guide/devices.txt
@@ -99,15 +39,13 @@ Result<io::Fd> open_known(const std::string& path, Fits fits) {
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   io::Fd file;
   if (::geteuid() == 0) {
-    auto held = Way(path).go();
-    if (!held) return held.error();
+    const auto place = io::find_named(path, true);
+    if (!place) return place.error();
+    file.reset(::openat(place->directory.get(), place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
     // Anything else, such as a device, is not even opened.
-    if (::fstat(held->get(), &status) == 0 && fits(status)) {
-      file.reset(::open(("/proc/self/fd/" + std::to_string(held->get())).c_str(), kFlags));
-    } else {
-      file = std::move(*held);
-    }
+    if (file && ::fstat(file.get(), &status) == 0 && fits(status))
+      file.reset(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), kFlags));
   } else {
     file.reset(::open(path.c_str(), kFlags));
   }
