@@ -1,10 +1,12 @@
 // rdcp: copies files and trees between hosts. See rdcp(1).
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +36,7 @@
 #include "cli/text/process.h"
 #include "cli/text/report.h"
 #include "cli/text/version.h"
+#include "io/named_place.h"
 
 namespace {
 
@@ -110,6 +113,28 @@ int copy_and_list(const rdcp::cli::Options& options, int signal_fd, mode_t umask
   return std::max(status, rdcp::cli::kExitFiles);
 }
 
+// Has the descriptor of this process that SRC or DST names be standard input or output, which is what the
+// agent gets.
+rdcp::io::Result<void> make_stream(rdcp::cli::Location& location, int stream) {
+  if (location.kind != rdcp::cli::Location::Kind::standard_stream || location.path.empty()) return {};
+  const int fd = rdcp::io::own_descriptor(location.path).value_or(stream);
+  // Descriptors that rdcp itself has opened are all closed by exec(), inherited ones are not.
+  const int flags = ::fcntl(fd, F_GETFD);
+  if (flags < 0 || (flags & FD_CLOEXEC) != 0) return rdcp::io::errno_error("open", location.path, EBADF);
+  if (fd != stream && ::dup2(fd, stream) < 0) return rdcp::io::errno_error("open", location.path);
+  // A reader sees the end when nobody else holds the writing end.
+  if (fd > STDERR_FILENO) ::close(fd);
+  location.path.clear();
+  return {};
+}
+
+rdcp::io::Result<void> make_streams(rdcp::cli::Options& options) {
+  for (rdcp::cli::Location& source : options.sources) {
+    if (auto made = make_stream(source, STDIN_FILENO); !made) return made;
+  }
+  return make_stream(options.destination, STDOUT_FILENO);
+}
+
 // Copies or compares, and ends with the last line of --json.
 int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
   std::optional<rdcp::cli::JsonReport> json;
@@ -120,7 +145,8 @@ int run(rdcp::cli::Options& options, int signal_fd, mode_t umask) {
     if (json) say(json->warning(options.bwlimit_warning));
   }
   int status = rdcp::cli::kExitUsage;
-  const auto loaded = rdcp::cli::load_selection(options);
+  auto loaded = make_streams(options);
+  if (loaded) loaded = rdcp::cli::load_selection(options);
   if (!loaded) {
     rdcp::cli::write_to_stderr(rdcp::cli::error_line(loaded.error()));
     if (const int signal = rdcp::cli::end_is_asked_for()) status = rdcp::cli::kExitSignalBase + signal;

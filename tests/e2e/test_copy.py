@@ -321,6 +321,52 @@ class Streams(CopyTest):
         done = self.copy(f"dest:{data}", "-")
         self.assertTrue(done.out == data.read_bytes())
 
+    def test_descriptors_of_the_shell(self):
+        """The agent has none of them, so they become its standard streams."""
+        data = self.make_file(self.source / "data", 5 * DEFAULT_CHUNK + 17)
+        got = self.target / "got"
+        for place in ("", "dest:"):
+            for words in (f"<(cat {data}) {place}{got}", f"/dev/stdin {place}{got} < {data}", f"/dev/fd/5 {place}{got} 5< {data}",
+                          f"{place}{data} /dev/fd/1 > {got}", f"{place}{data} /proc/self/fd/1 | cat > {got}",
+                          f"{place}{data} /dev/fd/5 5> {got}"):
+                with self.subTest(words):
+                    done = subprocess.run(["bash", "-c", f'"$@" {words}', "bash", *self.command()], capture_output=True,
+                                          timeout=60, check=False)
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+                    self.assert_same_file(data, got)
+                    got.unlink()
+            # The shell does not wait for what reads, so its end is the end of that.
+            os.mkfifo(got)
+            done = subprocess.run(["bash", "-c", f'"$@" {place}{data} >(cat > {got}) & cat {got}; wait $!', "bash",
+                                   *self.command()], capture_output=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertTrue(done.stdout == data.read_bytes())
+            got.unlink()
+        self.fails(EXIT_USAGE, data, "/dev/fd/77", says=("/dev/fd/77", "Bad file descriptor"))
+        self.fails(EXIT_USAGE, data, "/dev/fd/3", says=("/dev/fd/3", "Bad file descriptor"))  # one of rdcp's own
+
+    def test_a_link_to_a_descriptor_is_not_replaced(self):
+        """As /dev/stdout is one, which root could lose."""
+        data = self.make_file(self.source / "data", 10)
+        out = self.target / "stdout"
+        out.symlink_to("/proc/self/fd/1")
+        second = self.target / "second"
+        second.symlink_to("stdout")
+        for place in ("", "dest:"):
+            for link in (out, second):
+                for stdout in ("/dev/null", self.disk / "file"):
+                    with open(stdout, "w", encoding="utf-8") as file:
+                        done = subprocess.run(self.command(data, f"{place}{link}"), stdout=file, stderr=subprocess.PIPE,
+                                              timeout=60, check=False)
+                    self.assertEqual(done.returncode, EXIT_FILES, done)
+                    self.assertIn(b"is neither a file nor a directory", done.stderr)
+                    self.assertTrue(link.is_symlink())
+        self.assertEqual(os.readlink(out), "/proc/self/fd/1")
+        null = self.target / "null"
+        null.symlink_to("/dev/null")
+        self.copy(data, f"dest:{null}")
+        self.assertTrue(null.is_symlink())
+
     def test_a_local_file_to_stdout_of_a_closed_pipe(self):
         data = self.make_file(self.source / "data", 8 * DEFAULT_CHUNK)
         shell = '"$@" | head -c 10 >/dev/null; exit ${PIPESTATUS[0]}'

@@ -158,19 +158,23 @@ Result<void> check_transport(const Options& options) {
 }
 
 Result<void> check_streams(const Options& options) {
-  const bool from_stdin = std::any_of(options.sources.begin(), options.sources.end(), is_standard_stream);
+  const auto stream = std::ranges::find_if(options.sources, is_standard_stream);
+  const bool from_stream = stream != options.sources.end();
   const bool to_stdout = is_standard_stream(options.destination);
-  if (!from_stdin && !to_stdout) return {};
+  if (!from_stream && !to_stdout) return {};
+  const string name = "'" + (from_stream ? *stream : options.destination).text() + "'";
   if (options.check) return refuse("--check", "compares files and trees, not streams");
   if (!options.manifest_file.empty() || !options.sums_file.empty()) {
     return refuse("--manifest and --sums", "list files and trees, not streams");
   }
   if (options.json && to_stdout) return refuse("--json", "prints to standard output, too, which is DST here");
-  if (from_stdin && to_stdout) return refuse("'-'", "cannot be both SRC and DST");
-  if (options.sources.size() > 1) return refuse("'-'", "is one file, so there can be one SRC only");
-  if (options.remove_source_files && from_stdin)
-    return refuse("--remove-source-files", "is for files, not for '-'");
-  if (options.recursive) return refuse("'-'", "is one file, not a tree; -r cannot be used with it");
+  if (from_stream && to_stdout && stream->text() == options.destination.text())
+    return refuse(name, "cannot be both SRC and DST");
+  if (from_stream && to_stdout) return refuse(name, "is a stream, and so is DST; one of them must be a file");
+  if (options.sources.size() > 1) return refuse(name, "is one file, so there can be one SRC only");
+  if (options.remove_source_files && from_stream)
+    return refuse("--remove-source-files", "is for files, not for " + name);
+  if (options.recursive) return refuse(name, "is one file, not a tree; -r cannot be used with it");
   return {};
 }
 

@@ -66,7 +66,7 @@ Result<void> check_mirror(Options& options) {
                                 : "takes one SRC");
   }
   if (is_stream(options.sources.front()) || is_stream(options.destination)) {
-    return refuse("--sync", "compares files, and '-' is a stream");
+    return refuse("--sync", "compares files, and one of SRC and DST is a stream");
   }
   if (sync.delete_extra && !options.selection_words.files_from.empty()) {
     return refuse("--delete", "cannot be used with --files-from, which does not list everything in SRC");

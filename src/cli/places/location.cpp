@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "io/named_place.h"
+
 namespace rdcp::cli {
 namespace {
 
@@ -185,7 +187,7 @@ std::string encoded(std::string_view bytes) {
 }  // namespace
 
 std::string Location::text() const {
-  if (kind == Kind::standard_stream) return "-";
+  if (kind == Kind::standard_stream) return path.empty() ? "-" : path;
   if (kind == Kind::local) return path;
   const std::string shown_host = host.find(':') == host.npos ? host : "[" + host + "]";
   if (port == 0) return (user.empty() ? "" : user + "@") + shown_host + ":" + path;
@@ -201,6 +203,9 @@ io::Result<Location> parse_location(std::string_view word) {
   if (word.empty()) return refuse_location("''", "is empty");
   if (word == "-")
     return Location{.kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = {}};
+  if (io::own_descriptor(word))
+    return Location{
+        .kind = Location::Kind::standard_stream, .user = {}, .host = {}, .path = std::string(word)};
   if (const auto ours = scheme_of(word, kOurSchemes)) return parse_uri(word, word.substr(ours->size() + 3));
   if (const auto other = scheme_of(word, kOtherSchemes)) {
     return refuse_location(word, fmt::format("rdcp knows no {}://; write HOST:PATH, or scp://HOST/PATH{}",

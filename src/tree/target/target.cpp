@@ -1,10 +1,13 @@
 #include "tree/target/target.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include "tree/fs/beneath.h"
@@ -39,6 +42,24 @@ std::vector<PathFacts> chain_to_root(const std::string& path) {
     at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   return chain;
+}
+
+// True if the path leads into procfs, as /dev/stdout does: in this process that is a descriptor of its own,
+// and a file that took the place of the link would take standard output away from all others.
+bool leads_to_procfs(std::string path) {
+  constexpr int kLinksMax = 40;  // as the kernel has it
+  for (int links = 0; links < kLinksMax; ++links) {
+    const io::Fd at(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct statfs filesystem {};
+    if (!at || ::fstatfs(at.get(), &filesystem) != 0) return false;
+    if (filesystem.f_type == PROC_SUPER_MAGIC) return true;
+    char text[PATH_MAX];
+    const ssize_t length = ::readlinkat(at.get(), "", text, sizeof text);
+    if (length <= 0) return false;
+    const std::string link(text, static_cast<std::size_t>(length));
+    path = link.starts_with('/') ? link : split_local_path(path).directory + "/" + link;
+  }
+  return false;
 }
 
 }  // namespace
@@ -87,7 +108,14 @@ TargetReady Target::look_at_destination() {
     return ready;
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  const bool leads_there = ::stat(path.c_str(), &status) == 0;
+  // rdrecv may write to what it has inherited, if that takes bytes in order.
+  const bool own_pipe = only_file_mode_ && leads_there && !S_ISREG(status.st_mode);
+  if (!own_pipe && !S_ISDIR(status.st_mode) && leads_to_procfs(path)) {
+    ready.kind = PathKind::unusable;
+    return ready;
+  }
+  if (!leads_there) {
     // A dangling symlink is a name to be replaced, like a file.
     const bool dangling = ::lstat(path.c_str(), &status) == 0;
     ready.kind = dangling ? PathKind::file : PathKind::missing;

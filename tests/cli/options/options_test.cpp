@@ -332,6 +332,12 @@ TEST(Options, StandardStreamsHoldOneFile) {
   expect_usage_error({"-r", "-", "a"}, "-r");
   expect_usage_error({"-r", "a", "-"}, "-r");
   expect_usage_error({"-", "-"}, "both SRC and DST");
+  expect_usage_error({"/dev/fd/63", "/dev/fd/62", "a"},
+                     "'/dev/fd/63': is one file, so there can be one SRC only");
+  expect_usage_error({"-r", "/dev/stdin", "a"}, "'/dev/stdin': is one file, not a tree");
+  expect_usage_error({"--sync", "a", "/dev/stdout"}, "is a stream");
+  expect_usage_error({"--check", "/dev/fd/63", "a"}, "not streams");
+  expect_usage_error({"/dev/fd/63", "/dev/stdout"}, "so is DST");
 }
 
 TEST(Options, AgentTakesNoOperands) {

@@ -36,6 +36,17 @@ TEST(Location, WordWithoutColonIsLocal) {
   }
 }
 
+TEST(Location, DescriptorsOfThisProcessAreStreams) {
+  for (const char* word : {"/dev/stdin", "/dev/stdout", "/dev/fd/63", "/proc/self/fd/3"}) {
+    const Location location = parsed(word);
+    EXPECT_EQ(location.kind, Kind::standard_stream) << word;
+    EXPECT_EQ(location.text(), word);
+  }
+  for (const char* word : {"/dev/null", "/dev/fd", "/dev/fd/x", "/dev/stdout/", "./-"})
+    EXPECT_EQ(parsed(word), local(word));
+  EXPECT_EQ(parsed("host:/dev/stdout"), remote("", "host", "/dev/stdout"));
+}
+
 TEST(Location, ColonAfterASlashIsLocal) {
   for (const char* word : {"./a:b", "/a:b", "a/b:c", "/:", "./[::1]:x", "/me@[::1]:x"}) {
     EXPECT_EQ(parsed(word), local(word));
