@@ -399,6 +399,7 @@ class Waiting(CopyTest):
         done = running.finish(4)  # an agent that does not end by itself is given up after 5 s
         self.assertEqual(done.status, 128 + number, done)
         self.assertIn("ended by", done.err)
+        self.assertIn("run the same command again", done.err)
         self.assertEqual(os.listdir(self.target), [])
         self.assert_nothing_lives(running)
 

@@ -152,7 +152,7 @@ class Mirrors(CopyTest):
         empty = self.disk / "empty"
         empty.mkdir()
         self.fails(1, "--sync", "--delete", self.disk / "missing", self.target)
-        self.fails(1, "--sync", "--delete", empty, self.target, says=("SRC is empty",))
+        self.fails(1, "--sync", "--delete", empty, self.target, says=("delete at the target: nothing was deleted, because SRC is empty",))
         self.assert_same_tree(self.source, self.target, ignore=("mtime_ns",))
         (self.target / "extra").write_text("stays")
         # A directory in the way of a file is what cannot be copied here.

@@ -101,7 +101,7 @@ void Check::compare(const Hosts& hosts, bool leave_late) {
   for (CheckedHost* const host : hosts) {
     if (host->is_late) continue;
     host->raise(party.status());
-    if (!whole && host->cause.empty()) host->cause = "not all was compared; the cause is above";
+    if (!whole && host->cause.empty()) host->cause = "not all was compared; an earlier error says why";
     if (options_.verbose && host->cause.empty()) tell_counts(*host, took);
   }
 }

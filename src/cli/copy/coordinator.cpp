@@ -322,7 +322,7 @@ bool Coordinator::bridges_hold() {
     return true;
   }
   if (std::ranges::none_of(bridges_, failed)) return true;
-  std::string why = "a further session of it has ended; it has said why above";
+  std::string why = "a further session of it has ended; it has said why on standard error";
   if (request_.carrier == "ssh") {
     why +=
         ". Where sshd_config there has MaxSessions 1 or ssh_config here a ControlPath, such sessions can ask "

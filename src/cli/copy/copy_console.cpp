@@ -35,7 +35,8 @@ void CopyConsole::report(const AgentSession& session, const tree::Problem& probl
 void CopyConsole::report_signal(int signal) {
   interrupted_ = true;
   print(view_.program + ": " + cause_of_end(signal) +
-        "; files under their final names are complete, the rest was not copied\n");
+        "; files under their final names are complete, the rest was not copied; run the same command again "
+        "to go on\n");
   status_ = kExitSignalBase + signal;
 }
 

@@ -294,7 +294,11 @@ Result<std::optional<CopyBegins>> begins_of(const CopyRequest& request, const So
   }
   if (std::ranges::none_of(facts, can_be_copied)) return std::optional<CopyBegins>();
   auto landing = land(request, source, target);
-  if (!landing) return landing.error();
+  if (!landing) {
+    const bool is_far = request.parties.target_is_far && landing.error().subject == request.destination;
+    return is_far ? io::about(target.session->name() + ":" + request.destination, landing.error())
+                  : landing.error();
+  }
   auto path = choose_path(request, source, target, wish_of(request, source, target, round_trip));
   if (!path) return path.error();
   CopyBegins begins;

@@ -36,11 +36,12 @@ std::string age_of(std::uint64_t seconds) {
   return plural(seconds / 60 / 60 / 24, "day", "days");
 }
 
-// Returns "partial file, 1.2 GB, 3 hours old: dir/.rdcp-....journal (of dir/big)".
-std::string line_of(const tree::Leftover& leftover) {
-  std::string line = fmt::format("{}{}, {}, {} old: {}", leftover.in_use ? "in use, left alone: " : "",
-                                 describe(leftover.kind), format_bytes(leftover.bytes),
-                                 age_of(leftover.age_seconds), io::printable(leftover.path));
+// Returns "removing partial file, 1.2 GB, 3 hours old: dir/.rdcp-....journal (of dir/big)".
+std::string line_of(const tree::Leftover& leftover, bool removes) {
+  const char* const what = leftover.in_use ? "in use, left alone: " : removes ? "removing " : "";
+  std::string line =
+      fmt::format("{}{}, {}, {} old: {}", what, describe(leftover.kind), format_bytes(leftover.bytes),
+                  age_of(leftover.age_seconds), io::printable(leftover.path));
   if (!leftover.final_path.empty()) line += " (of " + io::printable(leftover.final_path) + ")";
   return line + "\n";
 }
@@ -125,7 +126,7 @@ void Cleaning::print(std::size_t index, const tree::Leftovers& leftovers) {
                              ": the filesystem has no file locks (flock), so rdcp cannot tell whether a run "
                              "still uses what was found\n");
     }
-    if (!options_.quiet) lines += prefixes_[index] + line_of(leftover);
+    if (!options_.quiet) lines += prefixes_[index] + line_of(leftover, !options_.sync.dry_run);
   }
   if (const auto printed = inquiry_.print(lines); !printed) inquiry_.fail(printed.error());
 }

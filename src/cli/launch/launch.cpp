@@ -129,11 +129,15 @@ std::string first_line(std::string_view noise) {
 
 std::string explain_status(const RemoteShell& shell, int status) {
   const std::string path = shell.rdcp_path.empty() ? "rdcp" : "'" + shell.rdcp_path + "'";
-  if (status == 127) return path + " was not found there; install rdcp there or name it with --rdcp-path";
-  if (status == 121) return "rdcp could not be put there; it has said why above";
+  if (status == 127) {
+    return path + " was not found there; " +
+           (shell.rdcp_path.empty() ? "install rdcp there or name it with --rdcp-path"
+                                    : "--rdcp-path, or rdcp-path in a file of settings, names it");
+  }
+  if (status == 121) return "rdcp could not be put there; it has said why on standard error";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
   if (const std::string why = launcher_failure(shell); status == 1 && !why.empty()) return why;
-  if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why above";
+  if (status == 255 && runs_ssh(shell)) return "ssh could not connect; it has said why on standard error";
   if (status == 0) return path + " ended without an answer; is it rdcp?";
   if (status == 2) return path + " does not know --agent; it is not rdcp, or too old";
   if (status > 128 && status <= 128 + SIGRTMAX) return "signal " + std::to_string(status - 128) + " ended it";

@@ -72,9 +72,9 @@ std::vector<std::string> launcher_command(const RemoteShell& shell, const std::s
 std::string launcher_failure(const RemoteShell& shell) {
   switch (shell.launcher) {
     case Launcher::srun:
-      return "srun could not start a step there; it has said why above";
+      return "srun could not start a step there; it has said why on standard error";
     case Launcher::kubectl:
-      return "kubectl could not start a command there; it has said why above";
+      return "kubectl could not start a command there; it has said why on standard error";
     case Launcher::rsh:
       break;
   }

@@ -49,7 +49,7 @@ Which part of SRC to copy (rsync's rules; the first that matches counts)
       --max-size SIZE    leave out files larger than SIZE
       --min-size SIZE    leave out files smaller than SIZE
 
-Mirrors (the first eight after --sync go with -r, too, which then compares)
+Mirrors (the first nine after --sync go with -r, too, which then compares)
       --sync             make DST equal to SRC, by size and time; implies -r
   -n, --dry-run          only print what --sync, -r or --clean would do
       --itemize-changes  print a line for each change, as rsync does (or -i)
@@ -100,9 +100,9 @@ How to move the data
       --congestion NAME  TCP congestion control for the data
       --ring NAME        how to do file I/O: auto, io_uring or threads
       --no-landlock      let agents do what their user may
-SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000).
-Exit status: 0 all copied; 1 some files not; 2 usage; 3 no rdcp reached there;
-4 connection; 5 digest; 130, 143 signals. --check, --doctor: 1 if they find any.
+SIZE and RATE take K, M, G, T (KiB, ...: 1024; KB, ...: 1000). Exit status: 0
+all copied (--check, --doctor: nothing found), 1 not all; 2 usage; 3 no rdcp
+reached; 4 connection; 5 digest; 130, 143 signals. All options: man rdcp
 )";
 
 }  // namespace rdcp::cli

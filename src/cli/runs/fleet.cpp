@@ -134,7 +134,7 @@ class Fleet {
         outcome.cause =
             "the chain has broken before this host had all, and its bytes cannot be read or written again";
       if (outcome.cause.empty())
-        outcome.cause = "the copy has ended before this host had all; the cause is above";
+        outcome.cause = "the copy has ended before this host had all; an earlier error says why";
     }
   }
 

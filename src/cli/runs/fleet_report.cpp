@@ -15,7 +15,7 @@ bool has_all(const HostOutcome& outcome) {
 }
 
 std::string cause_of(const HostOutcome& outcome) {
-  return outcome.cause.empty() ? "some files are missing; each was named above" : outcome.cause;
+  return outcome.cause.empty() ? "some files are missing; an error names each" : outcome.cause;
 }
 
 }  // namespace

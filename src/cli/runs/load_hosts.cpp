@@ -49,7 +49,7 @@ Result<std::string> answer_to(const std::vector<std::string>& command, std::stri
   if (!answer) return std::move(answer).error();
   if (*answer && (*answer)->status == 0) return std::move((*answer)->text);
   const std::string why =
-      *answer ? fmt::format("it ended with status {}; it has said why above", (*answer)->status)
+      *answer ? fmt::format("it ended with status {}; it has said why on standard error", (*answer)->status)
               : std::string("it has not answered");
   return io::plain_error(ErrorKind::unreachable, fmt::format("ask {} for", command.front()), asked, why);
 }
@@ -122,7 +122,11 @@ Result<void> load_hosts(Options& options) {
       return added;
   }
   std::vector<Location> all = targets.take();
-  if (all.empty()) return io::plain_error(ErrorKind::usage, "--hosts", words.from, "it names no host");
+  if (all.empty()) {
+    const bool in_dst = !words.list.empty();
+    return io::plain_error(ErrorKind::usage, in_dst ? "list of hosts" : "--hosts",
+                           in_dst ? words.list : words.from, "it names no host");
+  }
   options.destination = std::move(all.front());
   all.erase(all.begin());
   options.further_destinations = std::move(all);

@@ -12,7 +12,7 @@ namespace rdcp::cli {
 
 std::string version_text(std::string_view program) {
   return fmt::format(
-      "{} {}\ncommit {}; protocol {}, and also {}; compiler {}\n"
+      "{} {}\ncommit {}; protocol {}, which talks to {} and later; compiler {}\n"
       "RDMA (verbs), TCP, io_uring, Landlock, AES-256-GCM and ChaCha20-Poly1305 (OpenSSL {}), zstd {}, XXH3 "
       "(xxHash "
       "{}.{}.{})\n",

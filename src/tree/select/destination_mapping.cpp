@@ -91,11 +91,11 @@ Result<DestinationMapping> land(const std::vector<std::string>& sources, const s
       return refuse(destination, "is neither a file nor a directory");
   }
   const bool exists = target.kind == PathKind::file;
-  if (sources.size() > 1 || terms.into_directory)
-    return refuse(destination, exists ? "is not a directory" : "no such directory");
+  const char* const why = exists ? "is not a directory" : "no such directory (--mkpath makes it)";
+  if (sources.size() > 1 || terms.into_directory) return refuse(destination, why);
   if (exists && facts[0].kind == PathKind::directory) return refuse(destination, "is not a directory");
   if (destination.ends_with('/') && facts[0].kind != PathKind::directory) {
-    return refuse(destination, exists ? "is not a directory" : "no such directory");
+    return refuse(destination, why);
   }
   const std::string name = last_name(destination);
   if (name.empty() || !is_safe_path(name)) return refuse(destination, "no such directory");

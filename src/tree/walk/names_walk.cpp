@@ -54,7 +54,7 @@ bool NamesWalk::list(const std::string& path, DirectoryReader& directory, Use us
 // source is empty, which may mean that it is not mounted.
 bool NamesWalk::may_begin() {
   if (reporter_.problems() > 0) {
-    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,
+    reporter_.problem(io::plain_error(io::ErrorKind::file, "delete at the target", "",
                                       "nothing was deleted, because not everything could be copied"));
     return false;
   }
@@ -62,7 +62,7 @@ bool NamesWalk::may_begin() {
   if (!enter("", top) || top.sums.empty()) return false;
   if (top.sums.front().count == 0 && !force_) {
     reporter_.problem(
-        io::plain_error(io::ErrorKind::file, "delete at the target", root_.given,
+        io::plain_error(io::ErrorKind::file, "delete at the target", "",
                         "nothing was deleted, because SRC is empty; --force deletes nevertheless"));
     return false;
   }

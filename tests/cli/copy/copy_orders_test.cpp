@@ -202,7 +202,16 @@ TEST_F(CopyBeginsTest, WhatIsNoFileIsNotCompared) {
   target.ready->kind = PathKind::special;
   const auto both = begins();
   ASSERT_FALSE(both);
-  EXPECT_EQ(both.error().message(), "copy to /dst: is neither a file nor a directory");
+  EXPECT_EQ(both.error().message(), "copy to to:/dst: is neither a file nor a directory");
+}
+
+TEST_F(CopyBeginsTest, AMissingDirectoryIsNamedWithItsHost) {
+  request.destination = "/dst/";
+  request.parties.target_is_far = true;
+  target.ready->kind = PathKind::missing;
+  const auto both = begins();
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().message(), "copy to to:/dst/: no such directory (--mkpath makes it)");
 }
 
 TEST_F(CopyBeginsTest, AByteStreamHasOneStreamUnlessItIsWrapped) {

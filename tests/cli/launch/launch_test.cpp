@@ -196,8 +196,8 @@ class ExplainLaunchFailure : public ::testing::Test {
 
 TEST_F(ExplainLaunchFailure, AbsentRdcpSaysHowToGetIt) {
   shell_.rdcp_path = "r";
-  expect(127, "", "'r' was not found there; install rdcp there or name it with --rdcp-path");
-  expect(127, "Welcome!\n", "install rdcp there");
+  expect(127, "", "'r' was not found there; --rdcp-path, or rdcp-path in a file of settings, names it");
+  expect(127, "Welcome!\n", "'r' was not found there; --rdcp-path");
   expect(126, "", "cannot be executed");
 }
 
@@ -212,7 +212,7 @@ TEST_F(ExplainLaunchFailure, AnotherCommands255IsNoSshStatus) {
 
 TEST_F(ExplainLaunchFailure, ALaunchersOwnStatusIsToldFromTheCommands) {
   ASSERT_TRUE(set_launcher("srun", shell_));
-  expect(1, "", "srun could not start a step there; it has said why above");
+  expect(1, "", "srun could not start a step there; it has said why on standard error");
   expect(127, "", "rdcp was not found there");
   expect(255, "", "it ended with status 255");
   ASSERT_TRUE(set_launcher("kubectl", shell_));

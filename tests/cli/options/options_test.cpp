@@ -452,12 +452,14 @@ TEST(Options, HelpAndVersionGoToStandardOutput) {
     const Parsed parsed = parse({option});
     EXPECT_EQ(parsed.exit_status, kExitOk);
     EXPECT_TRUE(parsed.text_out.starts_with("Usage: rdcp "));
+    EXPECT_TRUE(parsed.text_out.ends_with("All options: man rdcp\n"));
     EXPECT_EQ(parsed.text_err, "");
   }
   const Parsed version = parse({"--version"});
   EXPECT_EQ(version.exit_status, kExitOk);
   EXPECT_TRUE(version.text_out.starts_with(std::string("rdcp ") + kVersion + "\ncommit "))
       << version.text_out;
+  EXPECT_NE(version.text_out.find("which talks to 9 and later;"), std::string::npos) << version.text_out;
   EXPECT_EQ(std::ranges::count(version.text_out, '\n'), 3) << version.text_out;
 }
 

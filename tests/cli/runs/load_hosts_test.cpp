@@ -87,6 +87,11 @@ TEST_F(LoadHostsTest, SlurmNamesTheNodesOfItsJob) {
   EXPECT_THAT(refused(options_of(":/x", "slurm")), HasSubstr("status 7"));
 }
 
+TEST_F(LoadHostsTest, AnEmptyGroupIsNamedAsItWasWritten) {
+  make_program("nodeset", "exit 0\n");
+  EXPECT_EQ(refused(options_of("@none:x")), "list of hosts @none: it names no host");
+}
+
 TEST_F(LoadHostsTest, AGroupIsWhatNodesetSays) {
   make_program("nodeset", "[ \"$*\" = '--expand @gpus' ] && echo g1 g2 h1");
   EXPECT_THAT(loaded(options_of("h1,@gpus:/x")), ElementsAre("h1:/x", "g1:/x", "g2:/x"));
