@@ -40,10 +40,6 @@
 
 namespace {
 
-bool same_place(const rdcp::cli::Location& a, const rdcp::cli::Location& b) {
-  return a.kind == b.kind && a.user == b.user && a.host == b.host && a.port == b.port;
-}
-
 // A reader that is gone is noticed at the last line.
 void say(const std::string& lines) {
   (void)rdcp::cli::write_to_stdout(lines);
@@ -81,8 +77,9 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
   int worst = rdcp::cli::kExitOk;
   auto begin = options.sources.begin();
   while (begin != options.sources.end() && worst < rdcp::cli::kExitSignalBase) {
-    const auto end = std::find_if_not(begin, options.sources.end(),
-                                      [&](const auto& source) { return same_place(source, *begin); });
+    const auto end = std::find_if_not(begin, options.sources.end(), [&](const auto& source) {
+      return rdcp::cli::is_same_host(source, *begin);
+    });
     rdcp::cli::Options part = options;
     part.sources.assign(begin, end);
     part.into_directory = options.sources.size() > 1;

@@ -324,6 +324,60 @@ class Removal(CopyTest):
             self.fails(EXIT_FILES, "--remove-source-files", self.tree / "large", place, says=("neither a file nor a directory",))
         self.assertEqual(len(self.left()), 6)
 
+    def test_no_name_of_two_sources_is_removed(self):
+        before = self.left()
+        (self.source / "more/sub").mkdir(parents=True)
+        self.make_file(self.source / "more/sub/small", 1000)
+        for sources in ((f"{self.tree}/", f"{self.source}/more/"), (self.source / "more/sub/small", f"{self.tree}/")):
+            self.fails(EXIT_USAGE, "-r", "--remove-source-files", *sources, f"dest:{self.target}", says=("one SRC after the other",))
+        self.assertEqual(self.left(), before)
+        self.assertTrue((self.source / "more/sub/small").exists())
+        self.assertEqual(list(self.target.iterdir()), [])
+
+    def test_a_link_that_would_be_followed_is_refused(self):
+        before = self.left()
+        for target in (self.target, f"dest:{self.target}/new"):
+            self.fails(EXIT_FILES, "--remove-source-files", self.tree / "link", target, says=("symbolic link", "-r"))
+        self.assertEqual(self.left(), before)
+        self.assertEqual(list(self.target.iterdir()), [])
+        self.copy("-r", "--remove-source-files", self.tree / "link", self.target)
+        self.assertEqual(os.readlink(self.target / "link"), "large")
+        self.assertEqual(self.left(), [name for name in before if name != "link"])
+
+
+class SharedNames(CopyTest):
+    """Names that several SRC have."""
+
+    def setUp(self):
+        super().setUp()
+        for tree in ("p", "q"):
+            (self.source / tree / "sub").mkdir(parents=True)
+            (self.source / tree / "sub/both").write_text(tree)
+            (self.source / tree / f"only-{tree}").write_text(tree)
+        (self.source / "q/file-or-directory").mkdir()
+        (self.source / "q/file-or-directory/x").write_text("q")
+        (self.source / "p/file-or-directory").write_text("p")
+
+    def test_the_first_wins_and_the_other_is_told(self):
+        done = self.fails(EXIT_FILES, "-r", f"{self.source}/p/", f"{self.source}/q/", f"dest:{self.target}",
+                          says=(f"{self.source}/q/sub/both", f"SRC {self.source}/p puts", "q/file-or-directory"))
+        self.assertNotIn("only-", done.err)
+        self.assertEqual((self.target / "sub/both").read_text(), "p")
+        self.assertEqual((self.target / "file-or-directory").read_text(), "p")
+        self.assertTrue((self.target / "only-p").exists() and (self.target / "only-q").exists())
+        self.fails(EXIT_FILES, "-r", f"{self.source}/q/", self.source / "p/sub", f"{self.target}", says=("p/sub/both",))
+        self.assertEqual((self.target / "sub/both").read_text(), "q")
+
+    def test_a_file_named_twice_is_no_error(self):
+        self.copy("-r", f"{self.source}/p/", self.source / "p/only-p", f"dest:{self.target}")
+        self.assertEqual((self.target / "only-p").read_text(), "p")
+
+    def test_what_is_not_copied_takes_no_name(self):
+        (self.source / "p/sub/both").write_text("longer than the other")
+        self.copy("-r", "--max-size", "5", "--exclude", "file-or-directory", f"{self.source}/p/", f"{self.source}/q/",
+                  f"dest:{self.target}")
+        self.assertEqual((self.target / "sub/both").read_text(), "q")
+
 
 if __name__ == "__main__":
     unittest.main()

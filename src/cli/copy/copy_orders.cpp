@@ -133,7 +133,8 @@ Result<tree::DestinationMapping> land(const CopyRequest& request, const SourceSi
   if (sync.mirror && facts.front().kind == PathKind::directory) sources.front() += '/';
   auto landing = tree::land(sources, facts, request.destination, *target.ready,
                             {.same_kernel = same_kernel(source, target) && !request.named_apart,
-                             .into_directory = request.into_directory});
+                             .into_directory = request.into_directory,
+                             .removes_source = request.source_wishes.remove_files});
   // A device or pipe has no copy that could be compared, or take the place of SRC.
   const bool wants_file = sync.enabled || request.source_wishes.remove_files;
   if (landing && wants_file && landing->in_place) {

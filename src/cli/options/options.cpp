@@ -157,6 +157,15 @@ Result<void> check_transport(const Options& options) {
   return refuse("--transport rdma", "SRC and DST are both on this host, so nothing goes over a network");
 }
 
+// Each host has a run of its own, which cannot know what another one has removed.
+Result<void> check_removal_hosts(const Options& options) {
+  const auto elsewhere = [&](const Location& source) {
+    return !is_same_host(source, options.sources.front());
+  };
+  if (!options.remove_source_files || std::ranges::none_of(options.sources, elsewhere)) return {};
+  return refuse("--remove-source-files", "takes SRC on one host only; copy from one host after the other");
+}
+
 Result<void> check_streams(const Options& options) {
   const auto stream = std::ranges::find_if(options.sources, is_standard_stream);
   const bool from_stream = stream != options.sources.end();
@@ -218,6 +227,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   if (with_list) {
     if (words.size() != 1) return refuse("--check", "with a list takes one operand, the tree to be checked");
     if (auto taken = take_destination(words.front(), options); !taken) return taken;
+    if (auto checked = check_removal_hosts(options); !checked) return checked;
     return check_streams(options);
   }
   if (options.check && words.size() > 2) return refuse("--check", "takes one SRC and one DST");
@@ -232,6 +242,7 @@ Result<void> take_operands(const std::vector<string>& words, Options& options) {
   if (auto checked = check_transport(options); !checked) return checked;
   if (auto checked = check_selection(options); !checked) return checked;
   if (auto checked = check_sync_options(options); !checked) return checked;
+  if (auto checked = check_removal_hosts(options); !checked) return checked;
   return check_streams(options);
 }
 

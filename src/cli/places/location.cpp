@@ -199,6 +199,10 @@ std::string Location::ssh_destination() const {
   return user.empty() ? host : user + "@" + host;
 }
 
+bool is_same_host(const Location& a, const Location& b) {
+  return a.kind == b.kind && a.user == b.user && a.host == b.host && a.port == b.port;
+}
+
 io::Result<Location> parse_location(std::string_view word) {
   if (word.empty()) return refuse_location("''", "is empty");
   if (word == "-")

@@ -30,6 +30,9 @@ struct Location {
   std::string ssh_destination() const;
 };
 
+// True if both are reached as the same user of the same host.
+bool is_same_host(const Location& a, const Location& b);
+
 // Parses a location. A descriptor of this process (/dev/stdin, /dev/fd/N, which is what a shell makes of
 // <(COMMAND), /proc/self/fd/N) is a standard stream: no agent has it. The first colon makes a word remote,
 // unless a slash stands before it: "./a:b" and "/a:b" are local, as in scp(1). Errors (usage): nothing before

@@ -26,6 +26,20 @@ bool swallows(const PathFacts& source, const TargetReady& target) {
          });
 }
 
+// A name that two SRC have would be removed from both, and DST keeps one of them; after a run that was cut
+// short nobody could tell any more that there were two.
+Result<void> check_apart(const std::vector<std::string>& sources, const std::vector<PathFacts>& facts,
+                         LandingTerms terms) {
+  if (!terms.removes_source || (sources.size() == 1 && !terms.into_directory)) return {};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (facts[i].kind != PathKind::directory || !means_contents(sources[i])) continue;
+    return io::plain_error(ErrorKind::usage, "--remove-source-files", sources[i],
+                           "what is in it would lie among other SRC, and of two with one name one would be "
+                           "lost; copy one SRC after the other");
+  }
+  return {};
+}
+
 Result<DestinationMapping> land_in_place(const std::vector<PathFacts>& facts,
                                          const std::string& destination) {
   const bool bytes =
@@ -78,6 +92,7 @@ Result<DestinationMapping> land(const std::vector<std::string>& sources, const s
       return io::plain_error(ErrorKind::file, "copy", sources[i], "cannot copy a directory into itself");
     }
   }
+  if (auto apart = check_apart(sources, facts, terms); !apart) return apart.error();
   switch (target.kind) {
     case PathKind::byte_stream:
     case PathKind::special:

@@ -32,11 +32,13 @@ struct DestinationMapping {
 struct LandingTerms {
   bool same_kernel = false;     // both agents run on one host, so SRC must not hold DST
   bool into_directory = false;  // these are some of several SRC, so DST must be a directory
+  bool removes_source = false;  // --remove-source-files
 };
 
 // sources and facts are in the same order. Errors (file) name SRC or DST: DST is not a directory although
 // there are several SRC or SRC is one, a name would be taken twice, a name is not valid ("..", which a source
-// calls a file), or a directory would be copied into itself.
+// calls a file), or a directory would be copied into itself. It is an error (usage) if SRC is removed and the
+// content of one SRC would lie among others.
 io::Result<DestinationMapping> land(const std::vector<std::string>& sources,
                                     const std::vector<PathFacts>& facts, const std::string& destination,
                                     const TargetReady& target, LandingTerms terms);

@@ -13,9 +13,13 @@
 
 namespace rdcp::tree {
 
-SourceRoots::SourceRoots(const SourceJob& job, bool follow_links, const StandardStreams& standard,
+SourceRoots::SourceRoots(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
                          Reporter& reporter)
-    : job_(job), follow_links_(follow_links), standard_(standard), reporter_(reporter) {
+    : job_(job),
+      follow_links_(wishes.follow_links),
+      removes_(wishes.remove_files),
+      standard_(standard),
+      reporter_(reporter) {
   roots_.reserve(job_.paths.size());  // directories and items point to them
 }
 
@@ -91,6 +95,13 @@ PathFacts SourceRoots::open_one(const std::string& path) {
     return {};
   }
   if (S_ISDIR(status.st_mode)) return open_directory(path);
+  struct stat named {};
+  if (removes_ && follow == 0 && ::lstat(path.c_str(), &named) == 0 && S_ISLNK(named.st_mode)) {
+    return refuse(
+        io::plain_error(io::ErrorKind::file, "copy", path,
+                        "is a symbolic link, and --remove-source-files would remove the file that it "
+                        "leads to; name that file, or copy the link itself with -r"));
+  }
   if (!job_.recursive && !S_ISREG(status.st_mode)) return open_special(path, status.st_mode);
 
   return open_single(path, status);

@@ -8,6 +8,7 @@
 
 #include "io/result.h"
 #include "tree/messages/job.h"
+#include "tree/messages/source_wishes.h"
 #include "tree/plan/file_transfer.h"
 #include "tree/plan/root.h"
 #include "tree/protocol/reporter.h"
@@ -18,9 +19,10 @@ namespace rdcp::tree {
 // Not thread-safe until they are open.
 class SourceRoots {
  public:
-  // job has the paths and the settings. follow_links: copy what symbolic links lead to. reporter outlives
+  // job has the paths and the settings. wishes: follow_links and remove_files count. reporter outlives
   // this.
-  SourceRoots(const SourceJob& job, bool follow_links, const StandardStreams& standard, Reporter& reporter);
+  SourceRoots(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
+              Reporter& reporter);
 
   // Returns what each path of the job is; reports those that cannot be used.
   std::vector<PathFacts> open();
@@ -44,6 +46,7 @@ class SourceRoots {
 
   const SourceJob job_;
   const bool follow_links_;
+  const bool removes_;
   const StandardStreams standard_;
   Reporter& reporter_;
   std::vector<Root> roots_;

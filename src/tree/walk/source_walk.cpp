@@ -20,7 +20,7 @@ constexpr unsigned kWalkThreadsMax = 2;
 
 SourceWalk::SourceWalk(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
                        Reporter& reporter)
-    : job_(job), reporter_(reporter), roots_(job, wishes.follow_links, standard, reporter) {}
+    : job_(job), reporter_(reporter), roots_(job, wishes, standard, reporter) {}
 
 io::Result<void> SourceWalk::choose(NamedPaths names) {
   const bool recursive = job_.recursive || !job_.selection.named_only;

@@ -186,6 +186,11 @@ void Walker::Thread::add_entry(Level& level, const char* name, unsigned char typ
 
 // scope: of a directory.
 void Walker::Thread::add_found(Level& level, Item item, const DirectoryScope& scope) {
+  if (const Root* first = walker_.shared_.taken_by(item)) {
+    return walker_.reading_.reporter.problem(
+        io::plain_error(io::ErrorKind::file, "copy", item.subject(),
+                        "SRC " + first->given + " puts another one in its place, and comes first"));
+  }
   if (S_ISDIR(item.status.st_mode)) {
     level.subdirectories.push_back(std::make_shared<DirectoryTracker>(level.directory, item.name, scope));
     return;
@@ -232,7 +237,12 @@ void Walker::Thread::add_single(const Root& root) {
 
 Walker::Walker(Plan& plan, const std::vector<Root>& roots, const Choice& choice, const WalkLimits& limits,
                const ReadContext& reading)
-    : plan_(plan), roots_(roots), choice_(choice), limits_(limits), reading_(reading) {}
+    : plan_(plan),
+      roots_(roots),
+      choice_(choice),
+      shared_(roots, choice),
+      limits_(limits),
+      reading_(reading) {}
 
 Walker::~Walker() {
   plan_.stop();

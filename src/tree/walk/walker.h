@@ -13,6 +13,7 @@
 #include "tree/plan/root.h"
 #include "tree/select/choice.h"
 #include "tree/walk/read_context.h"
+#include "tree/walk/shared_places.h"
 
 namespace rdcp::tree {
 
@@ -28,7 +29,8 @@ struct WalkLimits {
 
 // Walks depth first with getdents64 and fstatat; several threads share the directories. Beneath each root
 // everything is opened through open_beneath(), so a directory that is swapped for a symlink during the walk
-// leads nowhere. Directories that the filter hides are not entered. Memory is bounded by the depth and one
+// leads nowhere. Directories that the filter hides are not entered. What lands where an entry of an earlier
+// SRC lands is reported and left. Memory is bounded by the depth and one
 // buffer of names at each level, plus what the plan holds. From a depth of kHeldOpen on, a directory keeps
 // its position but not its descriptor while those in it are walked.
 class Walker {
@@ -55,6 +57,7 @@ class Walker {
   Plan& plan_;
   const std::vector<Root>& roots_;
   const Choice& choice_;
+  const SharedPlaces shared_;
   const WalkLimits limits_;
   const ReadContext reading_;
 

@@ -244,6 +244,8 @@ constexpr Line kLines[] = {
     {"-a --mkpath s/ h:a/b"},
     {"-a --remove-source-files s/ d"},
     {"--remove-source-files f h:d"},
+    {"--remove-source-files h:a h:b d"},
+    {"--remove-source-files h:a g:a d", "one host"},
     {"--sync -a --remove-source-files --delete s/ d", "--delete"},
     {"-aL --remove-source-files s/ d", "--copy-links"},
     {"-a --inplace --remove-source-files s/ d", "--inplace"},

@@ -75,6 +75,17 @@ TEST(DestinationMapping, ANameIsNotTakenTwice) {
   EXPECT_NE(landing.error().message().find("y/a"), std::string::npos);
 }
 
+TEST(DestinationMapping, ContentThatIsRemovedLiesAmongNoOther) {
+  const std::vector<PathFacts> two{facts(PathKind::directory), facts(PathKind::directory)};
+  const TargetReady there = target(PathKind::directory);
+  EXPECT_TRUE(land({"x/", "y/"}, two, "dst", there, {}).ok());
+  EXPECT_TRUE(land({"x", "y"}, two, "dst", there, {.removes_source = true}).ok());
+  EXPECT_TRUE(land({"x/"}, {two[0]}, "dst", there, {.removes_source = true}).ok());
+  const auto refused = land({"x", "y/"}, two, "dst", there, {.removes_source = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, io::ErrorKind::usage);
+}
+
 TEST(DestinationMapping, NoDirectoryIntoItself) {
   const TargetReady beneath =
       target(PathKind::directory, {facts(PathKind::directory, 7), facts(PathKind::directory, 5)});
