@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 
 from harness import CHUNK, EXIT_FILES, EXIT_USAGE, CopyTest
 
@@ -126,6 +127,18 @@ class Backup(CopyTest):
     def test_in_a_directory(self):
         self.assertIn("kept/2024/sub/link", self.assert_as_rsync("--backup-dir=kept/2024"))
         self.assertIn("kept/sub/large.old", self.assert_as_rsync("-b", "--backup-dir=kept", "--suffix=.old"))
+
+    def test_an_equal_file_takes_no_backups_place(self):
+        """A copy of one file compares nothing, and so sends it again."""
+        for name in ("small", "sub/large"):
+            copy = self.target / Path(name).name
+            copy.write_bytes(b"old")
+            for _ in range(2):
+                self.copy("--backup", self.tree / name, f"dest:{self.target}/")
+                self.assertEqual(Path(f"{copy}~").read_bytes(), b"old")
+            os.utime(copy, (5, 5))
+            self.copy("--backup", self.tree / name, f"dest:{self.target}/")
+            self.assert_same_file(Path(f"{copy}~"), copy)
 
     def test_what_is_deleted(self):
         self.assertIn("gone/deep/file~", self.assert_as_rsync("-b", "--delete"))

@@ -84,7 +84,7 @@ io::Result<void> FileCommitter::finish(TargetFile& file, const Entry& entry, std
     return io::plain_error(ErrorKind::file, "write", file.subject,
                            "the old file, of which parts were taken over, was changed meanwhile");
   }
-  return file.opened ? finish_new(file, entry) : finish_overwritten(file, entry);
+  return file.opened ? finish_new(file, entry, size) : finish_overwritten(file, entry);
 }
 
 // With --inplace. close() is heard before the file gets the times by which a later run takes it for whole.
@@ -96,7 +96,7 @@ io::Result<void> FileCommitter::finish_overwritten(TargetFile& file, const Entry
   return {};
 }
 
-io::Result<void> FileCommitter::finish_new(TargetFile& file, const Entry& entry) {
+io::Result<void> FileCommitter::finish_new(TargetFile& file, const Entry& entry, std::uint64_t size) {
   if (auto set = set_metadata(file.fd(), entry, file.subject); !set) return set;
   TargetTree& tree = *context_.tree;
   UnnamedFile& unnamed = file.opened->file;
@@ -108,7 +108,10 @@ io::Result<void> FileCommitter::finish_new(TargetFile& file, const Entry& entry)
     return done;
   }
   const int directory = file.opened->directory.get();
-  done = tree.publish(directory, file.path, [&](const std::string& name) {
+  Entry put = entry;
+  put.path = file.path;
+  put.size = size;
+  done = tree.publish(directory, put, [&](const std::string& name) {
     return unnamed.publish(directory, name, file.subject);
   });
   if (done) done = unnamed.close(file.subject);

@@ -24,7 +24,7 @@ class FileCommitter {
   io::Result<void> keep_equal(TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Result<void> finish(TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Result<void> finish_overwritten(TargetFile& file, const Entry& entry);
-  io::Result<void> finish_new(TargetFile& file, const Entry& entry);
+  io::Result<void> finish_new(TargetFile& file, const Entry& entry, std::uint64_t size);
   io::Result<void> set_metadata(int fd, const Entry& entry, const std::string& subject);
 
   TargetContext& context_;

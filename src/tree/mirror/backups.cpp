@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -53,6 +55,12 @@ io::Error not_kept(std::string_view subject, const std::string& backup, int code
   return error;
 }
 
+bool is_link_to(int directory, const std::string& name, const std::string& content) {
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(directory, name.c_str(), target, sizeof target);
+  return length >= 0 && std::string_view(target, static_cast<std::size_t>(length)) == content;
+}
+
 // The clock that the kernel takes a ctime from.
 timespec coarse_time() {
   timespec now{};
@@ -67,6 +75,40 @@ Backups::Backups(int root, const RemovalGate& gate) : root_(root), gate_(gate), 
 bool Backups::is_of_this_run(const struct stat& status) const {
   const timespec& changed = status.st_ctim;
   return repeats_ && std::tie(changed.tv_sec, changed.tv_nsec) >= std::tie(began_.tv_sec, began_.tv_nsec);
+}
+
+// Returns true if the old entry says what the coming one says, as far as the copy compares content.
+bool Backups::equals(const Entry& coming, int directory, const std::string& name,
+                     const struct stat& old) const {
+  const auto is_file = [&](std::uint64_t size, std::int64_t seconds, std::int64_t nanoseconds) {
+    return trusts_times_ && S_ISREG(old.st_mode) && static_cast<std::uint64_t>(old.st_size) == size &&
+           old.st_mtim.tv_sec == seconds && old.st_mtim.tv_nsec == nanoseconds;
+  };
+  struct stat first {};
+  switch (coming.type) {
+    case EntryType::file:
+      return is_file(coming.size, coming.mtime.seconds, coming.mtime.nanoseconds);
+    case EntryType::hard_link: {
+      const io::Fd fd = open_beneath(root_, EntryPathView(coming.first_name).text(), O_PATH | O_NOFOLLOW);
+      if (!fd || ::fstat(fd.get(), &first) != 0) return false;
+      if (first.st_dev == old.st_dev && first.st_ino == old.st_ino) return true;
+      return S_ISREG(first.st_mode) &&
+             is_file(static_cast<std::uint64_t>(first.st_size), first.st_mtim.tv_sec, first.st_mtim.tv_nsec);
+    }
+    case EntryType::symlink:
+      return S_ISLNK(old.st_mode) && is_link_to(directory, name, coming.link_target);
+    case EntryType::fifo:
+      return S_ISFIFO(old.st_mode);
+    case EntryType::socket:
+      return S_ISSOCK(old.st_mode);
+    case EntryType::char_device:
+      return S_ISCHR(old.st_mode) && old.st_rdev == coming.device;
+    case EntryType::block_device:
+      return S_ISBLK(old.st_mode) && old.st_rdev == coming.device;
+    case EntryType::directory:
+      break;
+  }
+  return false;
 }
 
 // Opens the directory `below` in the backup directory, whose path beneath the root is top.
@@ -94,13 +136,14 @@ io::Fd Backups::open_directory(std::string_view top, std::string_view below) con
 }
 
 io::Result<void> Backups::keep(int directory, const std::string& name, std::string_view path,
-                               std::string_view subject) const {
+                               std::string_view subject, const Entry* coming) const {
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
     return io::errno_error("stat", subject);
   }
   if (S_ISDIR(status.st_mode)) return {};
+  if (coming != nullptr && equals(*coming, directory, name, status)) return {};
   const SplitPath split = split_path(path);
   const std::string last = std::string(split.name) + gate_.backup_suffix();
   std::string shown = last;

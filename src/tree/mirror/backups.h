@@ -11,6 +11,7 @@
 #include "io/fd.h"
 #include "io/result.h"
 #include "tree/guards/removal_gate.h"
+#include "tree/meta/entry.h"
 
 namespace rdcp::tree {
 
@@ -23,22 +24,27 @@ class Backups {
   // From now on what this run has put may be put once more, because the answer was lost: what has changed
   // since the run began (its ctime says so) is taken for that, and needs no backup.
   void expect_repeats() { repeats_ = true; }
+  // From now on equal size and time do not make two files equal (--checksum, --ignore-times).
+  void distrust_times() { trusts_times_ = false; }
 
   // Gives what has `name` in `directory` the name of its backup as well, in place of an older backup, so that
   // it can be replaced or removed: there is no moment at which it has no name. path is its Entry::path,
   // subject names it in messages. A directory, and a name that is missing, need no backup. After an error it
-  // must stay where it is.
+  // must stay where it is. coming: what takes its place, if that is known; an entry that equals it needs no
+  // backup, which would only take the place of an older one.
   io::Result<void> keep(int directory, const std::string& name, std::string_view path,
-                        std::string_view subject) const;
+                        std::string_view subject, const Entry* coming = nullptr) const;
 
  private:
   io::Fd open_directory(std::string_view top, std::string_view below) const;
+  bool equals(const Entry& coming, int directory, const std::string& name, const struct stat& old) const;
   bool is_of_this_run(const struct stat& status) const;
 
   const int root_;
   const RemovalGate& gate_;
   const timespec began_;
   std::atomic<bool> repeats_{false};
+  bool trusts_times_ = true;
 };
 
 }  // namespace rdcp::tree

@@ -114,8 +114,7 @@ io::Result<void> TargetTree::name_file(const Entry& entry, WrittenFile& written)
     if (auto closed = file.close(name); !closed) return closed;
   }
   auto named = make_in_parent(entry.path, [&](int parent) {
-    return publish(parent, entry.path,
-                   [&](const std::string& last) { return file.publish(parent, last, name); });
+    return publish(parent, entry, [&](const std::string& last) { return file.publish(parent, last, name); });
   });
   if (!named) return named;
   return close_first ? io::Result<void>{} : file.close(name);
@@ -130,7 +129,7 @@ io::Result<void> TargetTree::put_special(const Entry& entry) {
   }
   const FinishInode finish = [&](int fd) { return apply_metadata_path_fd(fd, entry, metadata_, name); };
   auto made = make_in_parent(entry.path, [&](int directory) {
-    return publish(directory, entry.path, [&](const std::string& last) {
+    return publish(directory, entry, [&](const std::string& last) {
       return make_special({directory, last, name}, entry, finish);
     });
   });
@@ -148,7 +147,7 @@ io::Result<void> TargetTree::put_hard_link(const Entry& entry, std::string_view 
   const io::Fd target_directory = open_beneath(root_, first.parent().text(), O_PATH | O_DIRECTORY);
   if (!target_directory) return io::errno_error("open directory", subject(first.parent().text()));
   return make_in_parent(entry.path, [&](int directory) {
-    return publish(directory, entry.path, [&](const std::string& last) {
+    return publish(directory, entry, [&](const std::string& last) {
       return make_hard_link({directory, last, name}, target_directory.get(), std::string(first.name()));
     });
   });
@@ -169,11 +168,13 @@ io::Result<bool> TargetTree::link_file(EntryPathView path, int directory, const 
 }
 
 io::Result<void> TargetTree::publish(
-    int directory, EntryPathView path,
+    int directory, const Entry& entry,
     const std::function<io::Result<void>(const std::string& name)>& publish) {
+  const EntryPathView path = entry.path;
   const std::string name(path.name());
   if (backups_ != nullptr) {
-    if (auto kept = backups_->keep(directory, name, path.text(), subject(path.text())); !kept) return kept;
+    auto kept = backups_->keep(directory, name, path.text(), subject(path.text()), &entry);
+    if (!kept) return kept;
   }
   auto done = publish(name);
   if (done) return note_put(directory, path);

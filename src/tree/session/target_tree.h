@@ -77,9 +77,9 @@ class TargetTree {
   // As a part where that is possible, or without a name if wish is null.
   io::Result<OpenedFile> open_file(const Entry& entry, const PartWish* wish = nullptr);
   // Puts a non-directory in its place: publish() gives it a name in `directory`. That is the last component
-  // of path, or a temporary name where a directory is in the way and may be removed: then publish() is called
-  // again after EISDIR.
-  io::Result<void> publish(int directory, EntryPathView path,
+  // of entry's path, or a temporary name where a directory is in the way and may be removed: then publish()
+  // is called again after EISDIR.
+  io::Result<void> publish(int directory, const Entry& entry,
                            const std::function<io::Result<void>(const std::string& name)>& publish);
 
   // Removes the part that a run may have left of a file that is complete now, unless another run writes it.

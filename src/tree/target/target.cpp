@@ -203,6 +203,8 @@ Result<void> Target::open_root(const Begin& begin) {
   if (job.wishes.backup) {
     session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
     session_.earlier.backups.emplace(place.root.get(), session_.guards.removals);
+    const SyncSettings& sync = job.settings.sync;
+    if (sync.checksum || sync.ignore_times) session_.earlier.backups->distrust_times();
   }
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();

@@ -9,6 +9,7 @@
 #include <thread>
 #include <tuple>
 
+#include "tests/tree/meta/own_path.h"
 #include "tests/tree/scratch_directory.h"
 
 namespace rdcp::tree {
@@ -131,6 +132,59 @@ TEST_F(BackupsTest, WhatIsBeingCopiedIsNotReplacedByABackup) {
   ASSERT_FALSE(kept);
   EXPECT_NE(kept.error().message().find("which is being copied"), std::string::npos);
   EXPECT_EQ(read("dst/sub/file~"), "source");
+}
+
+TEST_F(BackupsTest, WhatEqualsTheNewOneTakesNoBackupsPlace) {
+  begin("~", "");
+  Backups in_root(root.get(), gate);
+  Entry entry;
+  const auto keep_for = [&](const std::string& name) {
+    const auto kept = in_root.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name, &entry);
+    EXPECT_TRUE(kept) << name;
+  };
+  write("dst/sub/file", "same");
+  write("dst/sub/file~", "older");
+  struct stat status {};
+  ASSERT_EQ(::fstatat(sub.get(), "file", &status, 0), 0);
+  entry.mtime = {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
+  entry.size = 4;
+  keep_for("file");
+  EXPECT_EQ(read("dst/sub/file~"), "older");
+  ++entry.size;
+  keep_for("file");
+  EXPECT_EQ(read("dst/sub/file~"), "same");
+
+  fs::create_symlink("here", top / "dst/sub/link");
+  entry.type = EntryType::symlink;
+  entry.link_target = "here";
+  keep_for("link");
+  EXPECT_FALSE(fs::is_symlink(top / "dst/sub/link~"));
+  entry.link_target = "there";
+  keep_for("link");
+  EXPECT_TRUE(fs::is_symlink(top / "dst/sub/link~"));
+
+  write("dst/first", "other");
+  write("dst/sub/second", "second");
+  fs::create_hard_link(top / "dst/first", top / "dst/sub/third");
+  entry.type = EntryType::hard_link;
+  entry.first_name = own("first");
+  keep_for("second");
+  EXPECT_EQ(read("dst/sub/second~"), "second");
+  keep_for("third");
+  EXPECT_FALSE(fs::exists(top / "dst/sub/third~"));
+}
+
+TEST_F(BackupsTest, WhereTimesSayNothingAnEqualFileIsKept) {
+  begin("~", "");
+  write("dst/sub/file", "same");
+  struct stat status {};
+  ASSERT_EQ(::fstatat(sub.get(), "file", &status, 0), 0);
+  Entry entry;
+  entry.mtime = {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
+  entry.size = 4;
+  backups.distrust_times();
+  EXPECT_TRUE(backups.keep(sub.get(), "file", "sub/file", "DST/sub/file", &entry));
+  EXPECT_EQ(read("dst/sub/file~"), "same");
 }
 
 TEST_F(BackupsTest, ADirectoryThatIsSwappedForASymlinkLeadsNowhere) {
