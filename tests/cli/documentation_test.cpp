@@ -100,7 +100,7 @@ const Program kPrograms[] = {
       "--print-config"}},
     {"rdsend", kSendHelpText, 21, parse_rdsend, {"--", "--no-numa", "--numa"}},
     {"rdrecv", kReceiveHelpText, 15, parse_rdrecv, {"--", "--no-numa", "--numa"}},
-    {"rdpipe", kPipelineHelpText, 28, parse_rdpipe, {"--", "--agent", "--no-numa", "--numa"}},
+    {"rdpipe", kPipelineHelpText, 28, parse_rdpipe, {"--", "--agent", "--dry-run", "--no-numa", "--numa"}},
 };
 std::string completion_file(const Program& program, const char* shell) {
   const std::string name = program.name;

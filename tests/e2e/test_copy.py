@@ -1,6 +1,7 @@
 """Single files and simple trees, in every direction, and where they land."""
 
 import contextlib
+import json
 import os
 import stat
 import subprocess
@@ -244,6 +245,12 @@ class Landing(CopyTest):
     def test_a_missing_source_among_others_leaves_the_others(self):
         self.fails(EXIT_FILES, self.source / "missing", self.file, f"dest:{self.target}", says=("missing",))
         self.assert_same_file(self.file, self.target / "file")
+
+    def test_ssh_is_said_to_carry_and_encrypt_the_data(self):
+        done = self.copy("-v", "--json", "--via", "ssh", self.file, f"dest:{self.target}")
+        self.assertIn(" over ssh, which encrypts it; ", done.err)
+        result = json.loads(done.out.splitlines()[-1])
+        self.assertEqual((set(result["streams"]), result["encrypted"]), ({"ssh, which encrypts it"}, True))
 
     def test_colons(self):
         odd = self.make_file(self.source / "a:b", 10)

@@ -58,6 +58,8 @@ class Doctor(CopyTest):
         self.assertGreater(transfers["tcp"]["bytes"], 0)
         self.assertGreaterEqual(transfers["tcp"]["seconds"], 1)
         self.assertIn("bytes" if has_rdma else "failure", transfers["rdma"])
+        if not has_rdma:
+            self.assertRegex(self.finding(between, "RDMA")["text"], r"\Anot possible: .*no RDMA device")
         self.assertLessEqual(SUBJECTS | {"ssh", "rdcp there"}, self.subjects(there))
         self.assertEqual(self.finding(there, "ssh")["level"], "ok")
         self.assertEqual(self.finding(there, "rdcp there")["text"], f"version {report['version']}")

@@ -130,6 +130,8 @@ class ManyHosts(OverSsh):
         self.assertIn("goes on with 2 of 4 hosts", done.err)
         self.assert_have(tree, 1, 4)
         self.assert_have(tree, 2, 3, name="copy/tree")
+        (self.fleet[2].own / "copy2").mkdir()
+        self.assertEqual(self.copy("-q", "-r", tree, f"{self.to}2").err, "")
 
     def test_lists_of_hosts(self):
         tree = self.tree()

@@ -137,8 +137,12 @@ Result<void> AgentRun::answer_ask(std::string_view line, int out) {
   if (!file) return file.error();
   auto to = io::duplicate(out, host);
   if (!to) return to.error();
-  write_to_stderr(host + ": no rdcp of this version was found there; putting one into " + ask->place + " (" +
-                  format_bytes(found->bytes) + ")\n");
+  const std::string line_to_user = host + ": no rdcp of this version was found there; putting one into " +
+                                   ask->place + " (" + format_bytes(found->bytes) + ")\n";
+  if (origin_->shell.quiet)
+    write_to_log(line_to_user);
+  else
+    write_to_stderr(line_to_user);
   auto delivery = Delivery::start(std::move(*file), std::move(*to));
   if (!delivery) return delivery.error();
   delivery_ = std::move(*delivery);

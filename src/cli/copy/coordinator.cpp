@@ -254,10 +254,9 @@ io::Result<void> Coordinator::prove_early(bool through_ssh) {
 void Coordinator::mark_packets(bool through_ssh, DataPath& path) {
   if (!request_.traffic_class || request_.parties.source_connects == tree::Connect::in_process) return;
   if (through_ssh) {
-    const bool ssh = request_.carrier == "ssh";
     console_.tell(fmt::format(
         "warning: --tos is not heeded, because the data goes through {}, which marks its packets itself{}\n",
-        request_.carrier, ssh ? " (IPQoS in ssh_config)" : ""));
+        request_.carrier, request_.carrier == "ssh" ? " (IPQoS in ssh_config)" : ""));
     return;
   }
   for (const AgentSession* other : sides_.mark_packets(*request_.traffic_class)) {
@@ -335,6 +334,7 @@ bool Coordinator::bridges_hold() {
 void Coordinator::sum_up() {
   const double seconds = std::chrono::duration<double>(Clock::now() - *begun_).count();
   outcome_ = summary_of(request_, sides_, path_, seconds);
+  if (!bridges_.empty()) name_carrier(*outcome_, request_.carrier);
   console_.print_summary(*outcome_, request_.settings.sync.dry_run);
 }
 

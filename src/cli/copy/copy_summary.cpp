@@ -85,4 +85,12 @@ Summary summary_of(const CopyRequest& request, CopySides& sides, const DataPath&
   return summary_of(request, *sides.source().done, targets, path, seconds);
 }
 
+void name_carrier(Summary& summary, const std::string& carrier) {
+  summary.carrier_encrypts = carrier == "ssh";
+  const std::string way = carrier + (summary.carrier_encrypts ? ", which encrypts it" : "");
+  for (io::Words& told : summary.ways) {
+    if (!std::string(told).empty()) told = io::Words(way);
+  }
+}
+
 }  // namespace rdcp::cli

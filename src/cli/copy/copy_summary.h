@@ -22,4 +22,8 @@ Summary summary_of(const CopyRequest& request, const tree::Done& source,
 // The same of sides that are all done.
 Summary summary_of(const CopyRequest& request, CopySides& sides, const DataPath& path, double seconds);
 
+// Says of each stream that `carrier` (ssh, or what stands in for it) carries it: the agents know only of the
+// sockets that lead to it.
+void name_carrier(Summary& summary, const std::string& carrier);
+
 }  // namespace rdcp::cli

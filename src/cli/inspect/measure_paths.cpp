@@ -119,7 +119,11 @@ Result<void> Measurement::run(MeasuredPath& path) {
       path.transport == Transport::tcp || (!here.rdma.usable.empty() && !there.rdma.usable.empty());
   const auto chosen = choose_data_path(wish_for(path.transport), {here_.session.name(), here},
                                        {there_.session.name(), there});
-  if (!chosen) return chosen.error();
+  if (!chosen) {
+    // The lack of RDMA is not a failure of an operation.
+    if (!path.reachable) path.failure = "not possible: " + chosen.error().detail;
+    return chosen.error();
+  }
   for (End* end : {&here_, &there_}) mark_packets(*end, path);
   const tree::Begin begin = begin_for(*chosen, there, here_.session.hello()->protocol);
   for (End* end : {&here_, &there_}) {
@@ -153,7 +157,7 @@ std::vector<MeasuredPath> measure_paths(const Options& options, Inquiry& inquiry
     path.transport = transport;
     const auto measured = measurement.run(path);
     if (measured) continue;
-    path.failure = measured.error().message();
+    if (path.failure.empty()) path.failure = measured.error().message();
     if (measurement.agent_gone() || measured.error().kind == ErrorKind::interrupted) break;
   }
   return paths;

@@ -284,6 +284,7 @@ Result<void> read_command_line(CommandLine& line, int argc, const char* const* a
   std::vector<const char*> own{"rdcp"};
   for (const string& word : *translated) own.push_back(word.c_str());
   if (auto parsed = line.parse(static_cast<int>(own.size()), own.data()); !parsed) return parsed;
+  options.shell.quiet = options.quiet;
   if (auto checked = check_together(options); !checked) return checked;
   auto words = line.operands();
   if (!words) return words.error();

@@ -29,6 +29,7 @@ struct RemoteShell {
   // Further sessions may use the connection of the first one, which takes a moment to prepare.
   bool shares = true;
   bool deploy = true;    // false with --no-deploy: nothing is put there
+  bool quiet = false;    // with -q: nothing is printed about what was put there
   bool landlock = true;  // false with --no-landlock: agents, on this host too, may do what their user may
 };
 

@@ -15,7 +15,7 @@ using std::string;
 void add_pipeline_options(CommandLine& line, PipelineOptions& options, HelpFlags& asked) {
   line.flag("-h,--help", [&] { asked.help = true; });
   line.flag("-V,--version", [&] { asked.version = true; });
-  line.flag("-n,--dryrun", [&] { options.dry_run = true; });
+  line.flag("-n,--dryrun,--dry-run", [&] { options.dry_run = true; });
   line.flag("--agent", [&] { options.agent = true; });
   line.flag(kOfRdpipe, [] {});
   line.value("-p,--port",

@@ -99,7 +99,11 @@ class Fleet {
   }
 
   void tell(const std::string& words) const {
-    write_to_stderr(fmt::format("{}: {}\n", request_.view.program, words));
+    const std::string line = fmt::format("{}: {}\n", request_.view.program, words);
+    if (request_.view.quiet)
+      write_to_log(line);
+    else
+      write_to_stderr(line);
     if (request_.view.json != nullptr) (void)write_to_stdout(request_.view.json->warning(words));
   }
 

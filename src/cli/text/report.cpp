@@ -91,12 +91,13 @@ std::string warning_lines(const Summary& summary) {
 
 nlohmann::ordered_json summary_json(const Summary& summary) {
   using nlohmann::ordered_json;
-  ordered_json json = {{"files", summary.files},           {"directories", summary.directories},
-                       {"others", summary.others},         {"bytes", summary.bytes},
-                       {"seconds", summary.seconds},       {"kept_bytes", summary.kept_bytes},
-                       {"sent_bytes", summary.wire_bytes}, {"resent_chunks", summary.retried_chunks},
-                       {"streams", summary.ways},          {"encrypted", summary.encrypted},
-                       {"compressed", summary.compress}};
+  ordered_json json = {
+      {"files", summary.files},           {"directories", summary.directories},
+      {"others", summary.others},         {"bytes", summary.bytes},
+      {"seconds", summary.seconds},       {"kept_bytes", summary.kept_bytes},
+      {"sent_bytes", summary.wire_bytes}, {"resent_chunks", summary.retried_chunks},
+      {"streams", summary.ways},          {"encrypted", summary.encrypted || summary.carrier_encrypts},
+      {"compressed", summary.compress}};
   if (summary.compress) {
     json["raw_bytes"] = summary.payload_bytes;
     json["packed_bytes"] = summary.packed_bytes;

@@ -33,6 +33,7 @@ struct Summary {
   std::vector<io::Words> ways;  // what the streams run over, by stream
   std::string ring;             // io::Ring::description(), or both sides' where they differ
   bool encrypted = false;
+  bool carrier_encrypts = false;                      // ssh carries the data, and encrypts it itself
   bool compress = false;                              // compression was asked for
   std::uint64_t payload_bytes = 0, packed_bytes = 0;  // of all streams, before and after compression
   std::string limited_by;                             // "target writes (3.7 GB/s)"; empty: not known

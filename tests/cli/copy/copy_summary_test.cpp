@@ -39,6 +39,19 @@ TEST(CopySummaryTest, EveryOneOfSeveralTargetsIsHeard) {
   EXPECT_EQ(summary_json(summary)["not_kept"][0]["hosts"], nlohmann::ordered_json({"h3"}));
 }
 
+TEST(CopySummaryTest, SshIsNamedWhereItCarriesTheStreams) {
+  tree::Done source;
+  source.streams = {io::Words("unix socket to a process of this host"), io::Words("")};
+  const tree::Done target = target_that_says(0);
+  Summary summary = summary_of({}, source, {{"", target}}, {}, 1);
+  name_carrier(summary, "kubectl");
+  EXPECT_EQ(summary_json(summary)["streams"], nlohmann::ordered_json({"kubectl", ""}));
+  EXPECT_EQ(summary_json(summary)["encrypted"], false);
+  name_carrier(summary, "ssh");
+  EXPECT_EQ(summary_json(summary)["streams"], nlohmann::ordered_json({"ssh, which encrypts it", ""}));
+  EXPECT_EQ(summary_json(summary)["encrypted"], true);
+}
+
 TEST(CopySummaryTest, WhatManyTargetsSayIsOneLine) {
   std::vector<tree::Done> said(20, target_that_says(5));
   std::vector<EndedTarget> targets;

@@ -42,6 +42,7 @@ TEST(PipelineOptions, TheOriginalsOwn) {
   const PipelineOptions options = good({"-v", "-n", "-p", "7691", "-H", "me.example", "a:x"});
   EXPECT_TRUE(options.copy.verbose);
   EXPECT_TRUE(options.dry_run);
+  for (const char* word : {"--dryrun", "--dry-run"}) EXPECT_TRUE(good({word, "a:x"}).dry_run);
   EXPECT_EQ(options.port, 7691);
   EXPECT_EQ(options.hostname, "me.example");
 }
