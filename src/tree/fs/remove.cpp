@@ -19,8 +19,13 @@ struct Level {
   DirectoryReader directory;
   std::string name;  // its name in the level above
   std::string path;
-  struct stat status;  // as it was when it was entered
-  bool keeps = false;  // something in it stays
+  struct stat status;      // as it was when it was entered
+  bool opened_up = false;  // we have granted ourselves access, which goes if it stays
+  bool keeps = false;      // something in it stays
+
+  void close_up() const {
+    if (opened_up) (void)::fchmod(directory.fd(), status.st_mode & 07777);
+  }
 };
 
 // A bind mount has the same device as its surroundings, so only the kernel can tell (Linux 5.8).
@@ -69,15 +74,17 @@ class Removal {
 bool Removal::enter(int parent, const std::string& name, const std::string& path, const struct stat& status) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
   io::Fd fd = open_beneath(parent, name, kFlags);
+  bool opened_up = false;
   if (!fd && errno == EACCES && !dry_run_) {
     const io::Fd held = open_beneath(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-    if (held && grant_owner_access(held.get())) fd = open_beneath(parent, name, kFlags);
+    opened_up = held && grant_owner_access(held.get());
+    if (opened_up) fd = open_beneath(parent, name, kFlags);
   }
   if (!fd) return false;
-  if (!dry_run_) (void)grant_owner_access(fd.get());
+  if (!dry_run_ && grant_owner_access(fd.get())) opened_up = true;
   DirectoryReader directory(std::move(fd));
   if (!directory) return false;
-  levels_.push_back({std::move(directory), name, path, status});
+  levels_.push_back({std::move(directory), name, path, status, opened_up});
   return true;
 }
 
@@ -121,6 +128,7 @@ io::Result<void> Removal::take_away(int parent, const std::string& name, const s
 io::Result<void> Removal::leave() {
   const Level done = std::move(levels_.back());
   levels_.pop_back();
+  done.close_up();
   if (done.keeps) return keep();
   const int parent = levels_.empty() ? top_ : levels_.back().directory.fd();
   return take_away(parent, done.name, done.path, done.status);
@@ -134,8 +142,9 @@ io::Result<bool> Removal::run() {
   while (done && !levels_.empty()) {
     Level& level = levels_.back();
     const dirent* entry = level.directory.next();
-    if (entry == nullptr && errno != 0) return io::errno_error("list directory", subject_of(level.path));
-    if (entry == nullptr) {
+    if (entry == nullptr && errno != 0) {
+      done = io::errno_error("list directory", subject_of(level.path));
+    } else if (entry == nullptr) {
       done = leave();
     } else {
       const std::string child = entry->d_name;
@@ -143,6 +152,7 @@ io::Result<bool> Removal::run() {
       done = remove(level.directory.fd(), child, path);
     }
   }
+  for (const Level& level : levels_) level.close_up();
   if (!done) return done.error();
   return !keeps_;
 }
