@@ -298,6 +298,12 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
 io::Fd TargetTree::open_old(EntryPathView path, int access) {
   errno = ENOENT;
   if (path.empty()) return {};
+  // A FIFO's other end would see it opened.
+  const io::Fd there = open_beneath(root_, path.text(), O_PATH | O_NOFOLLOW);
+  struct stat seen {};
+  if (!there || ::fstat(there.get(), &seen) != 0) return {};
+  errno = ENOENT;
+  if (!S_ISREG(seen.st_mode)) return {};
   io::Fd fd = open_beneath(root_, path.text(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return fd;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
@@ -202,6 +203,16 @@ TEST_P(TargetTreeTest, FullFilesystemIsToldApart) {
   OneFile file(entry, std::string(entry.size, 'x'));
   expect_error(tree.put_file(file.entry(), file.content()), ENOSPC, "ROOT/f");
   EXPECT_THAT(names_in(root_ / "small"), IsEmpty());
+}
+
+TEST_P(TargetTreeTest, TheReaderOfAnOldFifoNoticesNothing) {
+  ASSERT_EQ(::mkfifo((root_ / "fifo").c_str(), 0600), 0);
+  const io::Fd reader(::open((root_ / "fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  errno = 0;
+  EXPECT_FALSE(tree_.open_old(own("fifo"), O_RDWR));
+  EXPECT_EQ(errno, ENOENT);
+  pollfd hung_up{.fd = reader.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&hung_up, 1, 0), 0) << "a writer has come and gone";
 }
 
 TEST_P(TargetTreeTest, ReadOnlyFilesystemIsToldApart) {
