@@ -2,11 +2,12 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_FILES, EXIT_USAGE, CopyTest
+from harness import CHUNK, EXIT_FILES, EXIT_USAGE, RDCP, CopyTest, needs_root
 
 
 class Mkpath(CopyTest):
@@ -350,6 +351,39 @@ class LinkDest(CopyTest):
         self.assertEqual((outside / "sub" / "large").stat().st_nlink, 2)
         self.assertFalse((self.target / "second" / "twin").is_symlink())
 
+
+class OldModes(CopyTest):
+    """What the permissions of DST are after a copy."""
+
+    @needs_root
+    def test_a_closed_directory_is_closed_again(self):
+        tree = self.source / "tree"
+        (tree / "sub").mkdir(parents=True)
+        (tree / "sub/file").write_text("x")
+        for path in (self.disk, self.memory, self.source, tree, tree / "sub"):
+            path.chmod(0o755)
+        os.chown(self.target, 65534, 65534)
+        for words, last, status in (((tree / "sub/file",), "", 0), (("-r", tree), "", 0), (("--sync", tree / "sub/file"), "new", 0),
+                                    (("-r", f"{tree}/"), "", 0), (("-r", f"{tree}/sub", self.source / "missing"), "", EXIT_FILES)):
+            self.target.chmod(0o555)
+            as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RDCP, *words, self.target / last]
+            done = subprocess.run(as_nobody, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, status, done)
+            wanted = 0o755 if words[-1] == f"{tree}/" else 0o555  # the source's own, where its contents land
+            self.assertEqual(self.target.stat().st_mode & 0o7777, wanted, done)
+
+    def test_bytes_into_a_file_with_an_acl_let_nobody_else_in(self):
+        old = self.target / "old"
+        old.write_text("old")
+        lines = ((1, 6, 0xffffffff), (2, 6, 65534), (4, 0, 0xffffffff), (16, 6, 0xffffffff), (32, 0, 0xffffffff))
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *line) for line in lines)
+        os.setxattr(old, "system.posix_acl_access", acl)
+        self.assertEqual(old.stat().st_mode & 0o777, 0o660)
+        command = [os.fspath(word) for word in self.command("-", old)]
+        done = subprocess.run(command, input=b"new", capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(old.read_text(), "new")
+        self.assertEqual(old.stat().st_mode & 0o777, 0o600)
 
 
 if __name__ == "__main__":

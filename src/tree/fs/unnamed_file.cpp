@@ -3,15 +3,22 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <cassert>
+#include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tree/fs/heard_close.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/removal_permit.h"
+#include "tree/meta/acl.h"
 
 namespace rdcp::tree {
 namespace {
@@ -160,6 +167,20 @@ int UnnamedFile::replace(int directory, const std::string& name) {
 void UnnamedFile::discard() {
   if (!temporary_name_.empty() && !keeps_name_) (void)remove_own(directory_.get(), temporary_name_);
   temporary_name_.clear();
+}
+
+std::uint32_t permissions_without_acl(const std::string& path, std::uint32_t mode) {
+  std::array<char, 4096> raw{};
+  const ssize_t length = ::getxattr(path.c_str(), kAccessAclXattr, raw.data(), raw.size());
+  const bool has_none = length < 0 && (errno == ENODATA || errno == EOPNOTSUPP);
+  if (has_none) return mode & 0777;
+  std::uint32_t group = 0;
+  const auto lines =
+      length < 0 ? std::nullopt : parse_acl(std::string_view(raw.data(), static_cast<std::size_t>(length)));
+  for (const AclLine& line : lines.value_or(std::vector<AclLine>{})) {
+    if (line.tag == AclLine::Tag::group_obj) group = line.permissions;
+  }
+  return mode & (0707 | (group << 3));
 }
 
 }  // namespace rdcp::tree

@@ -73,4 +73,9 @@ class UnnamedFile {
   bool close_heard_ = false;
 };
 
+// Returns the permissions that a new file in place of the one at `path`, which has `mode`, needs to let in
+// nobody whom the old one keeps out. With an ACL, the bits of the group are the mask (acl(5)), and may say
+// more than what the owning group has.
+std::uint32_t permissions_without_acl(const std::string& path, std::uint32_t mode);
+
 }  // namespace rdcp::tree

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/heard_close.h"
 #include "tree/fs/local_path.h"
+#include "tree/fs/unnamed_file.h"
 #include "tree/resume/own_lock.h"
 #include "tree/select/destination_mapping.h"
 #include "tree/streams/stream_supervisor.h"
@@ -131,7 +133,7 @@ TargetReady Target::look_at_destination() {
   if (S_ISREG(status.st_mode)) {
     ready.kind = PathKind::file;
     // As a shell's ">" does, which makes no file either.
-    ready.new_mode = status.st_mode & 0777;
+    ready.new_mode = permissions_without_acl(path, status.st_mode);
     if (only_file_mode_) only_file_mode_ = ready.new_mode;
   } else if (S_ISSOCK(status.st_mode)) {
     ready.kind = PathKind::unusable;
@@ -196,6 +198,7 @@ Result<void> Target::open_root(const Begin& begin) {
                            "No such file or directory (--mkpath makes it)");
   }
   if (!place.root) return io::errno_error("open directory", place.name);
+  note_root(begin);
   const std::string landing = destination_of(begin);
   if (auto begun = session_.guards.begin_removals(place.root.get(), job.selection, landing, begin); !begun)
     return begun;
@@ -247,6 +250,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   }
   complete_ = source_end() == SourceEnd::all_came && !session_.giving_up();
   if (marker_ && (complete_ || has_left_nothing())) remove_marker();
+  close_root();
   if (complete_ && session_.job.settings.fsync && !flush()) complete_ = false;
 }
 
@@ -263,6 +267,24 @@ bool Target::has_left_nothing() const {
   const bool made = !makes_.empty() &&
                     ::fstatat(session_.place.root.get(), makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   return marker_->is_new() && !session_.tally.has_put && session_.tally.parts == 0 && !made;
+}
+
+void Target::note_root(const Begin& begin) {
+  struct stat status {};
+  finishes_root_ = std::ranges::any_of(begin.landings, [](const auto& landing) { return landing.empty(); });
+  if (::fstat(session_.place.root.get(), &status) != 0 || status.st_uid != ::geteuid()) return;
+  if ((status.st_mode & S_IRWXU) != S_IRWXU) closed_root_ = status.st_mode & 07777;
+}
+
+// Takes back what the workers have granted themselves in the root (grant_owner_access()).
+void Target::close_root() {
+  const int root = session_.place.root.get();
+  struct stat status {};
+  const bool set_by_the_source = finishes_root_ && complete_;
+  if (!closed_root_ || set_by_the_source || ::fstat(root, &status) != 0) return;
+  if ((status.st_mode & 07777) != (*closed_root_ | S_IRWXU)) return;
+  if (::fchmod(root, *closed_root_) != 0)
+    session_.reporter().problem(io::errno_error("set mode of", session_.place.name));
 }
 
 void Target::remove_marker() {
