@@ -137,12 +137,9 @@ Result<void> AgentRun::answer_ask(std::string_view line, int out) {
   if (!file) return file.error();
   auto to = io::duplicate(out, host);
   if (!to) return to.error();
-  const std::string line_to_user = host + ": no rdcp of this version was found there; putting one into " +
-                                   ask->place + " (" + format_bytes(found->bytes) + ")\n";
-  if (origin_->shell.quiet)
-    write_to_log(line_to_user);
-  else
-    write_to_stderr(line_to_user);
+  write_remark(host + ": no rdcp of this version was found there; putting one into " + ask->place + " (" +
+                   format_bytes(found->bytes) + ")\n",
+               origin_->shell.quiet);
   auto delivery = Delivery::start(std::move(*file), std::move(*to));
   if (!delivery) return delivery.error();
   delivery_ = std::move(*delivery);

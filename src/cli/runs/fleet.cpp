@@ -99,11 +99,7 @@ class Fleet {
   }
 
   void tell(const std::string& words) const {
-    const std::string line = fmt::format("{}: {}\n", request_.view.program, words);
-    if (request_.view.quiet)
-      write_to_log(line);
-    else
-      write_to_stderr(line);
+    write_remark(fmt::format("{}: {}\n", request_.view.program, words), request_.view.quiet);
     if (request_.view.json != nullptr) (void)write_to_stdout(request_.view.json->warning(words));
   }
 

@@ -126,6 +126,11 @@ void write_to_stderr(std::string_view text, const io::WriteWait& wait) {
   (void)io::write_all(STDERR_FILENO, io::visible_lines(text), wait);
 }
 
+void write_remark(std::string_view text, bool quiet) {
+  if (quiet) return write_to_log(text);
+  write_to_stderr(text);
+}
+
 void write_own_words(std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) (void)io::write_all(STDERR_FILENO, part);
 }

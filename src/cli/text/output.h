@@ -28,6 +28,8 @@ void write_to_stderr(std::string_view text, const io::WriteWait& wait = {});
 io::Result<void> open_log(const std::string& path, mode_t umask);
 // Appends to that file only, if there is one.
 void write_to_log(std::string_view text);
+// Writes what is worth a line and no error: with --quiet into the log alone.
+void write_remark(std::string_view text, bool quiet);
 
 // Makes a file of these lines, which takes the place of an older one as a whole. A FIFO, a device, or a
 // descriptor of this process (/dev/stdout) is written into. Errors (file): it cannot be written, or for root
