@@ -132,7 +132,7 @@ std::string explain_status(const RemoteShell& shell, int status) {
   if (status == 127) {
     return path + " was not found there; " +
            (shell.rdcp_path.empty() ? "install rdcp there or name it with --rdcp-path"
-                                    : "--rdcp-path, or rdcp-path in a file of settings, names it");
+                                    : "install it, or correct --rdcp-path, or rdcp-path in the settings");
   }
   if (status == 121) return "rdcp could not be put there; it has said why on standard error";
   if (status == 126) return path + " cannot be executed there; name another with --rdcp-path";
