@@ -196,7 +196,8 @@ class ExplainLaunchFailure : public ::testing::Test {
 
 TEST_F(ExplainLaunchFailure, AbsentRdcpSaysHowToGetIt) {
   shell_.rdcp_path = "r";
-  expect(127, "", "'r' was not found there; install it, or correct --rdcp-path, or rdcp-path in the settings");
+  expect(127, "",
+         "'r' was not found there; install it, or correct --rdcp-path, or rdcp-path in the settings");
   expect(127, "Welcome!\n", "'r' was not found there; install it, or correct --rdcp-path");
   expect(126, "", "cannot be executed");
 }
