@@ -60,9 +60,27 @@ std::string sockets_directory() {
   return can_be_named(directory) && is_ours_alone(directory) ? directory : kForAll;
 }
 
+// Removes the directories that runs left here which were killed. One that has been empty for an hour is no
+// other run's: its ssh would have logged in by now, and made the socket. What is not empty stays.
+void remove_left(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code ended, ignored;
+  const std::string prefix = std::string(kName + 1, std::string_view(kName).find('X') - 1);
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (fs::directory_iterator at(directory, ended), end; at != end && !ended; at.increment(ended)) {
+    const fs::path& path = at->path();
+    struct stat status {};
+    if (!path.filename().string().starts_with(prefix) || ::lstat(path.c_str(), &status) != 0) continue;
+    const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+    if (ours && fs::last_write_time(path, ignored) < old) (void)::rmdir(path.c_str());
+  }
+}
+
 // Makes a directory that lets nobody else in. Returns its path, or nothing where none can be made.
 std::optional<std::string> make_directory() {
-  std::string path = sockets_directory() + kName;
+  const std::string parent = sockets_directory();
+  remove_left(parent);
+  std::string path = parent + kName;
   if (::mkdtemp(path.data()) != nullptr) return path;
   path = std::string(kForAll) + kName;
   return ::mkdtemp(path.data()) != nullptr ? std::optional(path) : std::nullopt;

@@ -5,7 +5,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -70,6 +72,23 @@ TEST_F(SharedSessionTest, FurtherSessionsNameTheSocketOfTheFirst) {
   EXPECT_TRUE(first[2].starts_with("ControlPath=/")) << first[2];
   EXPECT_EQ(first[3], "ControlPersist=no");
   EXPECT_EQ(further, (std::vector<std::string>{"BatchMode=yes", "ControlMaster=no", first[2]}));
+}
+
+TEST_F(SharedSessionTest, WhatKilledRunsHaveLeftIsRemoved) {
+  namespace fs = std::filesystem;
+  replace_ssh("echo host far");
+  const std::string here = made("here");
+  const auto left = [&](const std::string& name, int hours) {
+    const std::string path = made("here/" + name);
+    if (name.ends_with("used")) std::ofstream(path + "/socket") << "";
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+    return path;
+  };
+  const std::string old = left("rdcp-ssh-aaaaaa", 2), used = left("rdcp-ssh-bbused", 2);
+  const std::string fresh = left("rdcp-ssh-cccccc", 0), other = left("rdcp-other", 2);
+  EXPECT_TRUE(path_in(here).starts_with(here + "/rdcp-ssh-"));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(used) && fs::exists(fresh) && fs::exists(other));
 }
 
 TEST_F(SharedSessionTest, EachHasASocketOfItsOwn) {
