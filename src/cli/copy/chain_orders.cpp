@@ -17,6 +17,7 @@ DataPathWish wish_of(const CopyRequest& request, CopySides& sides) {
   DataPathWish wish;
   wish.transport = request.wish.transport;
   wish.via = request.wish.via;
+  wish.port = request.wish.port;
   wish.streams = request.streams;
   wish.one_stream = request.standard_input;
   if (sides.round_trip.shortest()) wish.round_trip = *sides.round_trip.shortest();

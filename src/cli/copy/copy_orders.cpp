@@ -55,6 +55,7 @@ DataPathWish wish_of(const CopyRequest& request, const SourceSide& source, const
   DataPathWish wish;
   wish.transport = request.wish.transport;
   wish.via = request.wish.via;
+  wish.port = request.wish.port;
   wish.streams = request.streams;
   wish.chunk_bytes = request.settings.chunk_bytes;
   wish.any_chunk_size = request.any_chunk_size;

@@ -105,9 +105,7 @@ Result<Meeting> meeting_through_ssh(const CopyRequest& request, const SourceSide
   const tree::Reach& from = source.ready->reach;
   const tree::Reach& to = target.ready->reach;
   if (from.port == 0 && to.port == 0) {
-    // The user may have named the wrong one; where none was named, nothing is wrong with the command.
-    const bool is_named = !request.wish.via.empty() || request.wish.port != 0;
-    return io::plain_error(is_named ? ErrorKind::usage : ErrorKind::connection, "listen at",
+    return io::plain_error(kind_of_no_listener(request.wish.via, request.wish.port), "listen at",
                            target.session->name(), to.no_tcp_because);
   }
   if (from.port == 0) causes.push_back(source.session->name() + ": " + from.no_tcp_because);

@@ -83,6 +83,7 @@ DataPathWish Measurement::wish_for(Transport transport) const {
   DataPathWish wish;
   wish.transport = transport;
   wish.via = options_.via;
+  wish.port = options_.data_port;
   wish.streams = options_.streams;
   wish.chunk_bytes =
       options_.chunk_bytes != 0 ? static_cast<std::uint32_t>(options_.chunk_bytes) : kChunkBytes;

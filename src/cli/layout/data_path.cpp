@@ -230,11 +230,15 @@ io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEn
   if (reason.empty()) return path;
   if (wish.transport == Transport::rdma) return io::plain_error(kind, "use RDMA to", listening.host, reason);
   if (!path.tcp && !wish.either_way) {
-    return io::plain_error(ErrorKind::usage, "listen at", listening.host,
+    return io::plain_error(kind_of_no_listener(wish.via, wish.port), "listen at", listening.host,
                            listening.reach.no_tcp_because + "; RDMA: " + reason);
   }
   path.notes.push_back("RDMA was not used: " + reason);
   return path;
+}
+
+io::ErrorKind kind_of_no_listener(const std::string& via, std::uint16_t port) {
+  return via.empty() && port == 0 ? ErrorKind::connection : ErrorKind::usage;
 }
 
 tree::Begin begin_for(const DataPath& path, const tree::Reach& listening, std::uint32_t connecting_protocol) {

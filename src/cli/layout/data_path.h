@@ -17,7 +17,8 @@ namespace rdcp::cli {
 struct DataPathWish {
   tree::Transport transport = tree::Transport::automatic;
   std::string via;
-  unsigned streams = 0;  // 0: automatic
+  std::uint16_t port = 0;  // to listen on; 0: the user names none
+  unsigned streams = 0;    // 0: automatic
   std::uint32_t chunk_bytes = 0;
   bool any_chunk_size = false;  // the user has asked for none, so smaller ones will do
   bool one_stream = false;      // whatever the user asks for: more would not keep the order of a byte stream
@@ -51,9 +52,12 @@ struct DataPath {
 
 // Chooses RDMA if both ends have ports that reach each other and may lock the memory for it, else TCP. The
 // arena shrinks to what may be locked: first slots, then their size, then streams. Errors: RDMA was asked for
-// and is not possible (connection); neither RDMA nor TCP is possible, as with a wrong --via (usage).
+// and is not possible (connection); neither RDMA nor TCP is possible (kind_of_no_listener()).
 io::Result<DataPath> choose_data_path(const DataPathWish& wish, const DataPathEnd& connecting,
                                       const DataPathEnd& listening);
+// Returns what kind of error it is that no side can listen: what the user has named may be the wrong one
+// (usage); where nothing was named, nothing is wrong with the command (connection).
+io::ErrorKind kind_of_no_listener(const std::string& via, std::uint16_t port);
 // Returns what both agents are told of the path, without landings. connecting_protocol: the version of the
 // side that connects, see Begin::rails.
 tree::Begin begin_for(const DataPath& path, const tree::Reach& listening, std::uint32_t connecting_protocol);

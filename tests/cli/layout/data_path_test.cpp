@@ -356,6 +356,20 @@ TEST_F(DataPathTest, AQueuePairFillsALongPathByItself) {
   EXPECT_FALSE(chosen().rails.empty());
 }
 
+TEST_F(DataPathTest, NothingToListenAtIsTheUsersFaultOnlyWhereTheUserNamedIt) {
+  listening.reach.hosts.clear();
+  listening.reach.rdma.usable.clear();
+  listening.reach.no_tcp_because = "listen: address already in use";
+  const auto kind = [&] { return choose_data_path(wish, connecting, listening).error().kind; };
+  EXPECT_THAT(refused(), HasSubstr("address already in use"));
+  EXPECT_EQ(kind(), io::ErrorKind::connection);
+  wish.port = 7001;
+  EXPECT_EQ(kind(), io::ErrorKind::usage);
+  wish.port = 0;
+  wish.via = "eth7";
+  EXPECT_EQ(kind(), io::ErrorKind::usage);
+}
+
 TEST_F(DataPathTest, WhatViaNamesNowhereIsAnError) {
   listening.reach.hosts.clear();
   listening.reach.no_tcp_because = "use interface mlx5_9: no such interface is up and has an address";
