@@ -8,7 +8,8 @@ import unittest
 from harness import CopyTest, is_root, needs_root
 
 # Without root, rsync cannot work in directories that it must not enter.
-WORDS = ["D755,F644", "u+rwX,go-w", "ug=rwX,o=", "D2770,F0660", "a-x" if is_root else "Fa-x", "+w", "go=u", "o=g,g-w", "Fu+s", "Da+t,F-x", "u=rwx,g=s"]
+WORDS = ["D755,F644", "u+rwX,go-w", "ug=rwX,o=", "D2770,F0660", "a-x" if is_root else "Fa-x", "+w", "go=u", "o=g,g-w", "Fu+s", "Da+t,F-x", "u=rwx,g=s",
+         "Fa+s,Fu=g", "a=rs", "Fug+s,Fg=u", "D+t,Dgo=u"]
 
 
 def modes(tree) -> dict[str, int]:

@@ -36,8 +36,15 @@ class ModeReader {
 
  private:
   static bool is_octal(char c) { return c >= '0' && c <= '7'; }
+  // The special bits that are in the places of these: set-user-ID, set-group-ID, sticky.
+  static std::uint32_t special_bits(std::uint32_t whom) {
+    return ((whom & 0100) != 0 ? 04000 : 0) | ((whom & 0010) != 0 ? 02000 : 0) |
+           ((whom & 0001) != 0 ? 01000 : 0);
+  }
   bool at_end() const { return next_ == word_.size(); }
   std::uint32_t everybody() const { return whom_ == 0 ? kEverybody : whom_; }
+  // The set-id bits of those who are named.
+  std::uint32_t set_ids() const { return special_bits(whom_) & 06000; }
   std::uint32_t allowed() const { return whom_ == 0 ? ~umask_ & kAll : kAll; }
 
   void take_whom(ModeChange& change) {
@@ -49,10 +56,10 @@ class ModeReader {
           change.kind = word_[next_] == 'D' ? ModeChange::Kind::directories : ModeChange::Kind::others;
           break;
         case 'u':
-          whom_ |= 0100, special_ |= 04000;
+          whom_ |= 0100;
           break;
         case 'g':
-          whom_ |= 0010, special_ |= 02000;
+          whom_ |= 0010;
           break;
         case 'o':
           whom_ |= 0001;
@@ -94,7 +101,7 @@ class ModeReader {
           bits_ |= everybody();
           break;
         case 's':
-          bits_ |= special_ == 0 ? 04000 : special_;  // as rsync does
+          bits_ |= set_ids() == 0 ? 04000 : set_ids();  // as rsync does
           break;
         case 't':
           bits_ |= 01000;
@@ -125,9 +132,12 @@ class ModeReader {
       return;
     }
     if (operation == '=') {
-      // As chmod(1) does, a directory's set-id bits and everybody's sticky bit stay unless they are named.
-      const std::uint32_t special = bits_ & 07000;
-      change.keeps = kAll & ~(7 * everybody() | (special != 0 ? special | special_ : 0));
+      // As chmod(1) does, a directory's set-id bits and everybody's sticky bit stay unless they are named; as
+      // with rsync, none stays where permissions are copied: nobody is to get them by a set-id program.
+      const std::uint32_t named = bits_ & 07000;
+      std::uint32_t special = named != 0 ? named | set_ids() : 0;
+      if (change.copies != ModeChange::From::nobody) special = special_bits(everybody());
+      change.keeps = kAll & ~(7 * everybody() | special);
     }
     change.sets = bits;
   }
@@ -135,9 +145,8 @@ class ModeReader {
   const string_view word_;
   const std::uint32_t umask_;
   std::size_t next_ = 0;
-  std::uint32_t whom_ = 0;     // 0: nobody is named
-  std::uint32_t special_ = 0;  // the set-id bits of those who are named
-  std::uint32_t bits_ = 0;     // of 07777, as they are named
+  std::uint32_t whom_ = 0;  // 0: nobody is named
+  std::uint32_t bits_ = 0;  // of 07777, as they are named
 };
 
 // The number that an entry gets if the target's host, which knew its name, cannot look it up any more.

@@ -36,6 +36,25 @@ TEST(ModeChanges, AreThoseOfChmod) {
   EXPECT_EQ(altered("a=rX", 0600), 0444u);
 }
 
+// rsync 3.2.7 gives the same.
+TEST(ModeChanges, LeaveNoSpecialBitBesideCopiedPermissions) {
+  EXPECT_EQ(altered("u=g", 04755), 0555u);
+  EXPECT_EQ(altered("u=g", 06777), 02777u);
+  EXPECT_EQ(altered("g=u", 06755), 04775u);
+  EXPECT_EQ(altered("go=u", 07755), 04777u);
+  EXPECT_EQ(altered("o=g", 01755), 0755u);
+  EXPECT_EQ(altered("=u", 07755), 0755u);
+  EXPECT_EQ(altered("u+g", 04755), 04755u);
+}
+
+TEST(ModeChanges, SetTheSetIdBitsOfThoseWhoAreNamed) {
+  EXPECT_EQ(altered("+s", 0640), 04640u);
+  EXPECT_EQ(altered("a+s", 0640), 06640u);
+  EXPECT_EQ(altered("go+s", 0640), 02640u);
+  EXPECT_EQ(altered("a=rs", 0640), 06444u);
+  EXPECT_EQ(altered("a-s", 06755), 0755u);
+}
+
 TEST(ModeChanges, LeaveBitsOfTheUmaskAloneWhereNobodyIsNamed) {
   EXPECT_EQ(altered("+w", 0444), 0644u);
   EXPECT_EQ(altered("a+w", 0444), 0666u);
