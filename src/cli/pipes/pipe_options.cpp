@@ -1,5 +1,7 @@
 #include "cli/pipes/pipe_options.h"
 
+#include <unistd.h>
+
 #include <climits>
 #include <deque>
 
@@ -7,6 +9,7 @@
 #include "cli/options/help_text.h"
 #include "cli/options/shared_options.h"
 #include "cli/text/size.h"
+#include "io/named_place.h"
 
 namespace rdcp::cli {
 namespace {
@@ -51,11 +54,15 @@ Result<void> take_key(std::deque<string>& words, KeySource& key) {
   return taken;
 }
 
-// Takes FILE, if there is one. "-" means the same as no FILE.
-Result<void> take_file(std::deque<string>& words, string& file) {
+// Takes FILE, if there is one. "-" means the same as no FILE, and so does the name of the descriptor
+// `stream`, which is what the program reads or writes without one.
+Result<void> take_file(std::deque<string>& words, int stream, string& file) {
   if (words.empty()) return {};
   if (auto taken = assign(file, take_word(words, "FILE")); !taken) return taken;
-  if (file == "-") file.clear();
+  const auto own = io::own_descriptor(file);
+  if (own && *own != stream && *own <= STDERR_FILENO)
+    return refuse("FILE", "names a standard stream that goes the other way");
+  if (file == "-" || own == stream) file.clear();
   // The error does not show the word, because it may be a KEY.
   if (!words.empty()) return refuse("command line", "there is one argument too many");
   return {};
@@ -65,13 +72,13 @@ Result<void> take_send_operands(std::deque<string> words, PipeOptions& options) 
   if (auto taken = assign(options.host, take_word(words, "HOST")); !taken) return taken;
   if (auto taken = take_port(words, 1, options.port); !taken) return taken;
   if (auto taken = take_key(words, options.key); !taken) return taken;
-  return take_file(words, options.file);
+  return take_file(words, STDIN_FILENO, options.file);
 }
 
 Result<void> take_receive_operands(std::deque<string> words, PipeOptions& options) {
   if (auto taken = take_port(words, 0, options.port); !taken) return taken;
   if (auto taken = take_key(words, options.key); !taken) return taken;
-  return take_file(words, options.file);
+  return take_file(words, STDOUT_FILENO, options.file);
 }
 
 using TakeOperands = Result<void> (*)(std::deque<string> words, PipeOptions& options);

@@ -44,7 +44,14 @@ TEST(Location, DescriptorsOfThisProcessAreStreams) {
   }
   for (const char* word : {"/dev/null", "/dev/fd", "/dev/fd/x", "/dev/stdout/", "./-"})
     EXPECT_EQ(parsed(word), local(word));
-  EXPECT_EQ(parsed("host:/dev/stdout"), remote("", "host", "/dev/stdout"));
+}
+
+// Whoever reads these on another host reads what our rdcp there is told.
+TEST(Location, DescriptorsOfAnotherHostsProcessAreRefused) {
+  for (const char* word : {"host:/dev/stdin", "host:/dev/stdout", "host:/dev/fd/0", "host:/proc/self/fd/7",
+                           "host://dev/./stdin", "scp://host//dev/stdin"})
+    expect_refused(word, "a stream of rdcp itself");
+  EXPECT_EQ(parsed("host:dev/stdin"), remote("", "host", "dev/stdin"));
 }
 
 TEST(Location, ColonAfterASlashIsLocal) {
