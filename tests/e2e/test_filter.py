@@ -336,6 +336,17 @@ class Selection(CopyTest):
         self.fails(EXIT_FILES, "--files-from=-", self.tree, self.target, stdin=b"../outside\nd/../../outside\n")
         self.assertEqual(self.arrived(), [])
 
+    def test_what_is_before_the_cut_does_not_count(self):
+        for source in (self.tree, f"{self.tree}/", f"dest:{self.tree}"):
+            with self.subTest(source):
+                self.copy("--files-from=-", source, self.target, stdin=b"d/./e/g\n./d/./f\n//d/./\n")
+                self.assertEqual(self.arrived(), ["e", "e/g", "f"])
+                shutil.rmtree(self.target)
+                self.target.mkdir()
+        for names, why in ((b"d/./f\ntop\n", "line 2 of -: has its /./ elsewhere"), (b"top\nd/./f\n", "line 2 of -: has its /./"),
+                           (b"d/../../x/./f\n", "line 1 of -: has a .. before its /./")):
+            self.fails(EXIT_USAGE, "--files-from=-", self.tree, self.target, stdin=names, says=(why,))
+
     def test_parents_have_their_metadata_and_an_existing_target_keeps_its_own(self):
         os.chmod(self.tree / "d", 0o751)
         os.utime(self.tree / "d", ns=(7, 7))

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -35,37 +37,59 @@ class NamedFiles {
   bool stdin_read_ = false;
 };
 
-// Reads a file that has one path on each line, and returns the paths, each ended by NUL.
-Result<std::string> read_paths(NamedFiles& files, const SelectionWords& words) {
+// rsync's mark in a path: what is before it does not count at DST.
+constexpr std::string_view kCut = "/./";
+
+// Holds the paths that a file names.
+struct PathsOfFile {
+  std::string kept;                 // the paths, each ended by NUL
+  std::optional<std::string> base;  // what is cut off all of them, beneath SRC; empty: nothing
+};
+
+// Adds one path. Returns why it cannot be one, or nothing.
+std::string_view add_path(std::string_view path, PathsOfFile& paths) {
+  if (path.find('\0') != path.npos) return "has a NUL byte (see --from0)";
+  if (path.size() >= tree::PathsNamed::kBytesMax) return "is too long for a path";
+  while (path.starts_with('/') || path.starts_with("./")) path.remove_prefix(path.find('/') + 1);
+  const std::size_t cut = path.find(kCut);
+  const std::string_view base = cut == path.npos ? std::string_view() : path.substr(0, cut);
+  if (!paths.base) paths.base = base;
+  if (*paths.base != base)
+    return "has its /./ elsewhere than the lines before it: one SRC begins in one place";
+  if (base == ".." || base.starts_with("../") || base.ends_with("/..") || base.find("/../") != base.npos)
+    return "has a .. before its /./";
+  paths.kept += cut == path.npos ? path : path.substr(cut + kCut.size());
+  paths.kept += '\0';
+  return {};
+}
+
+// Reads a file that has one path on each line.
+Result<PathsOfFile> read_paths(NamedFiles& files, const SelectionWords& words) {
   auto text = files.read(words.files_from);
-  if (!text) return text;
-  std::string paths;
+  if (!text) return std::move(text).error();
+  PathsOfFile paths;
   tree::Line line;
   for (tree::LineReader lines(*text, words.ended_by_nul); lines.next(line);) {
-    const bool has_nul = line.text.find('\0') != line.text.npos;
-    if (has_nul || line.text.size() >= tree::PathsNamed::kBytesMax) {
-      return plain_error(ErrorKind::usage, "line " + std::to_string(line.number) + " of", words.files_from,
-                         has_nul ? "has a NUL byte (see --from0)" : "is too long for a path");
-    }
-    paths += line.text;
-    paths += '\0';
+    const std::string_view wrong = add_path(line.text, paths);
+    if (wrong.empty()) continue;
+    return plain_error(ErrorKind::usage, "line " + std::to_string(line.number) + " of", words.files_from,
+                       wrong);
   }
   // The last line of the file need not have an end, so the paths may be longer than the file.
-  if (paths.size() > tree::NamedPaths::kBytesMax) return refuse("--files-from", "is too long");
+  if (paths.kept.size() > tree::NamedPaths::kBytesMax) return refuse("--files-from", "is too long");
   return paths;
 }
 
-// Where a SRC of --relative begins, and what is kept of it: rsync's "/./" stands between them.
+// Where a SRC of --relative begins, and what is kept of it.
 struct RelativeSource {
   std::string base;
   std::string kept;
 };
 
 RelativeSource split_relative(const std::string& path) {
-  constexpr std::string_view kMark = "/./";
   RelativeSource source{path.starts_with('/') ? "/" : "./", path};
-  if (const std::size_t mark = path.find(kMark); mark != path.npos)
-    source = {path.substr(0, mark + 1), path.substr(mark + kMark.size())};
+  if (const std::size_t mark = path.find(kCut); mark != path.npos)
+    source = {path.substr(0, mark + 1), path.substr(mark + kCut.size())};
   while (source.kept.starts_with('/') || source.kept.starts_with("./"))
     source.kept.erase(0, source.kept.find('/') + 1);
   if (source.kept.empty()) source.kept = ".";
@@ -173,9 +197,13 @@ Result<void> load_selection(Options& options) {
   auto paths = read_paths(files, words);
   if (!paths) return paths.error();
   selection.named_only = true;
-  options.named_paths = std::make_shared<const std::string>(std::move(*paths));
+  options.named_paths = std::make_shared<const std::string>(std::move(paths->kept));
   std::string& source = options.sources.front().path;
   if (!tree::means_contents(source)) source += '/';
+  if (!paths->base.value_or("").empty()) {
+    if (!source.empty() && !source.ends_with('/')) source += '/';
+    source += *paths->base + '/';
+  }
   return {};
 }
 
