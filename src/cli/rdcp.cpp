@@ -75,6 +75,8 @@ int copy_to_all(const rdcp::cli::Options& options, const rdcp::cli::CopyRequest&
 int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySums& sums,
              rdcp::cli::JsonReport* json) {
   int worst = rdcp::cli::kExitOk;
+  std::vector<std::string> destinations = texts_of(options.further_destinations);
+  destinations.insert(destinations.begin(), options.destination.text());
   auto begin = options.sources.begin();
   while (begin != options.sources.end() && worst < rdcp::cli::kExitSignalBase) {
     const auto end = std::find_if_not(begin, options.sources.end(), [&](const auto& source) {
@@ -85,7 +87,7 @@ int copy_all(const rdcp::cli::Options& options, int signal_fd, rdcp::cli::CopySu
     part.into_directory = options.sources.size() > 1;
     rdcp::cli::CopyRequest request = rdcp::cli::request_of(part);
     request.view.json = json;
-    if (json != nullptr) say(json->start(texts_of(part.sources), part.destination.text()));
+    if (json != nullptr) say(json->start(texts_of(part.sources), destinations));
     if (sums.wanted()) request.hear_sum = [&](const rdcp::tree::SumLine& line) { sums.add(line); };
     worst = std::max(worst, !options.host_words.any()
                                 ? rdcp::cli::copy_with_retries(request, signal_fd, options.retries)

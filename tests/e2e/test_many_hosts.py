@@ -128,6 +128,8 @@ class ManyHosts(OverSsh):
             (self.fleet[number].own / "copy").mkdir()
         done = self.copy("-r", tree, self.to)
         self.assertIn("goes on with 2 of 4 hosts", done.err)
+        self.assertEqual(done.err.count("is a directory on h2 and gets "), 1, done.err)
+        self.assertIn("copy/tree there; where it is new, it becomes ", done.err)
         self.assert_have(tree, 1, 4)
         self.assert_have(tree, 2, 3, name="copy/tree")
         (self.fleet[2].own / "copy2").mkdir()

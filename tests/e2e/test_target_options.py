@@ -372,6 +372,23 @@ class OldModes(CopyTest):
             wanted = 0o755 if words[-1] == f"{tree}/" else 0o555  # the source's own, where its contents land
             self.assertEqual(self.target.stat().st_mode & 0o7777, wanted, done)
 
+    @needs_root
+    def test_a_directory_that_cannot_be_made_is_said_once(self):
+        tree = self.source / "tree"
+        (tree / "sub").mkdir(parents=True)
+        for name in "abc":
+            (tree / "sub" / name).write_text(name)
+        for path in (self.disk, self.memory, self.source, tree, tree / "sub"):
+            path.chmod(0o755)
+        self.target.chmod(0o755)
+        for words in (("-r",), ("--sync",), ("-r", "-v")):
+            as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RDCP, *words, tree, self.target / "new"]
+            done = subprocess.run(as_nobody, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, EXIT_FILES, done)
+            self.assertEqual(done.stderr.count("Permission denied"), 1, done)
+            self.assertIn(f"create {self.target}/new: Permission denied", done.stderr)
+            self.assertNotIn("rdcp: copied", done.stderr)
+
     def test_bytes_into_a_file_with_an_acl_let_nobody_else_in(self):
         old = self.target / "old"
         old.write_text("old")

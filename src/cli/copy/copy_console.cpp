@@ -60,7 +60,8 @@ void CopyConsole::print_changes(const tree::Changes& changes, const std::string&
   print_lines(lines);
 }
 
-void CopyConsole::print_summary(const Summary& summary, bool dry_run) {
+void CopyConsole::print_summary(Summary summary, bool dry_run) {
+  summary.is_complete = status_ == kExitOk;
   if (view_.quiet) {
     write_to_log(warning_lines(summary));
   } else {

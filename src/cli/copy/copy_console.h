@@ -31,7 +31,7 @@ class CopyConsole {
   void tell(const std::string& line);
   // host: the one that is changed, if there are several; its name comes first in each line.
   void print_changes(const tree::Changes& changes, const std::string& host = {});
-  void print_summary(const Summary& summary, bool dry_run);
+  void print_summary(Summary summary, bool dry_run);
   // failed: hosts that this copy has lost so far.
   void show_progress(const tree::Progress& progress, std::size_t failed);
   // rows: of the table that is shown with the progress of a copy to several hosts, below those that say which

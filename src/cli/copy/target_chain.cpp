@@ -11,6 +11,7 @@
 
 #include "cli/text/exit_status.h"
 #include "cli/text/human.h"
+#include "tree/fs/beneath.h"
 #include "tree/streams/frame_ledger.h"
 
 namespace rdcp::cli {
@@ -23,6 +24,34 @@ namespace {
 
 // A host that gives no sign of life for so long is not waited for by the others. It may only be busy.
 constexpr std::chrono::seconds kSilenceOfOne{8};
+
+// A target, and where SRC lands there.
+struct Landed {
+  TargetSide* target;
+  tree::DestinationMapping at;
+
+  // SRC gets its own name, beneath DST.
+  bool is_within() const { return !at.beneath_parent && !at.in_place && !at.landings.front().empty(); }
+};
+
+// Returns what to tell where one SRC becomes DST on some hosts and lands within DST on others, as cp would
+// have it; empty where it does not.
+std::string warning_of_nesting(const CopyRequest& request, tree::PathKind source, const Landed& first,
+                               const std::vector<Landed>& others) {
+  const auto unlike = std::ranges::find_if(
+      others, [&](const Landed& other) { return other.is_within() != first.is_within(); });
+  if (request.sources.size() != 1 || unlike == others.end()) return {};
+  const Landed& within = first.is_within() ? first : *unlike;
+  const Landed& itself = first.is_within() ? *unlike : first;
+  if (!itself.at.beneath_parent) return {};
+  const std::string& to = request.destination;
+  const bool is_tree = source == tree::PathKind::directory;
+  return fmt::format(
+      "warning: {} is a directory on {} and gets {} there; where it is new, it becomes {} itself ({})\n",
+      io::visible(to), within.target->session->name(),
+      io::visible(tree::join_path(to, within.at.landings.front())), io::visible(request.sources.front()),
+      is_tree ? "with a slash behind SRC on all hosts" : "with a slash behind DST on none");
+}
 
 }  // namespace
 
@@ -56,23 +85,28 @@ Result<void> TargetChain::introduce(const net::SessionKey& first) {
 }
 
 void TargetChain::keep_alike(const CopyRequest& request) {
-  std::optional<tree::DestinationMapping> first;
-  std::vector<TargetSide*> others;
+  std::optional<Landed> first;
+  std::vector<Landed> others;
   std::vector<std::pair<TargetSide*, io::Error>> nowhere;
   for (const auto& target : sides_.targets()) {
     auto landing = land(request, sides_.source(), *target);
     if (!landing) {
       nowhere.emplace_back(target.get(), std::move(landing).error());
     } else if (!first) {
-      first = std::move(*landing);
-    } else if (landing->landings != first->landings || landing->in_place != first->in_place ||
-               landing->beneath_parent != first->beneath_parent) {
-      others.push_back(target.get());
+      first = {target.get(), std::move(*landing)};
+    } else if (landing->landings != first->at.landings || landing->in_place != first->at.in_place ||
+               landing->beneath_parent != first->at.beneath_parent) {
+      others.push_back({target.get(), std::move(*landing)});
     }
   }
   for (const auto& [target, error] : nowhere)
     give_up(*target, io::about(target->session->name() + ":" + error.subject, error));
-  for (TargetSide* other : others) sides_.drop(*other);
+  if (first) {
+    const tree::PathKind kind = sides_.source().ready->sources.front().kind;
+    if (const std::string warning = warning_of_nesting(request, kind, *first, others); !warning.empty())
+      console_.tell(warning);
+  }
+  for (const Landed& other : others) sides_.drop(*other.target);
 }
 
 void TargetChain::choose_fanout(CopyRequest& request) const {

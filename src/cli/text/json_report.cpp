@@ -93,14 +93,16 @@ std::string JsonReport::event_line(const ordered_json& event) const {
   return form_ == JsonForm::events ? json_text(event) : std::string();
 }
 
-std::string JsonReport::start(const std::vector<std::string>& sources, const std::string& destination) {
+std::string JsonReport::start(const std::vector<std::string>& sources,
+                              const std::vector<std::string>& destinations) {
   current_is_over_ = false;
   rate_ = {};
   ordered_json object = event("start");
   object["version"] = kVersion;
   object["program_version"] = std::string(rdcp::cli::kVersion);
   object["sources"] = sources;
-  object["destination"] = destination;
+  object["destination"] = destinations.front();
+  if (destinations.size() > 1) object["destinations"] = destinations;
   return event_line(object);
 }
 

@@ -42,7 +42,7 @@ class JsonReport {
   explicit JsonReport(JsonForm form) : form_(form) {}
 
   // A copy of these begins.
-  std::string start(const std::vector<std::string>& sources, const std::string& destination);
+  std::string start(const std::vector<std::string>& sources, const std::vector<std::string>& destinations);
   // The copy that has begun last is made anew after this pause.
   std::string retry(std::chrono::seconds pause);
   std::string change(const tree::Change& change, bool sends, const std::string& host = {});

@@ -13,7 +13,8 @@ namespace rdcp::cli {
 namespace {
 
 std::string counts_line(const Summary& summary) {
-  std::string line = summary.program + ": copied " + plural(summary.files, "file", "files");
+  std::string line = summary.program + (summary.is_complete ? ": copied " : ": not all copied of ");
+  line += plural(summary.files, "file", "files");
   if (summary.directories > 0) line += ", " + plural(summary.directories, "directory", "directories");
   if (summary.others > 0) line += ", " + plural(summary.others, "other entry", "other entries");
   return line + fmt::format(", {} in {:.3f} s\n", format_bytes(summary.bytes), summary.seconds);
@@ -136,6 +137,7 @@ std::string summary_lines(const Summary& summary) {
 std::string summary_line(const Summary& summary) {
   std::string line = fmt::format("{}: {}, {} in {}", summary.program, plural(summary.files, "file", "files"),
                                  format_bytes(summary.bytes), format_clock(summary.seconds));
+  if (!summary.is_complete) line += ", not all copied";
   if (summary.kept_bytes > 0)
     line += fmt::format(", {} were there already", format_bytes(summary.kept_bytes));
   return line + ", " + format_rate(rate_of(summary)) + "\n";

@@ -24,6 +24,7 @@ struct Loss {
 
 struct Summary {
   std::string program = "rdcp";  // the program that prints it
+  bool is_complete = true;       // all that was to be copied is there, so the counts are of what was copied
   std::uint64_t files = 0;
   std::uint64_t directories = 0;
   std::uint64_t others = 0;  // symlinks, hard links, FIFOs, sockets, nodes

@@ -211,6 +211,7 @@ Result<void> Target::open_root(const Begin& begin) {
   }
   if (place.name == ".") place.name.clear();
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
+  if (auto can = check_that_it_can_be_made(); !can) return can;
   const bool several = job.tree || begin.landings.size() > 1;
   session_.with_times_kept(place.root.get(), place.name, [&] {
     marker_ = RunMarker::make(place.root.get(), job.marker, makes_);
@@ -267,6 +268,21 @@ bool Target::has_left_nothing() const {
   const bool made = !makes_.empty() &&
                     ::fstatat(session_.place.root.get(), makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   return marker_->is_new() && !session_.tally.has_put && session_.tally.parts == 0 && !made;
+}
+
+// Says once that DST cannot be made, which each entry beneath it would say again. A parent of the user's own
+// is opened up for that (grant_owner_access()).
+Result<void> Target::check_that_it_can_be_made() const {
+  const int root = session_.place.root.get();
+  struct stat status {};
+  if (makes_.empty() || session_.job.settings.sync.dry_run) return {};
+  if (::fstatat(root, makes_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return {};
+  if (::faccessat(root, ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+  const int cause = errno;
+  const bool is_own = ::fstat(root, &status) == 0 && status.st_uid == ::geteuid();
+  if (cause != EROFS && (cause != EACCES || is_own)) return {};
+  errno = cause;
+  return io::errno_error("create", session_.job.path);
 }
 
 void Target::note_root(const Begin& begin) {

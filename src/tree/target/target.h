@@ -94,6 +94,7 @@ class Target {
   bool flush();
   bool has_left_nothing() const;
   void remove_marker();
+  io::Result<void> check_that_it_can_be_made() const;
   void note_root(const Begin& begin);
   void close_root();
   Entry only_file() const;

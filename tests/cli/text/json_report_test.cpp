@@ -24,9 +24,9 @@ Summary copy_of(std::uint64_t files) {
 
 TEST(JsonReport, TheLastLineHasTheStatusAndTheSum) {
   JsonReport report(JsonForm::results);
-  EXPECT_EQ(report.start({"a:x"}, "/y"), "");
+  EXPECT_EQ(report.start({"a:x"}, {"/y"}), "");
   EXPECT_EQ(report.finished(copy_of(2)), "");
-  EXPECT_EQ(report.start({"b:x"}, "/y"), "");
+  EXPECT_EQ(report.start({"b:x"}, {"/y"}), "");
   EXPECT_EQ(report.finished(copy_of(3)), "");
   const json last = json::parse(report.end(0));
   EXPECT_EQ(last["version"], 1);
@@ -41,9 +41,9 @@ TEST(JsonReport, TheLastLineHasTheStatusAndTheSum) {
 
 TEST(JsonReport, ACopyThatIsMadeAnewCountsOnce) {
   JsonReport report(JsonForm::events);
-  report.start({"x"}, "y");
+  report.start({"x"}, {"y"});
   report.finished(copy_of(2));
-  report.start({"b:x"}, "y");
+  report.start({"b:x"}, {"y"});
   report.finished(copy_of(3));
   const json retry = json::parse(report.retry(seconds(4)));
   EXPECT_EQ(retry["event"], "retry");
@@ -51,6 +51,16 @@ TEST(JsonReport, ACopyThatIsMadeAnewCountsOnce) {
   report.retry(seconds(8));  // nothing had come to its end
   report.finished(copy_of(5));
   EXPECT_EQ(json::parse(report.end(0))["files"], 7);
+}
+
+TEST(JsonReport, TheFirstLineNamesEveryHost) {
+  JsonReport report(JsonForm::events);
+  const json one = json::parse(report.start({"x"}, {"a:y"}));
+  EXPECT_EQ(one["destination"], "a:y");
+  EXPECT_FALSE(one.contains("destinations"));
+  const json two = json::parse(report.start({"x"}, {"a:y", "b:y"}));
+  EXPECT_EQ(two["destination"], "a:y");
+  EXPECT_EQ(two["destinations"], (json{"a:y", "b:y"}));
 }
 
 TEST(JsonReport, EveryErrorSaysWhereItWas) {

@@ -1,5 +1,6 @@
 #include "cli/text/report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -31,6 +32,15 @@ TEST(Report, SummaryEndsWithTheBandwidthAlone) {
             "rdcp: 2 streams over tcp; files by io_uring\n"
             "rdcp: limited by target writes (3.7 GB/s)\n"
             "Bandwidth 4.295 GB/s\n");
+}
+
+TEST(Report, NothingIsCalledCopiedThatMayNotBeThere) {
+  Summary summary = two_gigabytes();
+  summary.is_complete = false;
+  EXPECT_THAT(summary_lines(summary),
+              ::testing::StartsWith("rdcp: not all copied of 5,678 files, 12 directories, "));
+  EXPECT_THAT(summary_line(summary),
+              ::testing::HasSubstr("rdcp: 5,678 files, 2.15 GB in 0:00, not all copied, "));
 }
 
 TEST(Report, StreamsThatDidNotComeAreLeftOut) {

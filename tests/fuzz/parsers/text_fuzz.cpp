@@ -126,7 +126,7 @@ void check_summary(Choices& choices, std::string_view path, const io::Words& wor
   check_json(cli::json_text(cli::summary_json(summary)));
   require(is_safe_text(cli::summary_line(summary), "\n"));
   cli::JsonReport events(cli::JsonForm::events);
-  check_json(events.start({std::string(path)}, std::string(path)));
+  check_json(events.start({std::string(path)}, {std::string(path), std::string(path)}));
   check_json(events.problem({.host = std::string(words), .path = std::string(path), .text = words}));
   check_json(events.finished(summary));
   check_json(events.end(choices.number<std::uint8_t>()));
