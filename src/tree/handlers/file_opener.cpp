@@ -116,10 +116,18 @@ io::Result<void> FileOpener::open_new(TargetFile& file, const Entry& entry, cons
   return error;
 }
 
-// With --inplace. False where no file is there to be written to.
+// With --inplace. Returns false where no file is there to be written to. One with several names is not,
+// because the others may be files of their own at the source, which are written at the same time or were
+// found equal.
 io::Result<bool> FileOpener::open_overwritten(TargetFile& file) {
   if (!context_.settings().inplace) return false;
   file.overwritten = context_.tree->open_old(file.path, O_RDWR);
+  struct stat status {};
+  if (file.overwritten && ::fstat(file.fd(), &status) != 0) return io::errno_error("stat", file.subject);
+  if (status.st_nlink > 1) {
+    file.overwritten.reset();
+    return false;
+  }
   if (file.overwritten) {
     if (auto locked = lock_overwritten(file); !locked) return locked.error();
     file.stays = true;

@@ -36,7 +36,7 @@ class FileOpener {
   FileWriter& writer_;
   Comparer* const comparer_;
   LockPatience part_patience_;
-  LockPatience in_place_patience_{std::chrono::seconds(3)};  // this run itself may have that lock
+  LockPatience in_place_patience_{std::chrono::seconds(3)};  // a mount may show this run a file twice
   ArchiveReader reader_;
 };
 

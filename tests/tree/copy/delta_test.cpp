@@ -367,6 +367,41 @@ TEST_F(DeltaTest, HolesOverOldDataInPlace) {
   EXPECT_TRUE(content_of(scratch / "to") == content_of(scratch / "from"));
 }
 
+// Two names of one old file are two files at the source, of which the mirror finds one equal in one run.
+TEST_F(DeltaTest, InPlaceAnOldFileWithSeveralNamesIsReplaced) {
+  const std::string before = test_bytes(2 * kMiB);
+  std::string now = before;
+  now[kMiB] ^= 1;
+  for (const std::string& second : {test_bytes(kMiB, 4), before}) {
+    SCOPED_TRACE(second == before ? "the second one is equal" : "both differ");
+    for (const char* name : {"from", "to"}) {
+      fs::remove_all(scratch / name);
+      fs::create_directory(scratch / name);
+    }
+    write_file(scratch / "from/first", now);
+    write_file(scratch / "from/second", second);
+    write_file(scratch / "to/second", before);
+    fs::create_hard_link(scratch / "to/second", scratch / "to/first");
+    fs::create_hard_link(scratch / "to/second", scratch / "outside");
+    const timespec times[2] = {{0, UTIME_OMIT}, {1'000'000'000, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / "from/second").c_str(), times, 0), 0);
+    ASSERT_EQ(::utimensat(AT_FDCWD, (scratch / "to/second").c_str(), times, 0), 0);
+    CopyCase copy;
+    copy.sources = {scratch / "from/"};
+    copy.destination = scratch / "to";
+    copy.delta = copy.inplace = true;
+    copy.sync.enabled = true;
+    const CopyResult result = run_copy(copy, heard);
+    EXPECT_TRUE(result.complete());
+    EXPECT_EQ(heard.text(), "");
+    EXPECT_TRUE(content_of(scratch / "to/first") == now);
+    EXPECT_TRUE(content_of(scratch / "to/second") == second);
+    EXPECT_TRUE(content_of(scratch / "outside") == before);
+    EXPECT_GT(result.source.kept_bytes, kMiB) << "what is equal is taken over";
+    fs::remove(scratch / "outside");
+  }
+}
+
 TEST_F(DeltaTest, WhatIsNoFileIsReplaced) {
   write_file(scratch / "from", test_bytes(kMiB));
   write_file(scratch / "secret", test_bytes(kMiB));
