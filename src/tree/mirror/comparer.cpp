@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "io/content_digest.h"
 #include "tree/fs/beneath.h"
-#include "tree/fs/content_digest.h"
 #include "tree/meta/acl.h"
 #include "tree/mirror/make_way.h"
 
@@ -259,7 +259,7 @@ Result<bool> Comparer::has_content(const Question& question, const Found& found)
   if (static_cast<std::uint64_t>(found.status.st_size) != entry.size || sync_.ignore_times) return false;
   if (sync_.checksum) {
     if (!found.content) return false;
-    const auto here = digest_of_file(found.content.get(), entry.size, buffer_, going);
+    const auto here = io::digest_of_file(found.content.get(), entry.size, buffer_, going);
     return here && *here == *question.content;
   }
   return sync_.size_only || same_time(entry.mtime, found.status);

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tree/fs/content_digest.h"
+#include "io/content_digest.h"
 #include "tree/walk/stability.h"
 #include "tree/walk/travels.h"
 
@@ -61,7 +61,8 @@ bool CompareRequester::make_question(const Item& item) {
     const io::Fd fd = open(item, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd || (!item.plain && !add_xattrs(fd.get(), false))) return false;
     wait_for_next_tick(item.status);
-    question_.content = digest_of_file(fd.get(), entry.size, buffer_, [this] { return !plan_.stopped(); });
+    question_.content =
+        io::digest_of_file(fd.get(), entry.size, buffer_, [this] { return !plan_.stopped(); });
     struct stat after {};
     return question_.content.has_value() && ::fstat(fd.get(), &after) == 0 && unchanged(item.status, after);
   }
