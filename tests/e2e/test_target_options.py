@@ -2,12 +2,13 @@
 
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import CHUNK, EXIT_FILES, EXIT_USAGE, RDCP, CopyTest, needs_root
+from harness import CHUNK, EXIT_FILES, EXIT_USAGE, MIB, RDCP, CopyTest, Running, make_file, needs_root, wait_for
 
 
 class Mkpath(CopyTest):
@@ -388,6 +389,34 @@ class OldModes(CopyTest):
             self.assertEqual(done.stderr.count("Permission denied"), 1, done)
             self.assertIn(f"create {self.target}/new: Permission denied", done.stderr)
             self.assertNotIn("rdcp: copied", done.stderr)
+
+    @needs_root
+    def test_directories_below_are_closed_again_when_a_copy_ends_early(self):
+        tree = self.source / "tree"
+        (tree / "sub/deep").mkdir(parents=True)
+        make_file(tree / "sub/deep/file", 8 * MIB)
+        old = self.target / "tree/sub/deep"
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RDCP]
+        for path in (self.disk, self.memory, self.source, self.target, tree, tree / "sub", tree / "sub/deep", tree / "sub/deep/file"):
+            path.chmod(0o755)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            old.mkdir(parents=True)
+            for path, mode in ((old, 0), (old.parent, 0o2555), (old.parent.parent, 0o511)):
+                os.chown(path, 65534, 65534)
+                path.chmod(mode)
+            running = Running([*as_nobody, "-r", "--bwlimit=1MiB", f"{tree}/", self.target / "tree"])
+            self.addCleanup(running.kill)
+            self.assertTrue(wait_for(lambda: old.stat().st_mode & 0o200))
+            self.assertEqual(old.stat().st_mode & 0o7777, 0o700)
+            running.process.send_signal(number)
+            done = running.finish(20)
+            self.assertEqual(done.status, 128 + number, done)
+            modes = [path.stat().st_mode & 0o7777 for path in (old, old.parent, old.parent.parent)]
+            self.assertEqual(modes, [0, 0o2555, 0o511])
+            done = subprocess.run([*as_nobody, "-r", f"{tree}/", self.target / "tree"], capture_output=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done)
+            self.assert_same_tree(tree, self.target / "tree", ignore=("uid", "gid"))
+            shutil.rmtree(self.target / "tree")
 
     def test_bytes_into_a_file_with_an_acl_let_nobody_else_in(self):
         old = self.target / "old"

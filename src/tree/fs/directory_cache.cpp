@@ -18,14 +18,20 @@ constexpr int kAttempts = 16;
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
-// Grants it for a child that we cannot even open for reading, so that only O_PATH can hold it.
-bool grant_owner_access_to_child(int parent, const std::string& name) {
+using Access = OpenedDirectories::Access;
+
+// Opens up the directory `parent`, at this path, or else its child, which we may not even be able to open for
+// reading, so that only O_PATH can hold it. Returns false if neither may help.
+bool open_up_way(OpenedDirectories& opened, int parent, const std::string& name, std::string_view path) {
+  const Access above = opened.open_up(parent, split_path(path).parent);
+  if (above == Access::now) return true;
   const io::Fd child = open_beneath(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  return child && grant_owner_access(child.get());
+  return (child && opened.open_up(child.get(), path) != Access::no) || above == Access::before;
 }
 
-// Opens one component and makes it if it is missing. Returns no descriptor on failure, with errno set.
-io::Fd enter(int parent, const std::string& name, std::string_view path,
+// Opens one component and makes it if it is missing. path: its own beneath the root. Returns no descriptor on
+// failure, with errno set.
+io::Fd enter(int parent, const std::string& name, std::string_view path, OpenedDirectories& opened,
              const DirectoryCache::GivesWay& gives_way) {
   for (int attempt = 1;; ++attempt) {
     io::Fd child = open_beneath(parent, name, kOpenDirectory);
@@ -33,11 +39,11 @@ io::Fd enter(int parent, const std::string& name, std::string_view path,
     if (errno == ENOENT) {
       // EEXIST means that another worker was faster, or that it is not a directory; opening it tells which.
       if (::mkdirat(parent, name.c_str(), 0700) == 0 || errno == EEXIST) continue;
-      if (errno != EACCES || !grant_owner_access(parent)) return {};
+      if (errno != EACCES || opened.open_up(parent, split_path(path).parent) == Access::no) return {};
     } else if (errno == EACCES) {
-      const bool granted = grant_owner_access(parent) || grant_owner_access_to_child(parent, name);
+      const bool may_help = open_up_way(opened, parent, name, path);
       errno = EACCES;
-      if (!granted) return {};
+      if (!may_help) return {};
     } else {
       if (errno == ELOOP) errno = ENOTDIR;  // it is a symlink
       if (errno != ENOTDIR || !gives_way) return {};
@@ -52,24 +58,6 @@ io::Fd enter(int parent, const std::string& name, std::string_view path,
 
 bool is_mended_by_forgetting(const io::Error& error) {
   return error.code == ENOENT || error.code == EMFILE || error.code == ENFILE;
-}
-
-bool grant_owner_access(int directory) {
-  const int cause = errno;
-  struct stat status;
-  bool granted = false;
-  if (::fstat(directory, &status) == 0 && status.st_uid == ::geteuid() &&
-      (status.st_mode & S_IRWXU) != S_IRWXU) {
-    const mode_t mode = (status.st_mode & 07777) | S_IRWXU;
-    granted = ::fchmod(directory, mode) == 0;
-    // fchmod(2) refuses an O_PATH descriptor, but the magic link leads to the very same inode.
-    if (!granted && errno == EBADF) {
-      const std::string link = "/proc/self/fd/" + std::to_string(directory);
-      granted = ::fchmodat(AT_FDCWD, link.c_str(), mode, 0) == 0;
-    }
-  }
-  errno = cause;
-  return granted;
 }
 
 io::Result<int> DirectoryCache::open(EntryPathView wanted) {
@@ -124,7 +112,8 @@ io::Result<io::Fd> DirectoryCache::make_path(std::string_view path) {
   }
   while (begin < path.size()) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
-    reached = enter(held, std::string(path.substr(begin, end - begin)), path.substr(0, end), gives_way_);
+    reached =
+        enter(held, std::string(path.substr(begin, end - begin)), path.substr(0, end), opened_, gives_way_);
     if (!reached) return io::errno_error("open directory", path.substr(0, end));
     held = reached.get();
     begin = end + 1;

@@ -11,6 +11,7 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "tree/fs/opened_directories.h"
 #include "tree/fs/removal_permit.h"
 #include "tree/meta/entry_path.h"
 
@@ -18,14 +19,14 @@ namespace rdcp::tree {
 
 // Opens directories beneath a root by open_beneath() (beneath.h) and makes those that are missing, with mode
 // 0700; their own entries bring their metadata. If we own a directory but may not read, write or search it,
-// we grant ourselves these rights; its own entry takes them away again. The kCached directories that were
+// we grant ourselves these rights (OpenedDirectories). The kCached directories that were
 // used last stay open, because reopening the parent for each file costs more than making the file. Not
 // thread-safe: each worker has its own.
 class DirectoryCache {
  public:
   // root is a descriptor of the directory that the user named. The caller owns it and keeps it open longer
-  // than this.
-  explicit DirectoryCache(int root) : root_(root) {}
+  // than this. opened, for that root, outlives this.
+  DirectoryCache(int root, OpenedDirectories& opened) : root_(root), opened_(opened) {}
 
   // Returns a descriptor of the directory (O_RDONLY | O_DIRECTORY) that is valid until the next call; an
   // empty path is the root itself. Errors name the path beneath root up to the component at fault. The error
@@ -37,6 +38,10 @@ class DirectoryCache {
       std::function<std::optional<RemovalPermit>(int parent, const std::string& name, std::string_view path)>;
   // Sets the function that decides this. Without it nothing gives way, and the error is ENOTDIR.
   void ask(GivesWay gives_way) { gives_way_ = std::move(gives_way); }
+  // Opens up a directory of this path beneath root. Returns false if that cannot help who met EACCES in it.
+  bool open_up(int directory, EntryPathView path) {
+    return opened_.open_up(directory, path.text()) != OpenedDirectories::Access::no;
+  }
   // Closes all kept directories (after a directory was replaced).
   void clear() { keep(0); }
   static constexpr std::size_t kCached = 128;
@@ -51,14 +56,11 @@ class DirectoryCache {
   io::Result<io::Fd> make_path(std::string_view path);
 
   int root_;
+  OpenedDirectories& opened_;
   GivesWay gives_way_;
   std::list<Kept> kept_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Kept>::iterator> by_path_;
 };
-
-// Gives the owner all rights on a directory (u+rwx) if we are the owner. Returns false if nothing was
-// changed: the owner has them already, or it is not ours. Leaves errno as it is.
-bool grant_owner_access(int directory);
 
 // True for errors that may go away once the kept directories are closed: one of them was removed meanwhile,
 // or they use up the descriptors.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tree/fs/beneath.h"
-#include "tree/fs/directory_cache.h"
 #include "tree/fs/directory_reader.h"
+#include "tree/fs/opened_directories.h"
 
 namespace rdcp::tree {
 

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
-#include "tree/fs/directory_cache.h"
 #include "tree/fs/special.h"
 #include "tree/meta/entry_path.h"
 
@@ -27,23 +26,6 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 void make_alike(int made, const struct stat& origin) {
   const bool given = ::fchown(made, origin.st_uid, origin.st_gid) == 0;
   (void)::fchmod(made, S_IRWXU | (origin.st_mode & (given ? 07777 : 0777)));
-}
-
-// Opens one component, and makes it like `origin` if it is missing. Returns no descriptor on failure, with
-// errno set.
-io::Fd enter(int parent, const std::string& name, int root, std::string_view origin) {
-  io::Fd child = open_beneath(parent, name, kOpenDirectory);
-  if (!child && errno == ENOENT) {
-    (void)grant_owner_access(parent);
-    const bool made = ::mkdirat(parent, name.c_str(), S_IRWXU) == 0;
-    if (!made && errno != EEXIST) return {};
-    child = open_beneath(parent, name, kOpenDirectory);
-    struct stat status {};
-    const io::Fd like = open_beneath(root, origin, O_PATH | O_DIRECTORY);
-    if (made && child && like && ::fstat(like.get(), &status) == 0) make_alike(child.get(), status);
-  }
-  if (!child && errno == ELOOP) errno = ENOTDIR;  // it is a symlink
-  return child;
 }
 
 io::Error not_kept(std::string_view subject, const std::string& backup, int code) {
@@ -70,7 +52,8 @@ timespec coarse_time() {
 
 }  // namespace
 
-Backups::Backups(int root, const RemovalGate& gate) : root_(root), gate_(gate), began_(coarse_time()) {}
+Backups::Backups(int root, const RemovalGate& gate, OpenedDirectories& opened)
+    : root_(root), gate_(gate), opened_(opened), began_(coarse_time()) {}
 
 bool Backups::is_of_this_run(const struct stat& status) const {
   const timespec& changed = status.st_ctim;
@@ -111,6 +94,33 @@ bool Backups::equals(const Entry& coming, int directory, const std::string& name
   return false;
 }
 
+// Makes a directory, and opens up the one that it lies in if need be. Returns false on failure, with errno
+// set.
+bool Backups::make_directory(int parent, std::string_view path) const {
+  const SplitPath split = split_path(path);
+  const std::string name(split.name);
+  const auto make = [&] { return ::mkdirat(parent, name.c_str(), S_IRWXU) == 0; };
+  if (make()) return true;
+  return errno == EACCES && opened_.open_up(parent, split.parent) != OpenedDirectories::Access::no && make();
+}
+
+// Opens the directory at this path, and makes it like `origin` if it is missing. Returns no descriptor on
+// failure, with errno set.
+io::Fd Backups::enter(int parent, std::string_view path, std::string_view origin) const {
+  const std::string name(split_path(path).name);
+  io::Fd child = open_beneath(parent, name, kOpenDirectory);
+  if (!child && errno == ENOENT) {
+    const bool made = make_directory(parent, path);
+    if (!made && errno != EEXIST) return {};
+    child = open_beneath(parent, name, kOpenDirectory);
+    struct stat status {};
+    const io::Fd like = open_beneath(root_, origin, O_PATH | O_DIRECTORY);
+    if (made && child && like && ::fstat(like.get(), &status) == 0) make_alike(child.get(), status);
+  }
+  if (!child && errno == ELOOP) errno = ENOTDIR;  // it is a symlink
+  return child;
+}
+
 // Opens the directory `below` in the backup directory, whose path beneath the root is top.
 io::Fd Backups::open_directory(std::string_view top, std::string_view below) const {
   const std::string path = join_path(top, below);
@@ -127,7 +137,7 @@ io::Fd Backups::open_directory(std::string_view top, std::string_view below) con
     const std::string_view origin =
         end > top.size() ? std::string_view(path).substr(top.size() + 1, end - top.size() - 1) : "";
     const std::string_view parent = destination.empty() ? "" : destination.substr(0, destination.size() - 1);
-    reached = enter(at, path.substr(begin, end - begin), root_, join_path(parent, origin));
+    reached = enter(at, std::string_view(path).substr(0, end), join_path(parent, origin));
     if (!reached) return reached;
     at = reached.get();
     begin = end + 1;
@@ -160,7 +170,7 @@ io::Result<void> Backups::keep(int directory, const std::string& name, std::stri
     shown = join_path(join_path(gate_.backup_directory(), parent), last);
     opened = open_directory(top, parent);
     if (!opened) return not_kept(subject, shown, errno);
-    (void)grant_owner_access(opened.get());
+    (void)opened_.open_up(opened.get(), join_path(top, parent));
     into = opened.get();
   }
   struct stat older {};

@@ -10,6 +10,7 @@
 
 #include "io/fd.h"
 #include "io/result.h"
+#include "tree/fs/opened_directories.h"
 #include "tree/guards/removal_gate.h"
 #include "tree/meta/entry.h"
 
@@ -19,8 +20,9 @@ namespace rdcp::tree {
 // followed.
 class Backups {
  public:
-  // The caller owns root, as in RemovalGate::begin(), and gate; both outlive this. The run begins now.
-  Backups(int root, const RemovalGate& gate);
+  // The caller owns root, as in RemovalGate::begin(), and gate and opened; all outlive this. The run begins
+  // now.
+  Backups(int root, const RemovalGate& gate, OpenedDirectories& opened);
   // From now on what this run has put may be put once more, because the answer was lost: what has changed
   // since the run began (its ctime says so) is taken for that, and needs no backup.
   void expect_repeats() { repeats_ = true; }
@@ -36,12 +38,15 @@ class Backups {
                         std::string_view subject, const Entry* coming = nullptr) const;
 
  private:
+  bool make_directory(int parent, std::string_view path) const;
+  io::Fd enter(int parent, std::string_view path, std::string_view origin) const;
   io::Fd open_directory(std::string_view top, std::string_view below) const;
   bool equals(const Entry& coming, int directory, const std::string& name, const struct stat& old) const;
   bool is_of_this_run(const struct stat& status) const;
 
   const int root_;
   const RemovalGate& gate_;
+  OpenedDirectories& opened_;
   const timespec began_;
   std::atomic<bool> repeats_{false};
   bool trusts_times_ = true;

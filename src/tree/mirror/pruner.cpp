@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "tree/fs/beneath.h"
-#include "tree/fs/directory_cache.h"
 #include "tree/fs/directory_reader.h"
+#include "tree/fs/opened_directories.h"
 #include "tree/fs/own_names.h"
 #include "tree/fs/remove.h"
 #include "tree/meta/kept_times.h"

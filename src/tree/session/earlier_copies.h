@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
+#include "tree/fs/opened_directories.h"
 #include "tree/mirror/backups.h"
 #include "tree/mirror/link_directories.h"
 
@@ -10,6 +12,9 @@ namespace rdcp::tree {
 
 // Filled in before the workers start; thread-safe after that.
 struct EarlierCopies {
+  explicit EarlierCopies(OpenedDirectories::Report report) : opened(std::move(report)) {}
+
+  OpenedDirectories opened;        // directories that were closed to us, though ours
   std::optional<Backups> backups;  // with --backup, unless DST itself is written
   LinkDirectories links;           // of --link-dest
 

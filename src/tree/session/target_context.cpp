@@ -17,11 +17,11 @@ constexpr std::string_view kAsksTooMuch = "questions about far more than is sent
 TargetContext::TargetContext(TargetSession& session, std::size_t index, const net::StreamShape& shape)
     : session(session), index(index), shape(shape) {
   if (!session.place.root) return;
-  tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata());
+  tree = std::make_unique<TargetTree>(session.place.root.get(), session.place.name, session.metadata(),
+                                      session.earlier);
   tree->ask_for_names([this](EntryPathView path) { return claim(path); },
                       [this](EntryPathView path) { return stays_unlinked(path); });
   if (settings().sync.enabled && settings().sync.mirror) tree->ask(session.guards.removals);
-  if (session.earlier.backups) tree->keep_backups(*session.earlier.backups);
   if (settings().fsync) tree->flush_all();
   if (session.job.wishes.strict) tree->put_for_good();
 }

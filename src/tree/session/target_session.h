@@ -47,6 +47,7 @@ class TargetSession {
   TargetSession(const TargetJob& job, Reporter& reporter)
       : job(job),
         guards(job.settings.sync),
+        earlier([this](const io::Error& error) { reporter_.problem(error); }),
         names_([this](const io::Error& error) { reporter_.problem(error); }),
         losses_([this](const io::Error& error) { reporter_.problem(error); }),
         reporter_(reporter) {}

@@ -60,11 +60,13 @@ io::Error of_the_root(std::string_view operation, std::string_view subject) {
 
 }  // namespace
 
-TargetTree::TargetTree(int root, std::string root_name, const MetadataContext& metadata, Naming naming)
+TargetTree::TargetTree(int root, std::string root_name, const MetadataContext& metadata,
+                       EarlierCopies& earlier, Naming naming)
     : root_(root),
       root_name_(std::move(root_name)),
       metadata_(metadata),
-      directories_(root),
+      earlier_(earlier),
+      directories_(root, earlier.opened),
       naming_(naming) {}
 
 void TargetTree::ask(RemovalGate& gate) {
@@ -72,8 +74,8 @@ void TargetTree::ask(RemovalGate& gate) {
   directories_.ask([this](int parent, const std::string& name, std::string_view path) {
     const int cause = errno;
     auto permit = gate_->gives_way_to_directory(parent, name);
-    const auto kept = permit && backups_ != nullptr ? backups_->keep(parent, name, path, subject(path))
-                                                    : io::Result<void>();
+    const auto kept = permit && earlier_.backups ? earlier_.backups->keep(parent, name, path, subject(path))
+                                                 : io::Result<void>();
     if (!kept) not_kept_ = kept.error();
     errno = cause;
     return kept ? permit : std::nullopt;
@@ -172,15 +174,19 @@ io::Result<void> TargetTree::publish(
     const std::function<io::Result<void>(const std::string& name)>& publish) {
   const EntryPathView path = entry.path;
   const std::string name(path.name());
-  if (backups_ != nullptr) {
-    auto kept = backups_->keep(directory, name, path.text(), subject(path.text()), &entry);
-    if (!kept) return kept;
-  }
-  auto done = publish(name);
+  const auto keep_and_publish = [&] {
+    const auto kept = earlier_.backups
+                          ? earlier_.backups->keep(directory, name, path.text(), subject(path.text()), &entry)
+                          : io::Result<void>();
+    return kept ? publish(name) : kept;
+  };
+  auto done = keep_and_publish();
+  if (!done && done.error().code == EACCES && directories_.open_up(directory, path.parent()))
+    done = keep_and_publish();
   if (done) return note_put(directory, path);
   if (done.error().code != EISDIR || gate_ == nullptr) return done;
   done = replace_directory(*gate_, {directory, name, path, subject(path.text())}, publish,
-                           Exchange::automatic, backups_);
+                           Exchange::automatic, earlier_.backups ? &*earlier_.backups : nullptr);
   if (done) done = note_put(directory, path);
   directories_.clear();  // some of it may be among them
   return done;
@@ -194,6 +200,7 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   if (!fd) return io::errno_error("set attributes of", name);
   if (auto may = may_set_metadata(fd.get(), entry.type, name); !may) return may;
   auto set = apply_metadata_path_fd(fd.get(), entry, metadata_, name);
+  if (set && entry.type == EntryType::directory) earlier_.opened.forget(entry.path.text());
   return set ? flush_elsewhere(fd.get(), name) : set;
 }
 
@@ -204,6 +211,7 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   if (!directory) return std::move(directory).error();
   const std::string name = subject(entry.path);
   auto set = apply_metadata(*directory, entry, ~0u, metadata_, name);
+  if (set) earlier_.opened.forget(entry.path.text());
   return set ? flush_elsewhere(*directory, name) : set;
 }
 
@@ -328,7 +336,7 @@ auto TargetTree::make_in_parent(EntryPathView path, Make make) -> decltype(make(
     if (made || again) return made;
     if (is_mended_by_forgetting(made.error())) {
       directories_.clear();
-    } else if (made.error().code != EACCES || !grant_owner_access(*directory)) {
+    } else if (made.error().code != EACCES || !directories_.open_up(*directory, path.parent())) {
       return made;
     }
   }

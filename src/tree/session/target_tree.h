@@ -18,19 +18,19 @@
 #include "tree/meta/entry.h"
 #include "tree/meta/metadata.h"
 #include "tree/meta/names.h"
-#include "tree/mirror/backups.h"
 #include "tree/resume/part_file.h"
+#include "tree/session/earlier_copies.h"
 
 namespace rdcp::tree {
 
-// One per worker, not thread-safe; it shares policy, names and losses with the others, all of which outlive
-// it. Entries come from a peer that is not trusted, but their paths were admitted. System errors keep
-// their errno in Error::code.
+// One per worker, not thread-safe; it shares policy, names, losses and earlier copies with the others, all of
+// which outlive it. What `earlier` has to keep as a backup, and cannot, is not replaced. Entries come from a
+// peer that is not trusted, but their paths were admitted. System errors keep their errno in Error::code.
 class TargetTree {
  public:
   // root was opened with O_RDONLY | O_DIRECTORY, belongs to the caller and outlives this. naming is automatic
   // except where a test tries the other ways.
-  TargetTree(int root, std::string root_name, const MetadataContext& metadata,
+  TargetTree(int root, std::string root_name, const MetadataContext& metadata, EarlierCopies& earlier,
              Naming naming = Naming::automatic);
 
   // Puts a small file in place with all its content (blocks from the reader until none is left; holes stay
@@ -60,8 +60,6 @@ class TargetTree {
 
   // Sync: what is no directory gives way to one, or the reverse, if the gate, which outlives this, says so.
   void ask(RemovalGate& gate);
-  // Whatever is replaced from now on is kept by this, which outlives this. What it cannot keep stays.
-  void keep_backups(const Backups& backups) { backups_ = &backups; }
   // From now on `claim` is asked for each name that is put, before anything is made for it, and `named` once
   // it stands for the new inode. An old file that open_old() gives is none.
   using Ask = std::function<io::Result<void>(EntryPathView path)>;
@@ -128,10 +126,10 @@ class TargetTree {
   int root_;
   std::string root_name_;
   const MetadataContext metadata_;
+  EarlierCopies& earlier_;
   DirectoryCache directories_;
   Naming naming_;
   RemovalGate* gate_ = nullptr;
-  const Backups* backups_ = nullptr;
   Ask claim_ = [](EntryPathView) { return io::Result<void>(); };
   Ask named_ = claim_;
   std::optional<io::Error> not_kept_;  // why something gave no way to a directory

@@ -6,7 +6,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <utility>
@@ -198,18 +197,18 @@ Result<void> Target::open_root(const Begin& begin) {
                            "No such file or directory (--mkpath makes it)");
   }
   if (!place.root) return io::errno_error("open directory", place.name);
-  note_root(begin);
   const std::string landing = destination_of(begin);
   if (auto begun = session_.guards.begin_removals(place.root.get(), job.selection, landing, begin); !begun)
     return begun;
   session_.earlier.links.strips = landing.empty() ? 0 : landing.size() + 1;
   if (job.wishes.backup) {
     session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
-    session_.earlier.backups.emplace(place.root.get(), session_.guards.removals);
+    session_.earlier.backups.emplace(place.root.get(), session_.guards.removals, session_.earlier.opened);
     const SyncSettings& sync = job.settings.sync;
     if (sync.checksum || sync.ignore_times) session_.earlier.backups->distrust_times();
   }
   if (place.name == ".") place.name.clear();
+  session_.earlier.opened.begin(place.root.get(), place.name);
   makes_ = begin.beneath_parent ? last_name(job.path) : std::string();
   if (auto can = check_that_it_can_be_made(); !can) return can;
   const bool several = job.tree || begin.landings.size() > 1;
@@ -251,7 +250,7 @@ void Target::copy(const std::vector<StreamMaker>& streams, const net::StreamShap
   }
   complete_ = source_end() == SourceEnd::all_came && !session_.giving_up();
   if (marker_ && (complete_ || has_left_nothing())) remove_marker();
-  close_root();
+  session_.earlier.opened.close_all();
   if (complete_ && session_.job.settings.fsync && !flush()) complete_ = false;
 }
 
@@ -271,7 +270,7 @@ bool Target::has_left_nothing() const {
 }
 
 // Says once that DST cannot be made, which each entry beneath it would say again. A parent of the user's own
-// is opened up for that (grant_owner_access()).
+// is opened up for that (OpenedDirectories).
 Result<void> Target::check_that_it_can_be_made() const {
   const int root = session_.place.root.get();
   struct stat status {};
@@ -283,24 +282,6 @@ Result<void> Target::check_that_it_can_be_made() const {
   if (cause != EROFS && (cause != EACCES || is_own)) return {};
   errno = cause;
   return io::errno_error("create", session_.job.path);
-}
-
-void Target::note_root(const Begin& begin) {
-  struct stat status {};
-  finishes_root_ = std::ranges::any_of(begin.landings, [](const auto& landing) { return landing.empty(); });
-  if (::fstat(session_.place.root.get(), &status) != 0 || status.st_uid != ::geteuid()) return;
-  if ((status.st_mode & S_IRWXU) != S_IRWXU) closed_root_ = status.st_mode & 07777;
-}
-
-// Takes back what the workers have granted themselves in the root (grant_owner_access()).
-void Target::close_root() {
-  const int root = session_.place.root.get();
-  struct stat status {};
-  const bool set_by_the_source = finishes_root_ && complete_;
-  if (!closed_root_ || set_by_the_source || ::fstat(root, &status) != 0) return;
-  if ((status.st_mode & 07777) != (*closed_root_ | S_IRWXU)) return;
-  if (::fchmod(root, *closed_root_) != 0)
-    session_.reporter().problem(io::errno_error("set mode of", session_.place.name));
 }
 
 void Target::remove_marker() {

@@ -95,8 +95,6 @@ class Target {
   bool has_left_nothing() const;
   void remove_marker();
   io::Result<void> check_that_it_can_be_made() const;
-  void note_root(const Begin& begin);
-  void close_root();
   Entry only_file() const;
 
   TargetSession session_;
@@ -108,9 +106,6 @@ class Target {
   std::optional<RunMarker> marker_;
   std::string makes_;      // what the run makes beside its marker
   bool complete_ = false;  // after copy()
-  // The permissions of a root that the workers may open up: it is ours, and we may not change it.
-  std::optional<mode_t> closed_root_;
-  bool finishes_root_ = false;  // an entry of the source is the root itself, and so sets its mode
 };
 
 }  // namespace rdcp::tree

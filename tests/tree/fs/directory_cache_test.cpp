@@ -43,7 +43,8 @@ class DirectoryCacheTest : public testing::Test {
  protected:
   ScratchDirectory root_;
   ScratchDirectory outside_;
-  DirectoryCache directories_{root_.fd()};
+  OpenedDirectories opened_{[](const io::Error& error) { ADD_FAILURE() << error.message(); }};
+  DirectoryCache directories_{root_.fd(), opened_};
 };
 
 TEST_F(DirectoryCacheTest, EmptyPathIsTheRoot) {
@@ -112,7 +113,7 @@ TEST_F(DirectoryCacheTest, PathsMayBeLongerThanPathMax) {
   const auto made = directories_.open(own(path));
   ASSERT_TRUE(made.ok()) << made.error().message();
   const ino_t inode = inode_of(*made);
-  EXPECT_EQ(inode_of(DirectoryCache(root_.fd()).open(own(path)).value()), inode);
+  EXPECT_EQ(inode_of(DirectoryCache(root_.fd(), opened_).open(own(path)).value()), inode);
   EXPECT_TRUE(directories_.open(own(path + "/next")).ok());
 }
 
@@ -186,7 +187,7 @@ TEST_F(DirectoryCacheTest, RightsOnForeignDirectoriesAreNotTouched) {
 TEST_F(DirectoryCacheTest, WorkersMayMakeTheSamePathAtOnce) {
   std::atomic<int> failed = 0;
   const auto work = [&] {
-    DirectoryCache mine(root_.fd());
+    DirectoryCache mine(root_.fd(), opened_);
     for (int i = 0; i < 50; ++i) failed += mine.open(own(std::to_string(i) + "/a/b/c")).ok() ? 0 : 1;
   };
   std::thread other(work);

@@ -51,7 +51,8 @@ struct BackupsTest : testing::Test {
   const fs::path top = scratch.path();
   io::Fd root, sub;
   RemovalGate gate{SyncSettings()};
-  Backups backups{-1, gate};
+  OpenedDirectories opened{[](const io::Error& error) { ADD_FAILURE() << error.message(); }};
+  Backups backups{-1, gate, opened};
 };
 
 TEST_F(BackupsTest, TheOldFileHasBothNamesAndAnOlderBackupGoes) {
@@ -71,7 +72,7 @@ TEST_F(BackupsTest, WhatThisRunHasPutTakesNoBackupsPlace) {
   begin("~", "");
   write("dst/sub/file", "old");
   wait_for_a_later_ctime(top / "dst/sub/file");
-  Backups of_this_run(-1, gate);
+  Backups of_this_run(-1, gate, opened);
   const auto put_again = [&] { return of_this_run.keep(sub.get(), "file", "sub/file", "DST/sub/file"); };
   of_this_run.expect_repeats();
   ASSERT_TRUE(put_again());
@@ -91,7 +92,7 @@ TEST_F(BackupsTest, EachNameOfAnOldFileIsKept) {
   write("dst/sub/file", "old");
   fs::create_hard_link(top / "dst/sub/file", top / "dst/sub/other");
   wait_for_a_later_ctime(top / "dst/sub/file");
-  Backups of_this_run(-1, gate);
+  Backups of_this_run(-1, gate, opened);
   of_this_run.expect_repeats();
   for (const std::string name : {"file", "other"}) {
     ASSERT_TRUE(of_this_run.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name));
@@ -109,7 +110,7 @@ TEST_F(BackupsTest, DirectoriesAndMissingNamesNeedNone) {
 }
 
 TEST_F(BackupsTest, TheDirectoryIsBeneathDstWhereverThatIs) {
-  const Backups in_root(root.get(), gate);
+  const Backups in_root(root.get(), gate, opened);
   write("dst/sub/file", "x");
   begin("", "kept/now");
   ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
@@ -136,7 +137,7 @@ TEST_F(BackupsTest, WhatIsBeingCopiedIsNotReplacedByABackup) {
 
 TEST_F(BackupsTest, WhatEqualsTheNewOneTakesNoBackupsPlace) {
   begin("~", "");
-  Backups in_root(root.get(), gate);
+  Backups in_root(root.get(), gate, opened);
   Entry entry;
   const auto keep_for = [&](const std::string& name) {
     const auto kept = in_root.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name, &entry);
@@ -188,7 +189,7 @@ TEST_F(BackupsTest, WhereTimesSayNothingAnEqualFileIsKept) {
 }
 
 TEST_F(BackupsTest, ADirectoryThatIsSwappedForASymlinkLeadsNowhere) {
-  const Backups in_root(root.get(), gate);
+  const Backups in_root(root.get(), gate, opened);
   begin("", "kept");
   write("dst/sub/file", "x");
   fs::create_directories(top / "dst/kept/sub");

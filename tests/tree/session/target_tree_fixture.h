@@ -76,7 +76,9 @@ class TargetTreeFixture {
  protected:
   explicit TargetTreeFixture(Naming naming) : naming_(naming) {}
 
-  TargetTree tree_at(int root) { return TargetTree(root, "ROOT", {policy_, names_, losses_}, naming_); }
+  TargetTree tree_at(int root) {
+    return TargetTree(root, "ROOT", {policy_, names_, losses_}, earlier_, naming_);
+  }
   io::Result<void> put(Entry entry, std::string_view content) {
     entry.size = content.size();
     OneFile file(entry, content);
@@ -92,6 +94,7 @@ class TargetTreeFixture {
   MetadataPolicy policy_;
   NameTable names_;
   Losses losses_;
+  EarlierCopies earlier_{[](const io::Error& error) { ADD_FAILURE() << error.message(); }};
   TargetTree tree_ = tree_at(root_.fd());
 };
 
