@@ -33,7 +33,8 @@ class OpenedDirectories {
   // Gives the owner all rights on a directory (u+rwx) if we are the owner. `path` is that of the directory
   // beneath the root. Leaves errno as it is.
   Access open_up(int directory, std::string_view path);
-  // The directory has got its permissions from the source.
+  // The directory gets its permissions from the source now. To be called before it does: another worker may
+  // be closing directories.
   void forget(std::string_view path);
   // Gives all directories back the permissions that they had, unless these were changed meanwhile. To be
   // called when nothing more is put, however the run has ended.

@@ -199,8 +199,8 @@ io::Result<void> TargetTree::set_attributes(const Entry& entry) {
   const io::Fd fd = open_beneath(root_, entry.path, O_PATH | O_NOFOLLOW);
   if (!fd) return io::errno_error("set attributes of", name);
   if (auto may = may_set_metadata(fd.get(), entry.type, name); !may) return may;
+  if (entry.type == EntryType::directory) earlier_.opened.forget(entry.path.text());
   auto set = apply_metadata_path_fd(fd.get(), entry, metadata_, name);
-  if (set && entry.type == EntryType::directory) earlier_.opened.forget(entry.path.text());
   return set ? flush_elsewhere(fd.get(), name) : set;
 }
 
@@ -210,8 +210,8 @@ io::Result<void> TargetTree::finish_directory(const Entry& entry) {
   auto directory = open_directory(entry.path);
   if (!directory) return std::move(directory).error();
   const std::string name = subject(entry.path);
+  earlier_.opened.forget(entry.path.text());
   auto set = apply_metadata(*directory, entry, ~0u, metadata_, name);
-  if (set) earlier_.opened.forget(entry.path.text());
   return set ? flush_elsewhere(*directory, name) : set;
 }
 
