@@ -353,6 +353,25 @@ class LinkDest(CopyTest):
         self.assertFalse((self.target / "second" / "twin").is_symlink())
 
 
+class BackupDirectory(CopyTest):
+    """What becomes of DST's own directories where backups are kept in one beneath it."""
+
+    def test_dst_keeps_the_times_of_src(self):
+        tree, mirror = self.source / "tree", self.target / "tree"
+        (tree / "sub").mkdir(parents=True)
+        (tree / "same").write_text("same")
+        (tree / "sub/file").write_text("new")
+        self.copy("-r", f"{tree}/", mirror)
+        for change in ("differs", "extra"):
+            with self.subTest(change):
+                (mirror / ("sub/file" if change == "differs" else "sub/extra")).write_text(change)
+                shutil.copystat(tree / "sub", mirror / "sub")
+                self.copy("--sync", "--delete", "--backup-dir", f"kept-{change}", "--exclude", "/kept-*", f"{tree}/", mirror)
+                self.assertEqual(len(list((mirror / f"kept-{change}").rglob("*"))), 2)
+                for name in (".", "sub"):
+                    self.assertEqual((mirror / name).stat().st_mtime_ns, (tree / name).stat().st_mtime_ns, name)
+
+
 class OldModes(CopyTest):
     """What the permissions of DST are after a copy."""
 

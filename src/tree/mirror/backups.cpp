@@ -15,6 +15,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/special.h"
 #include "tree/meta/entry_path.h"
+#include "tree/meta/kept_times.h"
 
 namespace rdcp::tree {
 namespace {
@@ -52,8 +53,8 @@ timespec coarse_time() {
 
 }  // namespace
 
-Backups::Backups(int root, const RemovalGate& gate, OpenedDirectories& opened)
-    : root_(root), gate_(gate), opened_(opened), began_(coarse_time()) {}
+Backups::Backups(int root, const RemovalGate& gate, OpenedDirectories& opened, Losses& losses)
+    : root_(root), gate_(gate), opened_(opened), losses_(losses), began_(coarse_time()) {}
 
 bool Backups::is_of_this_run(const struct stat& status) const {
   const timespec& changed = status.st_ctim;
@@ -104,13 +105,26 @@ bool Backups::make_directory(int parent, std::string_view path) const {
   return errno == EACCES && opened_.open_up(parent, split.parent) != OpenedDirectories::Access::no && make();
 }
 
-// Opens the directory at this path, and makes it like `origin` if it is missing. Returns no descriptor on
-// failure, with errno set.
-io::Fd Backups::enter(int parent, std::string_view path, std::string_view origin) const {
+// Does the same for one that lies in a directory of the source's, which may be equal otherwise.
+bool Backups::make_in_destination(int parent, std::string_view path) const {
+  const std::lock_guard lock(making_);
+  bool made = false;
+  int cause = 0;
+  with_times_kept(parent, split_path(path).parent, losses_, [&] {
+    made = make_directory(parent, path);
+    cause = errno;
+  });
+  errno = cause;
+  return made;
+}
+
+// Opens the directory at this path, and makes it like `origin` if it is missing. in_destination: it does not
+// lie in the backup directory, but is that or leads there. Returns no descriptor on failure, with errno set.
+io::Fd Backups::enter(int parent, std::string_view path, std::string_view origin, bool in_destination) const {
   const std::string name(split_path(path).name);
   io::Fd child = open_beneath(parent, name, kOpenDirectory);
   if (!child && errno == ENOENT) {
-    const bool made = make_directory(parent, path);
+    const bool made = in_destination ? make_in_destination(parent, path) : make_directory(parent, path);
     if (!made && errno != EEXIST) return {};
     child = open_beneath(parent, name, kOpenDirectory);
     struct stat status {};
@@ -137,7 +151,7 @@ io::Fd Backups::open_directory(std::string_view top, std::string_view below) con
     const std::string_view origin =
         end > top.size() ? std::string_view(path).substr(top.size() + 1, end - top.size() - 1) : "";
     const std::string_view parent = destination.empty() ? "" : destination.substr(0, destination.size() - 1);
-    reached = enter(at, std::string_view(path).substr(0, end), join_path(parent, origin));
+    reached = enter(at, std::string_view(path).substr(0, end), join_path(parent, origin), end <= top.size());
     if (!reached) return reached;
     at = reached.get();
     begin = end + 1;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "tree/fs/opened_directories.h"
 #include "tree/guards/removal_gate.h"
 #include "tree/meta/entry.h"
+#include "tree/meta/metadata.h"
 
 namespace rdcp::tree {
 
@@ -20,9 +22,8 @@ namespace rdcp::tree {
 // followed.
 class Backups {
  public:
-  // The caller owns root, as in RemovalGate::begin(), and gate and opened; all outlive this. The run begins
-  // now.
-  Backups(int root, const RemovalGate& gate, OpenedDirectories& opened);
+  // The caller owns root, as in RemovalGate::begin(), and the others; all outlive this. The run begins now.
+  Backups(int root, const RemovalGate& gate, OpenedDirectories& opened, Losses& losses);
   // From now on what this run has put may be put once more, because the answer was lost: what has changed
   // since the run began (its ctime says so) is taken for that, and needs no backup.
   void expect_repeats() { repeats_ = true; }
@@ -39,7 +40,8 @@ class Backups {
 
  private:
   bool make_directory(int parent, std::string_view path) const;
-  io::Fd enter(int parent, std::string_view path, std::string_view origin) const;
+  bool make_in_destination(int parent, std::string_view path) const;
+  io::Fd enter(int parent, std::string_view path, std::string_view origin, bool in_destination) const;
   io::Fd open_directory(std::string_view top, std::string_view below) const;
   bool equals(const Entry& coming, int directory, const std::string& name, const struct stat& old) const;
   bool is_of_this_run(const struct stat& status) const;
@@ -47,6 +49,8 @@ class Backups {
   const int root_;
   const RemovalGate& gate_;
   OpenedDirectories& opened_;
+  Losses& losses_;
+  mutable std::mutex making_;  // held while the times of a directory of the destination are kept
   const timespec began_;
   std::atomic<bool> repeats_{false};
   bool trusts_times_ = true;

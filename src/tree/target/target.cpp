@@ -203,7 +203,8 @@ Result<void> Target::open_root(const Begin& begin) {
   session_.earlier.links.strips = landing.empty() ? 0 : landing.size() + 1;
   if (job.wishes.backup) {
     session_.guards.removals.keep_backups(job.wishes.backup_suffix, job.wishes.backup_directory);
-    session_.earlier.backups.emplace(place.root.get(), session_.guards.removals, session_.earlier.opened);
+    session_.earlier.backups.emplace(place.root.get(), session_.guards.removals, session_.earlier.opened,
+                                     session_.losses());
     const SyncSettings& sync = job.settings.sync;
     if (sync.checksum || sync.ignore_times) session_.earlier.backups->distrust_times();
   }

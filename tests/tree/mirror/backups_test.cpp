@@ -51,8 +51,9 @@ struct BackupsTest : testing::Test {
   const fs::path top = scratch.path();
   io::Fd root, sub;
   RemovalGate gate{SyncSettings()};
+  Losses losses;
   OpenedDirectories opened{[](const io::Error& error) { ADD_FAILURE() << error.message(); }};
-  Backups backups{-1, gate, opened};
+  Backups backups{-1, gate, opened, losses};
 };
 
 TEST_F(BackupsTest, TheOldFileHasBothNamesAndAnOlderBackupGoes) {
@@ -72,7 +73,7 @@ TEST_F(BackupsTest, WhatThisRunHasPutTakesNoBackupsPlace) {
   begin("~", "");
   write("dst/sub/file", "old");
   wait_for_a_later_ctime(top / "dst/sub/file");
-  Backups of_this_run(-1, gate, opened);
+  Backups of_this_run(-1, gate, opened, losses);
   const auto put_again = [&] { return of_this_run.keep(sub.get(), "file", "sub/file", "DST/sub/file"); };
   of_this_run.expect_repeats();
   ASSERT_TRUE(put_again());
@@ -92,7 +93,7 @@ TEST_F(BackupsTest, EachNameOfAnOldFileIsKept) {
   write("dst/sub/file", "old");
   fs::create_hard_link(top / "dst/sub/file", top / "dst/sub/other");
   wait_for_a_later_ctime(top / "dst/sub/file");
-  Backups of_this_run(-1, gate, opened);
+  Backups of_this_run(-1, gate, opened, losses);
   of_this_run.expect_repeats();
   for (const std::string name : {"file", "other"}) {
     ASSERT_TRUE(of_this_run.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name));
@@ -110,7 +111,7 @@ TEST_F(BackupsTest, DirectoriesAndMissingNamesNeedNone) {
 }
 
 TEST_F(BackupsTest, TheDirectoryIsBeneathDstWhereverThatIs) {
-  const Backups in_root(root.get(), gate, opened);
+  const Backups in_root(root.get(), gate, opened, losses);
   write("dst/sub/file", "x");
   begin("", "kept/now");
   ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
@@ -121,6 +122,23 @@ TEST_F(BackupsTest, TheDirectoryIsBeneathDstWhereverThatIs) {
   begin("", "beside", "sub/file");
   ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
   EXPECT_EQ(read("dst/sub/beside/file"), "x");
+}
+
+// Nothing else may have changed in them, and then nothing else would set their times again.
+TEST_F(BackupsTest, DirectoriesOfTheDestinationKeepTheirTimes) {
+  const Backups in_root(root.get(), gate, opened, losses);
+  begin("", "sub/kept/now");
+  write("dst/sub/file", "x");
+  const timespec times[2] = {{1'000'000'000, 7}, {1'000'000'000, 7}};
+  for (const char* path : {"dst/sub", "dst"})
+    ASSERT_EQ(::utimensat(AT_FDCWD, (top / path).c_str(), times, 0), 0);
+  ASSERT_TRUE(in_root.keep(sub.get(), "file", "sub/file", "f"));
+  EXPECT_EQ(read("dst/sub/kept/now/sub/file"), "x");
+  for (const char* path : {"dst/sub", "dst"}) {
+    const struct stat status = status_of(top / path);
+    EXPECT_EQ(status.st_mtim.tv_sec, 1'000'000'000) << path;
+    EXPECT_EQ(status.st_mtim.tv_nsec, 7) << path;
+  }
 }
 
 TEST_F(BackupsTest, WhatIsBeingCopiedIsNotReplacedByABackup) {
@@ -137,7 +155,7 @@ TEST_F(BackupsTest, WhatIsBeingCopiedIsNotReplacedByABackup) {
 
 TEST_F(BackupsTest, WhatEqualsTheNewOneTakesNoBackupsPlace) {
   begin("~", "");
-  Backups in_root(root.get(), gate, opened);
+  Backups in_root(root.get(), gate, opened, losses);
   Entry entry;
   const auto keep_for = [&](const std::string& name) {
     const auto kept = in_root.keep(sub.get(), name, "sub/" + name, "DST/sub/" + name, &entry);
@@ -189,7 +207,7 @@ TEST_F(BackupsTest, WhereTimesSayNothingAnEqualFileIsKept) {
 }
 
 TEST_F(BackupsTest, ADirectoryThatIsSwappedForASymlinkLeadsNowhere) {
-  const Backups in_root(root.get(), gate, opened);
+  const Backups in_root(root.get(), gate, opened, losses);
   begin("", "kept");
   write("dst/sub/file", "x");
   fs::create_directories(top / "dst/kept/sub");
