@@ -410,6 +410,29 @@ class OldModes(CopyTest):
             self.assertNotIn("rdcp: copied", done.stderr)
 
     @needs_root
+    def test_a_mirror_looks_into_directories_that_must_not_be_searched(self):
+        tree, mirror = self.source / "tree", self.target / "tree"
+        (tree / "sub/deep").mkdir(parents=True)
+        for name in ("sub/file", "sub/deep/file", "sub/deep/other"):
+            (tree / name).write_text(name)
+        shutil.copytree(tree, mirror)
+        (mirror / "sub/deep/other").write_text("differs")
+        (mirror / "sub/deep/extra").write_text("extra")
+        for path in (self.disk, self.memory, self.source, self.target, tree, tree / "sub", tree / "sub/deep"):
+            path.chmod(0o755)
+        for path in (mirror, *mirror.rglob("*")):
+            os.chown(path, 65534, 65534)
+        for path in (mirror / "sub/deep", mirror / "sub"):
+            path.chmod(0o644)
+        mirrored = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RDCP, "--sync", "--delete", f"{tree}/", mirror]
+        dry = subprocess.run([*mirrored, "-n"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(dry.returncode, EXIT_FILES, dry)
+        self.assertEqual((mirror / "sub").stat().st_mode & 0o7777, 0o644)
+        done = subprocess.run(mirrored, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        self.assert_same_tree(tree, mirror, ignore=("uid", "gid"))
+
+    @needs_root
     def test_directories_below_are_closed_again_when_a_copy_ends_early(self):
         tree = self.source / "tree"
         (tree / "sub/deep").mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "tree/fs/beneath.h"
@@ -18,6 +19,22 @@ bool is_within(std::string_view path, std::string_view above) {
 }  // namespace
 
 int DirectoryCursor::open(std::string_view path) {
+  int reached = step_to(path);
+  if (reached >= 0 || errno != EACCES || opened_ == nullptr) return reached;
+  // One of the directories on the way must not be searched. Each is reached before what lies in it.
+  for (std::size_t above = 0; above < path.size();) {
+    const std::size_t end = std::min(path.find('/', above == 0 ? 0 : above + 1), path.size());
+    reached = step_to(path.substr(0, end));
+    const bool closed = reached < 0 && errno == EACCES;
+    if (closed && open_up(step_to(path.substr(0, above)), path.substr(0, above)))
+      reached = step_to(path.substr(0, end));
+    if (reached < 0) return reached;
+    above = end;
+  }
+  return reached;
+}
+
+int DirectoryCursor::step_to(std::string_view path) {
   if (path.empty()) return root_;
   if (!missing_.empty() && is_within(path, missing_)) {
     errno = ENOENT;

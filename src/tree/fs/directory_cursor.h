@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/fd.h"
+#include "tree/fs/opened_directories.h"
 
 namespace rdcp::tree {
 
@@ -22,6 +23,13 @@ class DirectoryCursor {
   // is not one). A directory that was found missing counts as missing until forget().
   int open(std::string_view path);
   void forget();
+  // From now on directories of ours that must not be searched are opened up by this, which outlives this.
+  void open_up_by(OpenedDirectories& opened) { opened_ = &opened; }
+  // Opens up the directory at this path. Returns false if that cannot help who met EACCES in it. Leaves errno
+  // as it is.
+  bool open_up(int directory, std::string_view path) {
+    return opened_ != nullptr && opened_->open_up(directory, path) != OpenedDirectories::Access::no;
+  }
 
  private:
   struct Step {
@@ -29,7 +37,10 @@ class DirectoryCursor {
     io::Fd fd;
   };
   static constexpr std::size_t kHeld = 64;
+  int step_to(std::string_view path);
+
   int root_;
+  OpenedDirectories* opened_ = nullptr;
   std::vector<Step> steps_;  // each lies beneath the one before
   std::string missing_;
 };

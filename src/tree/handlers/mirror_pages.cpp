@@ -21,6 +21,7 @@ MirrorPages::MirrorPages(TargetContext& context)
       pruner_(context.session.place.root.get(), context.session.place.name, context.session.guards.removals,
               context.session.reporter(), context.session.losses()) {
   comparer_.going = [&context] { return !context.giving_up(); };
+  comparer_.open_up_by(context.session.earlier.opened);
   pruner_.going = comparer_.going;
   if (context.session.earlier.backups) pruner_.backups = &*context.session.earlier.backups;
   pruner_.flush = [&context](int directory, std::string_view subject) {

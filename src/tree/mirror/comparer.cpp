@@ -96,7 +96,10 @@ Result<std::optional<Comparer::Found>> Comparer::find(EntryPathView path) {
     return io::errno_error("open directory", join_path(root_name_, parent));
   }
   found.name = path.name();
-  if (::fstatat(found.directory, found.name.c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
+  const auto look = [&] {
+    return ::fstatat(found.directory, found.name.c_str(), &found.status, AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  if (!look() && !(errno == EACCES && held_.open_up(found.directory, parent) && look())) {
     if (missing(errno)) return std::optional<Found>();
     return io::errno_error("stat", join_path(root_name_, path.text()));
   }

@@ -20,7 +20,8 @@
 
 namespace rdcp::tree {
 
-// Looks, and changes nothing. One per worker; not thread-safe. Everything is looked up beneath the root.
+// Looks, and changes nothing but the permissions of directories that it could not look into (open_up_by()).
+// One per worker; not thread-safe. Everything is looked up beneath the root.
 class Comparer {
  public:
   // root, gate, names: the caller's, outlive this.
@@ -45,6 +46,11 @@ class Comparer {
   void strip(std::size_t bytes) { strips_ = bytes; }
   // If set, it is called for a file that is missing, and returns true if it has put that there.
   std::function<bool(const Question& question)> supplied;
+  // From now on this, which outlives the comparer, opens up directories of ours that must not be searched;
+  // not in a dry run.
+  void open_up_by(OpenedDirectories& opened) {
+    if (!sync_.dry_run) held_.open_up_by(opened);
+  }
 
   // For tests, and for long readings: false ends them.
   std::function<bool()> going = [] { return true; };

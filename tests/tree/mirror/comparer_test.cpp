@@ -260,6 +260,33 @@ TEST_F(ComparerTest, WithoutItemizeNothingIsTold) {
   EXPECT_TRUE(changes.empty());
 }
 
+TEST_F(ComparerTest, DirectoriesOfOursAreSearchedAndClosedAgain) {
+  std::filesystem::create_directories(root / "a/b/c");
+  put("a/b/c/f", "abc");
+  for (const char* path : {".", "a", "a/b", "a/b/c", "a/b/c/f"}) root.give_to_scoped_user(path);
+  const ScopedUser user;
+  const Question here = file("a/b/c/f", 3);
+  const auto close = [&] {
+    for (const char* path : {"a/b/c", "a/b", "a"}) ASSERT_EQ(::chmod((root / path).c_str(), 0644), 0);
+  };
+  close();
+  if (::eaccess((root / "a/b").c_str(), F_OK) == 0) GTEST_SKIP() << "this user may search any directory";
+  OpenedDirectories opened([](const io::Error& error) { ADD_FAILURE() << error.message(); });
+  opened.begin(root.fd(), "DST");
+  for (const bool dry_run : {true, false}) {
+    sync.dry_run = dry_run;
+    gate.emplace(sync);
+    gate->begin(root.fd(), Filter(), "", 0, 0);
+    Comparer comparer(root.fd(), "DST", *gate, policy, names);
+    comparer.open_up_by(opened);
+    const auto found = comparer.compare(here, changes);
+    EXPECT_EQ(found.ok(), !dry_run);
+    EXPECT_EQ(status_of(root / "a").st_mode & 07777, dry_run ? 0644u : 0744u);
+  }
+  opened.close_all();
+  EXPECT_EQ(status_of(root / "a").st_mode & 07777, 0644u);
+}
+
 TEST_F(ComparerTest, KnowsWhetherMetadataAreThereAlready) {
   put("f", "abc");
   gate.emplace(sync);
