@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <initializer_list>
 #include <string_view>
@@ -64,15 +65,16 @@ std::string sockets_directory() {
 // other run's: its ssh would have logged in by now, and made the socket. What is not empty stays.
 void remove_left(const std::string& directory) {
   namespace fs = std::filesystem;
-  std::error_code ended, ignored;
+  std::error_code ended;
   const std::string prefix = std::string(kName + 1, std::string_view(kName).find('X') - 1);
-  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  constexpr std::time_t kHour = 3600;
+  const std::time_t old = std::time(nullptr) - kHour;
   for (fs::directory_iterator at(directory, ended), end; at != end && !ended; at.increment(ended)) {
     const fs::path& path = at->path();
     struct stat status {};
     if (!path.filename().string().starts_with(prefix) || ::lstat(path.c_str(), &status) != 0) continue;
     const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
-    if (ours && fs::last_write_time(path, ignored) < old) (void)::rmdir(path.c_str());
+    if (ours && status.st_mtim.tv_sec < old) (void)::rmdir(path.c_str());
   }
 }
 

@@ -306,7 +306,7 @@ io::Result<TargetTree::OpenedFile> TargetTree::open_file(const Entry& entry, con
 io::Fd TargetTree::open_old(EntryPathView path, int access) {
   errno = ENOENT;
   if (path.empty()) return {};
-  // A FIFO's other end would see it opened.
+  // A FIFO's other end would see it opened, and to open a device may do something (a tape is rewound).
   const io::Fd there = open_beneath(root_, path.text(), O_PATH | O_NOFOLLOW);
   struct stat seen {};
   if (!there || ::fstat(there.get(), &seen) != 0) return {};
