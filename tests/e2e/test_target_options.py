@@ -455,6 +455,12 @@ class OldModes(CopyTest):
             self.assertEqual(done.status, 128 + number, done)
             modes = [path.stat().st_mode & 0o7777 for path in (old, old.parent, old.parent.parent)]
             self.assertEqual(modes, [0, 0o2555, 0o511])
+            if number == signal.SIGTERM:
+                done = subprocess.run([*as_nobody, "--clean", self.target / "tree"], capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(list(old.iterdir()), [])
+                modes = [path.stat().st_mode & 0o7777 for path in (old, old.parent, old.parent.parent)]
+                self.assertEqual(modes, [0, 0o2555, 0o511])
             done = subprocess.run([*as_nobody, "-r", f"{tree}/", self.target / "tree"], capture_output=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0, done)
             self.assert_same_tree(tree, self.target / "tree", ignore=("uid", "gid"))

@@ -13,6 +13,7 @@
 #include "tree/fs/beneath.h"
 #include "tree/fs/directory_reader.h"
 #include "tree/fs/local_path.h"
+#include "tree/fs/opened_directories.h"
 #include "tree/fs/remove.h"
 #include "tree/resume/own_lock.h"
 #include "tree/resume/part_file.h"
@@ -43,6 +44,7 @@ class Cleaner {
 
  private:
   void look_beside();
+  DirectoryReader list(const std::string& path);
   void enter(const std::string& path);
   void look_at(int directory, const std::string& parent, const std::string& name, OwnName kind);
   void look_at_unlocked(int directory, const std::string& parent, const std::string& name,
@@ -58,6 +60,8 @@ class Cleaner {
   Reporter& reporter_;
   const std::function<bool(const Leftovers&)>& tell_;
   io::Fd root_;
+  // Directories of ours whose permissions are in the way of removals.
+  OpenedDirectories opened_{[this](const io::Error& error) { reporter_.problem(error); }};
   bool found_beside_ = false;
   std::vector<std::string> directories_;  // still to be entered
   Leftovers found_;
@@ -74,15 +78,18 @@ void Cleaner::run() {
     errno = cause;
     problem("open directory", "");
   } else if (root_) {
+    opened_.begin(root_.get(), job_.path);
     directories_.emplace_back();
   }
-  while (!directories_.empty()) {
+  bool heard = true;
+  while (heard && !directories_.empty()) {
     const std::string next = std::move(directories_.back());
     directories_.pop_back();
     enter(next);
-    if (!speak(false)) return;
+    heard = speak(false);
   }
-  speak(true);
+  opened_.close_all();
+  if (heard) speak(true);
 }
 
 // Looks for markers of runs that were to make the directory, which lie beside it.
@@ -106,8 +113,16 @@ bool Cleaner::speak(bool last) {
   return tell_(std::exchange(found_, {}));
 }
 
-void Cleaner::enter(const std::string& path) {
+DirectoryReader Cleaner::list(const std::string& path) {
   DirectoryReader listing = DirectoryReader::open(root_.get(), path);
+  if (listing || errno != EACCES || !job_.remove) return listing;
+  const io::Fd closed = open_beneath(root_.get(), path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (closed) opened_.open_up(closed.get(), path);
+  return DirectoryReader::open(root_.get(), path);
+}
+
+void Cleaner::enter(const std::string& path) {
+  DirectoryReader listing = list(path);
   if (!listing) return problem("open directory", path);
   std::vector<std::pair<std::string, OwnName>> own;
   std::vector<std::string> replaced;
@@ -126,6 +141,8 @@ void Cleaner::enter(const std::string& path) {
   };
   if (!listing.for_each(sort_out)) problem("read directory", path);
   const int directory = listing.fd();
+  const bool removes = job_.remove && !(own.empty() && replaced.empty());
+  if (removes && ::faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0) opened_.open_up(directory, path);
   for (const auto& [name, kind] : own) look_at(directory, path, name, kind);
   for (const std::string& name : replaced) look_at_directory(directory, path, name);
 }
@@ -137,7 +154,10 @@ void Cleaner::look_at(int directory, const std::string& parent, const std::strin
     return ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   };
   if (kind == OwnName::part && exists(journal_of_part(name))) return;
-  if (!exists(name)) return;
+  if (!exists(name)) {
+    if (errno != ENOENT) problem("stat", join_path(parent, name));
+    return;
+  }
   const bool lockable = S_ISREG(status.st_mode) && status.st_nlink == 1 && status.st_uid == ::geteuid();
   if (kind == OwnName::temporary && !lockable) return look_at_unlocked(directory, parent, name, status);
   if (!S_ISREG(status.st_mode)) return;
