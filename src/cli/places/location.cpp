@@ -196,7 +196,12 @@ std::string encoded(std::string_view bytes) {
 std::string Location::text() const {
   if (kind == Kind::standard_stream) return path.empty() ? "-" : path;
   if (kind == Kind::local) return path;
-  const std::string shown_host = host.find(':') == host.npos ? host : "[" + host + "]";
+  // A host that is called like a scheme, with a path that begins with two slashes, would be taken for a URI.
+  const std::string as_word = host + ":" + path;
+  const bool like_uri =
+      user.empty() && (scheme_of(as_word, kOurSchemes) || scheme_of(as_word, kOtherSchemes));
+  const bool in_brackets = like_uri || host.find(':') != host.npos;
+  const std::string shown_host = in_brackets ? "[" + host + "]" : host;
   if (port == 0) return (user.empty() ? "" : user + "@") + shown_host + ":" + path;
   return fmt::format("scp://{}{}:{}/{}", user.empty() ? "" : encoded(user) + "@", shown_host, port,
                      encoded(path));

@@ -161,6 +161,15 @@ TEST(Location, TextIsWhatTheUserWrote) {
   }
 }
 
+TEST(Location, AHostThatIsCalledLikeASchemeIsNoUri) {
+  for (const char* word : {"[https]://", "[ssh]://x", "[scp]://x/y"}) {
+    EXPECT_EQ(parsed(word).kind, Kind::remote);
+    EXPECT_EQ(parsed(word).text(), word);
+  }
+  EXPECT_EQ(parsed("[ssh]:/x").text(), "ssh:/x");
+  EXPECT_EQ(parsed("me@[ssh]://x").text(), "me@ssh://x");
+}
+
 TEST(Location, SshDestinationHasNoBrackets) {
   EXPECT_EQ(parsed("host:a").ssh_destination(), "host");
   EXPECT_EQ(parsed("me@[::1]:a").ssh_destination(), "me@::1");
