@@ -433,6 +433,26 @@ class OldModes(CopyTest):
         self.assert_same_tree(tree, mirror, ignore=("uid", "gid"))
 
     @needs_root
+    def test_a_file_is_written_in_place_where_its_directory_must_not_be_searched(self):
+        tree, old = self.source / "tree", self.target / "tree"
+        (tree / "sub/deep").mkdir(parents=True)
+        large = make_file(tree / "sub/deep/large", 3 * CHUNK)
+        shutil.copytree(tree, old)
+        make_file(large, 3 * CHUNK + 5, seed=8)
+        for path in (self.disk, self.memory, self.source, self.target, tree, tree / "sub", tree / "sub/deep"):
+            path.chmod(0o755)
+        for path in (old, *old.rglob("*")):
+            os.chown(path, 65534, 65534)
+        inode = (old / "sub/deep/large").stat().st_ino
+        for path in (old / "sub/deep", old / "sub"):
+            path.chmod(0o644)
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", RDCP, "-r", "--inplace", f"{tree}/", old],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        self.assert_same_tree(tree, old, ignore=("uid", "gid"))
+        self.assertEqual((old / "sub/deep/large").stat().st_ino, inode)
+
+    @needs_root
     def test_directories_below_are_closed_again_when_a_copy_ends_early(self):
         tree = self.source / "tree"
         (tree / "sub/deep").mkdir(parents=True)

@@ -307,7 +307,10 @@ io::Fd TargetTree::open_old(EntryPathView path, int access) {
   errno = ENOENT;
   if (path.empty()) return {};
   // A FIFO's other end would see it opened, and to open a device may do something (a tape is rewound).
-  const io::Fd there = open_beneath(root_, path.text(), O_PATH | O_NOFOLLOW);
+  io::Fd there = open_beneath(root_, path.text(), O_PATH | O_NOFOLLOW);
+  // To read an old file is not worth a change of its directory; to write it is what the user wants.
+  if (!there && errno == EACCES && access != O_RDONLY && may_search(path.parent()))
+    there = open_beneath(root_, path.text(), O_PATH | O_NOFOLLOW);
   struct stat seen {};
   if (!there || ::fstat(there.get(), &seen) != 0) return {};
   errno = ENOENT;
@@ -349,6 +352,13 @@ io::Result<int> TargetTree::open_directory(EntryPathView path) {
   io::Error error = std::move(directory).error();
   error.subject = subject(error.subject);
   return error;
+}
+
+bool TargetTree::may_search(EntryPathView path) {
+  const auto directory = open_directory(path);
+  const bool may = directory && directories_.open_up(*directory, path);
+  errno = EACCES;
+  return may;
 }
 
 io::Result<TargetTree::Created> TargetTree::create(const Entry& entry, std::string_view name) {

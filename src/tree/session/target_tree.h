@@ -116,6 +116,7 @@ class TargetTree {
   std::uint32_t known_mode(EntryPathView parent, int directory, const UnnamedFile& file);
   io::Result<void> put_hard_link(const Entry& entry, std::string_view name);
   io::Result<int> open_directory(EntryPathView path);
+  bool may_search(EntryPathView path);  // opens the directory up, if it must; sets errno to EACCES
   // True if a syncfs(2) of the root flushes this.
   bool is_reached(const struct stat& status) const { return syncfs_reaches_ && status.st_dev == device_; }
   io::Result<void> note_put(int directory, EntryPathView path);
