@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <climits>
@@ -43,6 +44,19 @@ Result<std::string> read_link(const Fd& link, const std::string& path) {
   return std::string(target, static_cast<std::size_t>(length));
 }
 
+// Leaves out what changes nothing, "//" and "/./". Where ".." leads to, and whether a slash may stand at the
+// end, depends on what is there.
+std::string without_empty_steps(std::string_view path) {
+  std::string kept;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view step = path.substr(at, end - at);  // begins with its slash
+    if ((step != "/" && step != "/.") || end == path.size()) kept += step;
+    at = end;
+  }
+  return kept;
+}
+
 }  // namespace
 
 Result<NamedPlace> find_named(const std::string& path, bool follow_last) {
@@ -76,7 +90,9 @@ Result<NamedPlace> find_named(const std::string& path, bool follow_last) {
   return errno_error("open", path, EISDIR);
 }
 
-std::optional<int> own_descriptor(std::string_view path) {
+std::optional<int> own_descriptor(std::string_view given) {
+  const std::string tidy = without_empty_steps(given);
+  const std::string_view path = tidy;
   if (path == "/dev/stdin") return STDIN_FILENO;
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;

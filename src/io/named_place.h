@@ -21,7 +21,8 @@ struct NamedPlace {
 // component.
 Result<NamedPlace> find_named(const std::string& path, bool follow_last);
 
-// Returns the number N of /dev/fd/N and its like, or nothing if the path is another one.
-std::optional<int> own_descriptor(std::string_view path);
+// Returns the number N of /dev/fd/N and its like, also if it is written with "//" or "/./", or nothing if the
+// path is another one.
+std::optional<int> own_descriptor(std::string_view given);
 
 }  // namespace rdcp::io

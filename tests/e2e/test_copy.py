@@ -352,6 +352,16 @@ class Streams(CopyTest):
         self.fails(EXIT_USAGE, data, "/dev/fd/77", says=("/dev/fd/77", "Bad file descriptor"))
         self.fails(EXIT_USAGE, data, "/dev/fd/3", says=("/dev/fd/3", "Bad file descriptor"))  # one of rdcp's own
 
+    def test_a_link_to_what_the_agent_is_told_through(self):
+        """Whoever reads it takes the coordinator's words, and both wait for ever."""
+        for fd, name in enumerate(("stdin", "stdout")):
+            link = self.source / name
+            link.symlink_to(f"/proc/self/fd/{fd}")
+            done = self.fails(EXIT_FILES, f"dest:{link}", self.target / "got")
+            if "No such device or address" not in done.err:  # sshd gives sockets to its commands, not pipes
+                self.assertIn(f"{link}: leads to a stream of rdcp itself", done.err)
+            self.assertFalse((self.target / "got").exists())
+
     def test_a_link_to_a_descriptor_is_not_replaced(self):
         """As /dev/stdout is one, which root could lose."""
         data = self.make_file(self.source / "data", 10)

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 
 #include "io/named_place.h"
@@ -56,7 +55,7 @@ std::optional<std::string_view> fault_of_name(std::string_view name) {
 // leaving it out.
 io::Result<std::string> remote_path(std::string_view word, std::string_view path) {
   if (path.empty() || path == "~") return std::string(".");
-  if (io::own_descriptor(std::filesystem::path(path).lexically_normal().native())) {
+  if (io::own_descriptor(path)) {
     return refuse_location(
         word,
         "a stream of rdcp itself on that host, through which it talks to this one; name a file "

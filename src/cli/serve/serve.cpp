@@ -27,6 +27,7 @@ int serve_coordinator(bool landlock, std::string note) {
                        .confinement = landlock ? tree::Confinement::of_process : tree::Confinement::none,
                        .has_rejoin_socket = true,
                        .note = std::move(note),
+                       .standard = {.are_the_coordinators = true},
                        .run_segment = tree::run_segment});
   if (!end.complete) ::_exit(kExitFiles);
   return kExitOk;

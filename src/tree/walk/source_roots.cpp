@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <utility>
 
@@ -12,6 +13,19 @@
 #include "tree/select/destination_mapping.h"
 
 namespace rdcp::tree {
+namespace {
+
+// True if this is the stream by which the coordinator talks to this agent, whatever name led to it.
+bool is_the_coordinators(const StandardStreams& standard, int fd) {
+  struct stat opened {};
+  if (!standard.are_the_coordinators || ::fstat(fd, &opened) != 0) return false;
+  return std::ranges::any_of(std::array{standard.input, standard.output}, [&](int stream) {
+    struct stat status {};
+    return ::fstat(stream, &status) == 0 && status.st_dev == opened.st_dev && status.st_ino == opened.st_ino;
+  });
+}
+
+}  // namespace
 
 SourceRoots::SourceRoots(const SourceJob& job, const SourceWishes& wishes, const StandardStreams& standard,
                          Reporter& reporter)
@@ -154,6 +168,10 @@ PathFacts SourceRoots::open_special(const std::string& path, mode_t mode) {
   root.opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waiting));
   if (!root.opened) {
     return refuse(io::errno_error("open", path));
+  }
+  if (is_the_coordinators(standard_, root.opened.get())) {
+    return refuse(io::plain_error(io::ErrorKind::file, "copy", path,
+                                  "leads to a stream of rdcp itself, through which it is told what to copy"));
   }
   return add(std::move(root), S_ISBLK(mode) ? PathKind::file : PathKind::byte_stream);
 }

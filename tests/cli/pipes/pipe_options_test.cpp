@@ -49,7 +49,8 @@ TEST(SendOptions, Positional) {
   EXPECT_EQ(good("rdsend", {"host", "1234", "secret", "/dev/stdin"}).file, "");
   EXPECT_EQ(good("rdrecv", {"1234", "secret", "/dev/stdout"}).file, "");
   EXPECT_EQ(good("rdrecv", {"1234", "secret", "/dev/fd/1"}).file, "");
-  for (const char* file : {"/dev/stderr", "/dev/stdin", "/proc/self/fd/0"})
+  EXPECT_EQ(good("rdrecv", {"1234", "secret", "//dev/./stdout"}).file, "");
+  for (const char* file : {"/dev/stderr", "//dev/stdin", "/proc/self/fd/0"})
     expect_usage_error("rdrecv", {"1234", "secret", file}, "goes the other way");
   EXPECT_EQ(good("rdsend", {"host", "1234", "secret", "-"}).file, "");
 }

@@ -37,12 +37,14 @@ TEST(Location, WordWithoutColonIsLocal) {
 }
 
 TEST(Location, DescriptorsOfThisProcessAreStreams) {
-  for (const char* word : {"/dev/stdin", "/dev/stdout", "/dev/fd/63", "/proc/self/fd/3"}) {
+  for (const char* word : {"/dev/stdin", "/dev/stdout", "/dev/fd/63", "/proc/self/fd/3", "//dev/stdin",
+                           "/./dev//./stdout", "/proc/self/./fd//0"}) {
     const Location location = parsed(word);
     EXPECT_EQ(location.kind, Kind::standard_stream) << word;
     EXPECT_EQ(location.text(), word);
   }
-  for (const char* word : {"/dev/null", "/dev/fd", "/dev/fd/x", "/dev/stdout/", "./-"})
+  for (const char* word : {"/dev/null", "/dev/fd", "/dev/fd/x", "/dev/stdout/", "/dev/stdout/.", "dev/stdout",
+                           "/dev/../dev/stdin", "./-"})
     EXPECT_EQ(parsed(word), local(word));
 }
 
