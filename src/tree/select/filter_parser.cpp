@@ -111,6 +111,7 @@ Result<void> FilterParser::add_pattern(std::string_view pattern, FilterRule rule
 // "exclude,! x", "-! x", "-!_x" and "-,! x" all mean the same.
 bool FilterParser::split_head(std::string_view text, Head& head) {
   const auto ends_word = [](char c) { return c == ' ' || c == '_' || c == ','; };
+  if (text.empty()) return false;
   std::size_t length = 1;
   head.letter = text.front();
   for (const NamedRule& named : kNamedRules) {
