@@ -352,13 +352,22 @@ void* mmap(void* at, size_t count, int protection, int flags, int fd, off_t offs
   return NEXT(mmap)(at, count, protection, flags, fd, offset);
 }
 
+static int opened_by_path(const char* path, int flags, mode_t mode) {
+  if (fails("open", -1, path)) return -1;
+  return ((int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open"))(path, flags, mode);
+}
+
 int open(const char* path, int flags, ...) {
   va_list more;
   va_start(more, flags);
   mode_t mode = va_arg(more, mode_t);
   va_end(more);
-  if (fails("open", -1, path)) return -1;
-  return ((int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open"))(path, flags, mode);
+  return opened_by_path(path, flags, mode);
+}
+
+/* What _FORTIFY_SOURCE makes of it where there is no mode. */
+int __open_2(const char* path, int flags) {
+  return opened_by_path(path, flags, 0);
 }
 
 int ioctl(int fd, unsigned long request, ...) {

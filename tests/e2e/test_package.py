@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from debians import make_package
-from harness import BUILD, EXIT_OK, MIB, REPO, CopyTest
+from harness import BUILD, EXIT_OK, MIB, RDCP, REPO, CopyTest
 
 INSTALLED_MAX = 12 * MIB
 LINKS = ("rdsend", "rdrecv", "rdpipe")
@@ -54,6 +54,12 @@ class Package(CopyTest):
         found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", make_package(self.disk)],
                                capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+
+    def test_faults_of_memory_end_the_program(self):
+        """Canaries of stacks, and tables of functions that cannot be written once it runs."""
+        said = subprocess.run(["readelf", "-W", "-d", "--dyn-syms", RDCP], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(said, r"\(FLAGS_1\).* NOW")
+        self.assertIn("__stack_chk_fail", said)
 
     def test_the_archive_runs_from_where_it_is(self):
         top = self.unpacked("TGZ")

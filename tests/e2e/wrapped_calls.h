@@ -89,6 +89,10 @@ static int opened(const char* name, int fd, const char* path, int flags, mode_t 
   }
 FAILING_OPENAT(openat)
 FAILING_OPENAT(openat64)
+/* What _FORTIFY_SOURCE makes of it where there is no mode. */
+int __openat_2(int fd, const char* path, int flags) {
+  return opened("openat", fd, path, flags, 0);
+}
 
 #define FAILING_READDIR(name, type)                          \
   struct type* name(DIR* listing) {                          \

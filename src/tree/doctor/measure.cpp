@@ -50,7 +50,11 @@ void Measure::work(const StreamMaker& make_stream, const net::StreamShape& shape
     return;
   }
   // Makes the first bytes random, which no network can compress.
-  if (job_.source) (void)::getrandom(arena->all().data(), std::min<std::size_t>(arena->all().size(), 256), 0);
+  if (job_.source &&
+      ::getrandom(arena->all().data(), std::min<std::size_t>(arena->all().size(), 256), 0) < 0) {
+    reporter_.fatal(io::errno_error("getrandom", "bytes to send"));
+    return;
+  }
   Worker worker;
   worker.ring = std::move(*ring);
   worker.stream = make_stream(*worker.ring, *arena);

@@ -246,30 +246,30 @@ bool Pattern::fits(const Token& token, char byte) const {
 // no other way to match it leaves more of the subject.
 bool Pattern::matches_from(const Subject& subject, std::size_t at) const {
   struct Star {
-    std::size_t token;  // the token after the star
-    std::size_t end;    // the end of what the star covers so far
+    std::size_t token = 0;  // the token after the star; 0: there is no star
+    std::size_t end = 0;    // the end of what the star covers so far
   };
-  std::optional<Star> star;  // the last "*" after the last "**"
-  std::optional<Star> star_star;
+  Star star;  // the last "*" after the last "**"
+  Star star_star;
   for (std::size_t token = 0;;) {
     if (token < tokens_.size() && tokens_[token].kind == Token::Kind::star) {
       star = Star{++token, at};
     } else if (token < tokens_.size() && tokens_[token].kind == Token::Kind::star_star) {
       if (++token == tokens_.size()) return true;
       star_star = Star{token, at};
-      star.reset();
+      star = {};
     } else if (at == subject.size()) {
       return token == tokens_.size();  // longer stars would leave even less
     } else if (token < tokens_.size() && fits(tokens_[token], subject[at])) {
       ++token;
       ++at;
-    } else if (star && subject[star->end] != '/') {
-      token = star->token;
-      at = ++star->end;
-    } else if (star_star) {
-      token = star_star->token;
-      at = ++star_star->end;
-      star.reset();
+    } else if (star.token > 0 && subject[star.end] != '/') {
+      token = star.token;
+      at = ++star.end;
+    } else if (star_star.token > 0) {
+      token = star_star.token;
+      at = ++star_star.end;
+      star = {};
     } else {
       return false;
     }
