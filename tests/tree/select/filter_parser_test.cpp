@@ -68,9 +68,10 @@ TEST_F(FilterParserTest, ModifiersAndWhatSeparates) {
 }
 
 TEST_F(FilterParserTest, WhatIsNoRule) {
-  for (const char* word : {"", "x y", "excluded x", "-x", " - x", "exclude-x", "--x"}) {
+  for (const char* word : {"x y", "excluded x", "-x", " - x", "exclude-x", "--x"}) {
     EXPECT_TRUE(filter(word).starts_with("error: --filter ")) << word << filter(word);
   }
+  EXPECT_EQ(filter(""), "error: --filter: is not a filter rule");
   EXPECT_TRUE(refused("foo bar", "is not a filter rule"));
   EXPECT_TRUE(refused("-", "no pattern"));
   EXPECT_TRUE(refused("- ", "no pattern"));
