@@ -361,6 +361,7 @@ class Streams(CopyTest):
             if "No such device or address" not in done.err:  # sshd gives sockets to its commands, not pipes
                 self.assertIn(f"{link}: leads to a stream of rdcp itself", done.err)
             self.assertFalse((self.target / "got").exists())
+        self.fails(EXIT_FILES, "dest:/dev/../dev/stdin", self.target / "got")
 
     def test_a_link_to_a_descriptor_is_not_replaced(self):
         """As /dev/stdout is one, which root could lose."""

@@ -56,10 +56,11 @@ class Package(CopyTest):
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
 
     def test_faults_of_memory_end_the_program(self):
-        """Canaries of stacks, and tables of functions that cannot be written once it runs."""
+        """Canaries of stacks, bounds of containers, and tables of functions that cannot be written once it runs."""
         said = subprocess.run(["readelf", "-W", "-d", "--dyn-syms", RDCP], check=True, capture_output=True, text=True).stdout
         self.assertRegex(said, r"\(FLAGS_1\).* NOW")
         self.assertIn("__stack_chk_fail", said)
+        self.assertIn("__glibcxx_assert_fail", said)
 
     def test_the_archive_runs_from_where_it_is(self):
         top = self.unpacked("TGZ")
