@@ -10,8 +10,8 @@ class Meddler:
 
     change: (connection, to_listener, at): that byte of the connection with this index (in the order in which they
     begin to speak) in that direction gets another last bit. seen: all bytes of all connections, both ways.
-    reset: (connection, listener, after): the end of that connection which listens, or the one that connects, is reset
-    after so many bytes in either direction; the other end is held open, and what it sends is swallowed."""
+    reset: (connection, to_listener, after, listener): after so many bytes of that connection in that direction, its end
+    which listens, or the one that connects, is reset; the other end is held open, and what it sends is swallowed."""
 
     def __init__(self, port, change: tuple | None = None, reset: tuple | None = None):
         self.to, self.change, self.reset = port, change, reset
@@ -67,8 +67,8 @@ class Meddler:
                         self.changed = True
                 with self._lock:
                     seen += data
-                if self._resets(index, len(seen)):
-                    self._reset_one(to if self.reset[1] == to_listener else from_)
+                if self._resets(index, to_listener, len(seen)):
+                    self._reset_one(to if self.reset[3] == to_listener else from_)
                 elif not self._is_reset(index):
                     to.sendall(data)
             if not self._is_reset(index):
@@ -85,11 +85,11 @@ class Meddler:
     def _is_reset(self, index: int) -> bool:
         return self.was_reset and self.reset[0] == index
 
-    def _resets(self, index: int, carried: int) -> bool:
-        with self._lock:
-            now = self.reset is not None and not self.was_reset and self.reset[0] == index and carried > self.reset[2]
-            self.was_reset = self.was_reset or now
-            return now
+    def _resets(self, index: int, to_listener: bool, carried: int) -> bool:
+        if self.was_reset or self.reset is None or self.reset[:2] != (index, to_listener) or carried <= self.reset[2]:
+            return False
+        self.was_reset = True
+        return True
 
     @staticmethod
     def _reset_one(end):

@@ -186,9 +186,12 @@ class InOrder(Cutting):
 class OneEnd(Cutting):
     """One end is reset, and something between them holds the other one open: it is told over control."""
 
-    def through_a_meddler(self, source, target, to_listener: bool, streams: int = 1, retry: int = 30):
+    def through_a_meddler(self, source, target, listener: bool, streams: int = 1, retry: int = 30):
+        """listener: the end that listens is reset, not the one that connects. What the source sends is counted, because
+        the target's first credits, which are as many bytes, may come before the listener knows whose stream it is."""
         ports = self.disk / "ports"
-        meddler = Meddler(lambda: int(ports.read_text().split()[-1]), reset=(0, to_listener, 100_000))
+        sends_to_listener = source is self.tree
+        meddler = Meddler(lambda: int(ports.read_text().split()[-1]), reset=(0, sends_to_listener, 100_000, listener))
         self.addCleanup(meddler.close)
         env = {**os.environ, **self.settings, "RDCP_DETOUR": str(meddler.port), "RDCP_DETOUR_LOG": str(ports)}
         begun = time.monotonic()
@@ -198,17 +201,17 @@ class OneEnd(Cutting):
         self.assertLess(time.monotonic() - begun, 20)
 
     def test_on_the_way_here(self):
-        for to_listener in (False, True):
-            with self.subTest(to_listener=to_listener):
-                target = self.target / str(to_listener)
-                self.through_a_meddler(f"dest:{self.tree}", target, to_listener)
+        for listener in (False, True):
+            with self.subTest(listener=listener):
+                target = self.target / str(listener)
+                self.through_a_meddler(f"dest:{self.tree}", target, listener)
                 self.assert_same_tree(self.tree, target)
 
     def test_on_the_way_there(self):
-        for to_listener in (False, True):
-            with self.subTest(to_listener=to_listener):
-                target = self.target / str(to_listener)
-                self.through_a_meddler(self.tree, f"dest:{target}", to_listener)
+        for listener in (False, True):
+            with self.subTest(listener=listener):
+                target = self.target / str(listener)
+                self.through_a_meddler(self.tree, f"dest:{target}", listener)
                 self.assert_same_tree(self.tree, target)
 
     def test_one_of_several_without_another_try(self):
