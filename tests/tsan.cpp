@@ -1,4 +1,4 @@
-// Linked into the tests and rdcp where ThreadSanitizer is: it does not see that a ring's memory, which
+// Linked into all that uses rings where ThreadSanitizer is: it does not see that a ring's memory, which
 // liburing maps and unmaps by system calls of its own, is another ring's when it is mapped again at the same
 // place.
 extern "C" const char* __tsan_default_suppressions();
