@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import threading
 import unittest
@@ -17,6 +18,7 @@ FEW_SLOTS = "--streams", "1", "--chunk-size", "16M"  # the fewest there are, so 
 ARENA_MOST = 128 * MIB
 BESIDE_ARENA_MOST = 96 * MIB
 GROWTH_MOST = 1.10
+RUNS = 5
 
 
 class PeakMemory(threading.Thread):
@@ -108,15 +110,19 @@ class Scale(CopyTest):
         print(f"\n{files} files in {done.seconds:.2f} s; peak memory: {words}", flush=True)
         return watch
 
+    def median_of_runs(self, files: int) -> dict:
+        runs = [self.measure(files, *FEW_SLOTS).beside_arenas for _ in range(RUNS)]
+        return {side: statistics.median(run[side] for run in runs) for side in runs[0]}
+
     def test_memory_is_bounded(self):
         for side, peak in self.measure(FILES).whole.items():
             self.assertGreater(peak, 0, f"nothing was seen {side}")
             self.assertLessEqual(peak, ARENA_MOST + BESIDE_ARENA_MOST, side)
 
     def test_memory_is_flat(self):
-        """With one stream: a slow host adds some, to the longer run only, and each has queues of its own."""
-        few = self.measure(FEW, *FEW_SLOTS).beside_arenas
-        many = self.measure(FILES, *FEW_SLOTS).beside_arenas
+        """With one stream: a slow host adds some, to the longer run only, and each has queues of its own. Runs of the same
+        tree differ by up to 13 %, however large it is, so medians are compared."""
+        few, many = self.median_of_runs(FEW), self.median_of_runs(FILES)
         for side, peak in many.items():
             self.assertGreater(few[side], 0, f"nothing was seen {side}")
             self.assertLessEqual(peak, few[side] * GROWTH_MOST, f"grows with the tree {side}")
